@@ -1,0 +1,1 @@
+"""CloudEvents on NATS JetStream: subjects, streams, publishing, pulling, leases and timers."""

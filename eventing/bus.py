@@ -1,0 +1,80 @@
+"""The connection to NATS, and JetStream's request API as far as evcore needs it."""
+
+import contextlib
+import json
+import logging
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import nats
+from nats.aio.client import Client
+from nats.errors import Error as NatsError
+from nats.errors import NoRespondersError
+
+log = logging.getLogger(__name__)
+
+
+class BusError(Exception):
+    """NATS or JetStream refused something; it says what and why in one sentence."""
+
+    def __init__(self, message: str, code: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        """JetStream's error code, 0 for none."""
+
+
+async def connect(url: str, name: str, **options: Any) -> Client:
+    """Connect, and stay connected: a server that goes away is waited for without end.
+
+    Raises:
+        BusError: no server can be reached at first.
+    """
+
+    async def on_error(err: Exception) -> None:
+        log.warning("%s: NATS: %s", name, err)
+
+    try:
+        return await nats.connect(
+            url,
+            name=name,
+            error_cb=on_error,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.1,
+            connect_timeout=5,
+            ping_interval=10,
+            max_outstanding_pings=3,
+            **options,
+        )
+    except (TimeoutError, NatsError, OSError) as err:
+        raise BusError(f"cannot connect to NATS at {url}: {err}") from err
+
+
+@contextlib.asynccontextmanager
+async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Client]:
+    """A connection for the length of a block."""
+    client = await connect(url, name, **options)
+    try:
+        yield client
+    finally:
+        await client.close()
+
+
+async def request(client: Client, subject: str, body: object = None) -> dict[str, Any]:
+    """Call JetStream's API; `subject` without its prefix ``$JS.API.``.
+
+    Raises:
+        BusError: JetStream answers with an error, or not at all.
+    """
+    payload = b"" if body is None else json.dumps(body).encode()
+    try:
+        answer = await client.request(f"$JS.API.{subject}", payload, timeout=5)
+    except NoRespondersError:
+        raise BusError("JetStream is not enabled on this NATS server") from None
+    except (TimeoutError, NatsError) as err:
+        raise BusError(f"JetStream does not answer {subject}: {err}") from err
+    found: dict[str, Any] = json.loads(answer.data)
+    error = found.get("error")
+    if error is not None:
+        raise BusError(f"{subject}: {error.get('description')}", error.get("err_code", 0))
+    return found

@@ -1,0 +1,124 @@
+"""Publishing to JetStream: many events at once, each acknowledged, nothing lost silently."""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from eventing import binding, subjects
+from eventing.bus import BusError
+from schemas.cloudevents import CloudEvent
+from schemas.identity import partition_of
+from schemas.procedures import DEFAULT
+
+log = logging.getLogger(__name__)
+
+ACK_TIMEOUT = 2.0
+"""Seconds after which an event without an acknowledgement is published again."""
+
+
+class Outgoing(NamedTuple):
+    """One message for a stream."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+
+
+class _Batch:
+    """The acknowledgements that a call of `publish` still waits for."""
+
+    __slots__ = ("done", "errors", "waiting")
+
+    def __init__(self, count: int, done: asyncio.Future[None]) -> None:
+        self.waiting = set(range(count))
+        self.errors: dict[int, str] = {}
+        self.done = done
+
+    def settle(self, index: int, error: str | None) -> None:
+        self.waiting.discard(index)
+        if error is not None:
+            self.errors[index] = error
+        if not self.waiting and not self.done.done():
+            self.done.set_result(None)
+
+
+class Publisher:
+    """Publishes events to the stream, and counts those that are under way."""
+
+    def __init__(self, client: Client, partitions: int) -> None:
+        self._client = client
+        self._partitions = partitions
+        self._inbox = client.new_inbox()
+        self._batches: dict[int, _Batch] = {}
+        self._next = 0
+        self.under_way = 0
+        """Messages published and not acknowledged yet."""
+
+    async def start(self) -> None:
+        """Listen for acknowledgements. Called once, before the first `publish`."""
+        await self._client.subscribe(f"{self._inbox}.*.*", cb=self._acknowledged)
+
+    def outgoing(self, event: CloudEvent) -> Outgoing:
+        """The message of an event for an aggregate; it must have its slot."""
+        slot = event.slot or 0
+        partition = partition_of(slot, self._partitions)
+        subject = subjects.event(partition, event.procedure or DEFAULT, slot)
+        return Outgoing(subject, event.data, binding.to_headers(event))
+
+    async def publish(self, messages: Sequence[Outgoing]) -> None:
+        """Publish all of `messages`, in order; return when JetStream has all of them.
+
+        What is not acknowledged in time or is refused is published again, without end: a
+        receiver drops what it has taken already. Cancelling it is the way to stop.
+        """
+        todo = list(messages)
+        pause = 0.05
+        while todo:
+            failed = await self._try(todo)
+            if not failed:
+                return
+            todo = [todo[index] for index in sorted(failed)]
+            reason = next(iter(failed.values()))
+            log.warning("publishing %d event(s) again: %s", len(todo), reason)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 2.0)
+
+    async def _try(self, messages: Sequence[Outgoing]) -> dict[int, str]:
+        """One attempt: the indexes of what failed, and why."""
+        number, self._next = self._next, self._next + 1
+        batch = _Batch(len(messages), asyncio.get_running_loop().create_future())
+        self._batches[number] = batch
+        self.under_way += len(messages)
+        try:
+            for index, (subject, data, headers) in enumerate(messages):
+                reply = f"{self._inbox}.{number}.{index}"
+                await self._client.publish(subject, data, reply, headers)
+            await asyncio.wait_for(batch.done, ACK_TIMEOUT)
+        except (TimeoutError, NatsError, BusError) as err:
+            reason = str(err) or "no acknowledgement in time"
+            return {**dict.fromkeys(batch.waiting, reason), **batch.errors}
+        finally:
+            del self._batches[number]
+            self.under_way -= len(messages)
+        return batch.errors
+
+    async def _acknowledged(self, message: Msg) -> None:
+        _, number, index = message.subject.rsplit(".", 2)
+        batch = self._batches.get(int(number))
+        if batch is not None:
+            batch.settle(int(index), _error_of(message))
+
+
+def _error_of(message: Msg) -> str | None:
+    if message.headers and "Status" in message.headers:
+        return "JetStream does not answer"
+    if b'"error"' not in message.data:
+        return None
+    error = json.loads(message.data)["error"]
+    return str(error.get("description", "refused"))

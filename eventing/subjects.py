@@ -1,0 +1,73 @@
+"""Subjects and names on the bus. All of them are made here.
+
+``ue.<partition>.<procedure>.<slot>`` carries every event of an aggregate; the partition is
+``slot mod P``. ``timer.<partition>.<slot>.<aggregate>`` holds the one pending wake-up of an
+aggregate. ``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association.
+"""
+
+from typing import Final
+
+STREAM: Final = "EVCORE"
+"""Work-queue stream of all events of aggregates, and of their wake-ups."""
+STREAM_SUBJECTS: Final = ("ue.>", "timer.>")
+
+DEAD_LETTERS: Final = "EVCORE_DEAD"
+"""Stream of events whose deliveries are spent, each with the reason."""
+DEAD_LETTER_SUBJECTS: Final = ("dead.>",)
+
+LEASES: Final = "evcore-leases"
+"""Key-value bucket of the live workers."""
+
+_UNSAFE: Final = str.maketrans({".": "_", "*": "_", ">": "_", " ": "_", "/": "-"})
+
+
+def token(text: str) -> str:
+    """`text` as one token of a subject."""
+    return text.translate(_UNSAFE)
+
+
+def event(partition: int, procedure: str, slot: int) -> str:
+    """The subject of an event for a procedure."""
+    return f"ue.{partition}.{procedure}.{slot}"
+
+
+def events_of(partition: int, procedure: str) -> str:
+    """The filter of the events of one procedure in one partition."""
+    return f"ue.{partition}.{procedure}.*"
+
+
+def consumer(partition: int, procedure: str) -> str:
+    """The name of the durable consumer of one procedure in one partition."""
+    return f"{procedure}-{partition:04d}"
+
+
+def timer(partition: int, slot: int, aggregate: str) -> str:
+    """The subject of the pending wake-up of an aggregate; a later one replaces it."""
+    return f"timer.{partition}.{slot}.{token(aggregate)}"
+
+
+def dead(subject: str) -> str:
+    """The subject of a dead letter that came by `subject`."""
+    return f"dead.{subject}"
+
+
+def downlink(gnb: str, association: str) -> str:
+    """The subject of PDUs for one association of a gNB."""
+    return f"n2.{token(gnb)}.{token(association)}"
+
+
+def downlinks_of(association: str) -> str:
+    """The filter of PDUs for an association, whatever its gNB is called."""
+    return f"n2.*.{token(association)}"
+
+
+def slot_of_subject(subject: str) -> int:
+    """The slot in the subject of an event.
+
+    Raises:
+        ValueError: it is not the subject of an event.
+    """
+    parts = subject.split(".")
+    if len(parts) != 4 or parts[0] != "ue":
+        raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<slot>")
+    return int(parts[3])

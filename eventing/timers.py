@@ -1,0 +1,23 @@
+"""Durable wake-ups: JetStream scheduled messages (ADR-51), one for each aggregate at most."""
+
+from datetime import UTC, datetime
+
+from eventing import binding, subjects
+from eventing.publisher import Outgoing
+from schemas.cloudevents import CloudEvent
+from schemas.identity import partition_of
+
+
+def schedule(event: CloudEvent, aggregate: str, at: int, partitions: int) -> Outgoing:
+    """The message that makes JetStream deliver `event` at a time.
+
+    `at` is in milliseconds since the Unix epoch. It takes the place of the wake-up that the
+    aggregate has pending.
+    """
+    slot = event.slot or 0
+    partition = partition_of(slot, partitions)
+    when = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+    headers = binding.to_headers(event)
+    headers["Nats-Schedule"] = f"@at {when.removesuffix('+00:00')}Z"
+    headers["Nats-Schedule-Target"] = subjects.event(partition, event.procedure or "", slot)
+    return Outgoing(subjects.timer(partition, slot, aggregate), event.data, headers)

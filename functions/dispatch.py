@@ -1,0 +1,260 @@
+"""`decide`: the whole of a decision about a UE, from the event as received to its step.
+
+The runtime calls it on new events and replay calls it on recorded ones; nothing else decides.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from msgspec import msgpack
+
+import wire
+from functions import connection, ngap, unsupported
+from functions.connection import Origin
+from functions.draft import Draft
+from functions.env import Env
+from functions.ingress import Nas, Unreadable, open_nas
+from functions.inputs import EventReceived, Input, NasReceived, NgapReceived, TimerExpired
+from functions.trees import Tree
+from schemas import cloudevents
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.procedures import (
+    DEFAULT,
+    EVENTS,
+    MODULES,
+    NAS_MESSAGES,
+    NGAP_MESSAGES,
+    TIMERS,
+    Procedure,
+)
+from schemas.step import Output
+from schemas.ue import Ue
+from schemas.ue_events import TimerStopped, UplinkTaken
+
+TIMER_SLACK_MS = 20
+"""A timer that expires within this of its wake-up has expired: clocks differ a little."""
+
+Decide = Callable[[Draft, Input], None]
+"""What a procedure module has under the name `decide`, beside its `VERSION`."""
+
+
+class Decision(NamedTuple):
+    """What came of an event. Without a procedure there is nothing to record."""
+
+    procedure: Procedure | None
+    version: str
+    events: tuple[Any, ...]
+    outputs: tuple[Output, ...]
+    forward: bool = False
+    """Whether `procedure` is not hosted here and must have the event instead."""
+
+
+class _NotHostedError(Exception):
+    def __init__(self, procedure: Procedure) -> None:
+        super().__init__(procedure)
+        self.procedure = procedure
+
+
+class Procedures:
+    """The procedure modules that a process hosts, imported when first needed.
+
+    `replaced` puts other code in the place of a procedure, which is how a new version is
+    tried on recorded logs.
+    """
+
+    def __init__(
+        self,
+        hosted: Collection[Procedure] = tuple(Procedure),
+        replaced: Mapping[Procedure, Any] | None = None,
+    ) -> None:
+        self.hosted = frozenset(hosted)
+        self._modules: dict[Procedure, Any] = dict(replaced or {})
+
+    def module(self, procedure: Procedure) -> Any:
+        """The module of a procedure that is hosted."""
+        if procedure not in self.hosted:
+            raise _NotHostedError(procedure)
+        if procedure not in self._modules:
+            self._modules[procedure] = import_module(MODULES[procedure])
+        return self._modules[procedure]
+
+    def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
+        """Decide about one event of a UE."""
+        draft = Draft(ue, env, trigger.slot or 0, trigger.partitionkey)
+        try:
+            procedure = self._run(draft, trigger)
+        except _NotHostedError as elsewhere:
+            return Decision(elsewhere.procedure, "", (), (), forward=True)
+        if procedure is None and not draft.events and not draft.outputs:
+            return Decision(None, "", (), ())
+        procedure = procedure or DEFAULT
+        version: str = self.module(procedure).VERSION
+        return Decision(procedure, version, tuple(draft.events), tuple(draft.outputs))
+
+    def poisoned(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
+        """Give the UE a cause for an event that could not be decided, by a bug of ours.
+
+        It reads as little of the event as it can.
+        """
+        draft = Draft(ue, env, trigger.slot or 0, trigger.partitionkey)
+        unsupported.poisoned(draft, trigger)
+        return Decision(DEFAULT, "", tuple(draft.events), tuple(draft.outputs))
+
+    def _run(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
+        match trigger.type:
+            case EventType.NGAP_UPLINK:
+                return self._uplink(d, trigger)
+            case EventType.TIMER:
+                return self._timers(d)
+            case _:
+                return self._event(d, trigger)
+
+    # Timers and the core's own events
+
+    def _timers(self, d: Draft) -> Procedure | None:
+        now = d.env.now + TIMER_SLACK_MS
+        due = sorted((t.at, name, t.count) for name, t in d.ue.timers.items() if t.at <= now)
+        for _, name, _ in due:
+            self.module(TIMERS[name])  # before any is run: a forwarded wake-up is undone whole
+        for _, name, count in due:
+            if name in d.ue.timers:
+                d.emit(TimerStopped(name))
+                self.module(TIMERS[name]).decide(d, TimerExpired(name, count))
+        d.rearm()
+        return TIMERS[due[0][1]] if due else None
+
+    def _event(self, d: Draft, trigger: CloudEvent) -> Procedure:
+        procedure = EVENTS.get(trigger.type)
+        if procedure is None:
+            d.note(f"an event of the unknown type {trigger.type}")
+            return DEFAULT
+        data = msgpack.decode(trigger.data, type=_EVENT_DATA[trigger.type])
+        self.module(procedure).decide(d, EventReceived(trigger.type, data))
+        return procedure
+
+    # Uplink NGAP
+
+    def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure:
+        origin = Origin(trigger.source)
+        peek = wire.ngap_peek(trigger.data)
+        procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
+        initial = peek.message == "InitialUEMessage"
+        faults = wire.ngap_check(trigger.data)
+        if faults is not None:
+            self._answer_faults(d, origin, peek, faults)
+            if faults["reject"]:
+                self.module(procedure)
+                return procedure
+        ies = ngap.ies_of(wire.ngap_decode(trigger.data))
+        if initial:
+            ran_ue_ngap_id = ies["RAN-UE-NGAP-ID"]
+            sequence = trigger.sequence or 0
+            connection.establish(d, origin, ran_ue_ngap_id, ies, sequence)
+        elif not self._from_its_connection(d, origin, peek):
+            self.module(procedure)
+            return procedure
+        current = initial or d.connection_is(peek.amf_ue_ngap_id)
+        nas = peek.nas_pdu if peek.message in ("InitialUEMessage", "UplinkNASTransport") else None
+        if nas is not None and current:
+            return self._nas(d, nas, ies, initial=initial, sequence=trigger.sequence)
+        if current:
+            _take(d, ies, trigger.sequence, None)
+        if peek.message not in NGAP_MESSAGES:
+            why = "is not supported" if current else "on a connection that the UE has left"
+            d.note(f"{peek.message} {why}")
+            return DEFAULT
+        received = NgapReceived(peek.message, ies, peek.amf_ue_ngap_id or 0)
+        self.module(procedure).decide(d, received)
+        return procedure
+
+    @staticmethod
+    def _answer_faults(
+        d: Draft, origin: Origin, peek: wire.NgapPeek, faults: Mapping[str, Any]
+    ) -> None:
+        """Clause 10.3 of TS 38.413 for a procedure that has no failure message."""
+        d.note("; ".join(faults["deviations"]))
+        pdu = ngap.error_indication(
+            faults["cause"],
+            amf_ue_ngap_id=peek.amf_ue_ngap_id,
+            ran_ue_ngap_id=peek.ran_ue_ngap_id,
+            diagnostics=faults["diagnostics"],
+        )
+        unsupported.send_to(d, origin, pdu)
+
+    @staticmethod
+    def _from_its_connection(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
+        """Whether the pair of ids is that of a connection of this UE (TS 38.413 10.6)."""
+        known = connection.find(d, peek.amf_ue_ngap_id or 0)
+        if known is None:
+            cause = ngap.UNKNOWN_LOCAL_ID
+        elif (known.gnb, known.association) != (origin.gnb, origin.association) or (
+            peek.ran_ue_ngap_id not in (None, known.ran_ue_ngap_id)
+        ):
+            cause = ngap.INCONSISTENT_REMOTE_ID
+        else:
+            return True
+        d.note(f"{peek.message}: {ngap.cause_text(cause)}")
+        if peek.message not in ("ErrorIndication", "UEContextReleaseComplete"):
+            pdu = ngap.error_indication(
+                cause, amf_ue_ngap_id=peek.amf_ue_ngap_id, ran_ue_ngap_id=peek.ran_ue_ngap_id
+            )
+            unsupported.send_to(d, origin, pdu)
+        return False
+
+    # Uplink NAS
+
+    def _nas(
+        self,
+        d: Draft,
+        octets: bytes,
+        ies: Tree,
+        *,
+        initial: bool,
+        sequence: int | None,
+    ) -> Procedure:
+        opened = open_nas(d.ue, octets)
+        counted = None if isinstance(opened, Nas) and opened.pending else opened.count
+        if not initial or counted is not None:
+            _take(d, ies, sequence, counted)
+        if isinstance(opened, Unreadable):
+            self.module(DEFAULT)
+            unsupported.unreadable(d, opened, initial=initial)
+            return DEFAULT
+        procedure = NAS_MESSAGES.get(opened.type, DEFAULT)
+        module = self.module(procedure)
+        if not opened.verified and opened.type not in unsupported.TAKEN_UNVERIFIED:
+            unsupported.unverified(d, opened, initial=initial)
+            return procedure
+        try:
+            tree, reason = wire.nas_decode(opened.plain), "an unknown IE that must be understood"
+        except wire.WireError as err:
+            tree, reason = None, str(err)
+        answer = wire.nas_answer(opened.plain)
+        if tree is None or answer is not None:
+            unsupported.faulty(d, reason, answer, initial=initial)
+        elif opened.type not in NAS_MESSAGES:
+            unsupported.not_implemented(d, opened, tree, initial=initial)
+        else:
+            module.decide(d, NasReceived(opened, tree, initial))
+        return procedure
+
+
+def _take(d: Draft, ies: Tree, sequence: int | None, nas_count: int | None) -> None:
+    """Record that an uplink message was taken in its turn, with what its location changed."""
+    here = d.connection
+    location = ngap.location_of(ies)
+    tai = cell = None
+    if location is not None and location != (here.tai, here.cell):
+        tai, cell = location
+    taken = here.sequence if sequence is None else sequence
+    if taken > here.sequence + 1:
+        d.note(f"gap: message {taken} of the connection after {here.sequence}")
+    d.emit(UplinkTaken(taken, nas_count, tai, cell))
+
+
+_EVENT_DATA: Tree = {
+    EventType.IDENTIFIED: cloudevents.Identified,
+    EventType.UNIDENTIFIED: cloudevents.Unidentified,
+    EventType.CONNECTION_LOST: cloudevents.ConnectionLost,
+}

@@ -1,0 +1,159 @@
+"""A decision about a UE while it is being made: events applied as they are emitted."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import wire
+from functions import ngap
+from functions.env import Env
+from schemas.procedures import TIMERS
+from schemas.step import HandOff, Output, SendNgap, Wake
+from schemas.ue import Connection, SecurityContext, Ue
+from schemas.ue_events import (
+    ConnectionReleasing,
+    DownlinkCounted,
+    Noted,
+    TimerStarted,
+    TimerStopped,
+    UeEvent,
+    WakeScheduled,
+)
+from schemas.ue_fold import evolve
+
+INTEGRITY_PROTECTED = 1
+CIPHERED = 2
+NEW_CONTEXT = 3
+NEW_CONTEXT_CIPHERED = 4
+"""Security header types (TS 24.501 9.3)."""
+
+
+class Draft:
+    """The UE as it will be, the events so far and the outputs so far.
+
+    Procedures read `ue`, change it by `emit` alone, and speak to the UE, its gNB and its
+    timers by the other methods. Nothing leaves before the step is appended.
+    """
+
+    __slots__ = ("env", "events", "key", "outputs", "slot", "ue")
+
+    def __init__(self, ue: Ue, env: Env, slot: int, key: str) -> None:
+        self.ue = ue
+        self.env = env
+        self.slot = slot
+        """The slot that the trigger came by: what a UE without a SUPI is found by."""
+        self.key = key
+        """The partition key of the trigger."""
+        self.events: list[UeEvent] = []
+        self.outputs: list[Output] = []
+
+    def emit(self, event: UeEvent) -> None:
+        """Let a fact be."""
+        self.events.append(event)
+        self.ue = evolve(self.ue, event)
+
+    def note(self, text: str) -> None:
+        """Record why something was not done."""
+        self.emit(Noted(text))
+
+    @property
+    def connection(self) -> Connection:
+        """The N2 connection of the UE, for procedures that run only on one."""
+        if self.ue.connection is None:
+            raise NoConnectionError
+        return self.ue.connection
+
+    def connection_is(self, amf_ue_ngap_id: int | None) -> bool:
+        """Whether the current connection is that of an AMF-UE-NGAP-ID."""
+        here = self.ue.connection
+        return here is not None and here.amf_ue_ngap_id == amf_ue_ngap_id
+
+    # To the gNB and the UE
+
+    def send(self, pdu: bytes, connection: Connection | None = None) -> None:
+        """Send an NGAP PDU to the gNB of a connection, the UE's by default."""
+        to = connection or self.connection
+        self.outputs.append(SendNgap(to.gnb, to.association, pdu))
+
+    def send_nas_plain(self, message: Mapping[str, Any]) -> None:
+        """Send a NAS message without security (TS 24.501 4.4.4.2 lists those that may be)."""
+        nas = wire.nas_encode(dict(message))
+        self.send(ngap.downlink_nas_transport(self.connection, nas))
+
+    def send_nas(self, message: Mapping[str, Any]) -> None:
+        """Send a NAS message under the current security context, ciphered."""
+        nas = self.protect(wire.nas_encode(dict(message)))
+        self.send(ngap.downlink_nas_transport(self.connection, nas))
+
+    def send_nas_best(self, message: Mapping[str, Any]) -> None:
+        """Send a NAS message protected once the secure exchange is established, else plain."""
+        if self.connection.secured and self.ue.security is not None:
+            self.send_nas(message)
+        else:
+            self.send_nas_plain(message)
+
+    def protect(self, plain: bytes) -> bytes:
+        """Protect a message with the current context, and count it."""
+        security = self.ue.security
+        if security is None:
+            raise NoSecurityError
+        sealed = seal(security, plain, CIPHERED)
+        self.emit(DownlinkCounted(security.downlink))
+        return sealed
+
+    def release(self, cause: ngap.Cause) -> None:
+        """Have the gNB release the connection (TS 38.413 8.3.3); CM-IDLE follows its answer."""
+        connection = self.ue.connection
+        if connection is None or connection.releasing:
+            return
+        self.send(ngap.ue_context_release_command(connection, cause))
+        self.emit(ConnectionReleasing(connection.amf_ue_ngap_id, ngap.cause_text(cause)))
+        self.start_timer("ng-release", self.env.network.timers.ng_release)
+
+    def hand_off(self, output: HandOff) -> None:
+        """Send an event to another aggregate or procedure."""
+        self.outputs.append(output)
+
+    # Timers
+
+    def start_timer(self, name: str, seconds: float, count: int = 0) -> None:
+        """Start or restart a timer. `count` is how often it has expired in a row.
+
+        One wake-up serves all timers of a UE: it is asked for when none is due that early.
+        """
+        at = self.env.now + int(seconds * 1000)
+        self.emit(TimerStarted(name, at, count))
+        self._wake_by(at, name)
+
+    def stop_timer(self, name: str) -> None:
+        """Stop a timer that may run. Its wake-up comes all the same, and finds nothing due."""
+        if name in self.ue.timers:
+            self.emit(TimerStopped(name))
+
+    def rearm(self) -> None:
+        """Ask for the wake-up of the next timer, after one came."""
+        if self.ue.timers:
+            name, timer = min(self.ue.timers.items(), key=lambda item: item[1].at)
+            self._wake_by(timer.at, name)
+
+    def _wake_by(self, at: int, name: str) -> None:
+        pending = self.ue.wake_at
+        if self.env.now < pending <= at:
+            return
+        self.emit(WakeScheduled(at))
+        self.outputs.append(Wake(at, TIMERS[name]))
+
+
+def seal(context: SecurityContext, plain: bytes, header: int) -> bytes:
+    """A downlink message under a context, with its next downlink COUNT."""
+    security = wire.NasSecurity(
+        context.kamf, context.nia, context.nea, context.uplink, context.downlink
+    )
+    return security.protect(plain, header, downlink=True)
+
+
+class NoConnectionError(RuntimeError):
+    """A procedure spoke to a UE in CM-IDLE: a bug of the procedure."""
+
+
+class NoSecurityError(RuntimeError):
+    """A procedure protected a message without a context: a bug of the procedure."""

@@ -1,0 +1,153 @@
+"""The end of a registration: REGISTRATION ACCEPT or REJECT (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
+
+import wire
+from functions import connection, ngap, slices
+from functions.draft import Draft
+from functions.slices import Nssai
+from functions.trees import Tree
+from schemas.causes import GmmCause
+from schemas.identity import Guti, Tai, make_tmsi_plaintext, slot_of
+from schemas.network import TrackingArea
+from schemas.subscriber import Subscriber
+from schemas.ue import Registration
+from schemas.ue_events import (
+    ContextRequested,
+    Deregistered,
+    GutiAllocated,
+    RegistrationAccepted,
+    RegistrationRejected,
+)
+
+
+def conclude(d: Draft, registration: Registration, uplink_count: int) -> None:
+    """Accept or reject the registration of a UE that has proved who it is.
+
+    `uplink_count` is the NAS COUNT of the message that proved it: K_gNB's input.
+    """
+    connection.proved(d)
+    subscriber = d.env.subscriber
+    if subscriber is None:
+        reject(d, GmmCause.ILLEGAL_UE)
+        return
+    request = wire.nas_decode(registration.complete_request or registration.request)
+    area = d.env.network.area(d.connection.tai)
+    if area is None:
+        reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED)
+        return
+    barred = _barred(subscriber, d.connection.tai)
+    if barred is not None:
+        reject(d, barred)
+        return
+    nssai = slices.allow(slices.requested_of(request), subscriber, area)
+    if not nssai.allowed:
+        reject(d, GmmCause.NO_NETWORK_SLICES, _rejected(nssai))
+        return
+    _accept(d, subscriber, area, nssai, uplink_count)
+
+
+def _barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:
+    if subscriber.barred:
+        return GmmCause.SERVICES_NOT_ALLOWED
+    if not subscriber.nr_allowed:
+        return GmmCause.N1_MODE_NOT_ALLOWED
+    if tai.tac in subscriber.forbidden_tacs:
+        return GmmCause.TRACKING_AREA_NOT_ALLOWED
+    return None
+
+
+def _accept(
+    d: Draft, subscriber: Subscriber, area: TrackingArea, nssai: Nssai, uplink_count: int
+) -> None:
+    network = d.env.network
+    tmsi = _new_tmsi(d)
+    tais = slices.registration_area(network, subscriber, area.tai, nssai.allowed)
+    message = {
+        "message-type": "registration-accept",
+        "5gs-registration-result": {"result": "3gpp-access"},
+        "5g-guti": {"guti": _guti_tree(Guti(network.guami, tmsi))},
+        "tai-list": slices.tai_list(tais),
+        "allowed-nssai": [slices.nas_s_nssai(s) for s in nssai.allowed],
+        **_rejected(nssai),
+        "5gs-network-feature-support": {"ims-vops-3gpp": False},
+        "t3512-value": network.timers.t3512,
+        "t3502-value": network.timers.t3502,
+    }
+    plain = wire.nas_encode(message)
+    d.emit(GutiAllocated(tmsi))
+    d.emit(RegistrationAccepted(plain, nssai.allowed, tais))
+    if d.connection.context_requested and d.connection.context == "none":
+        d.emit(ContextRequested(uplink_count))
+    send_accept(d)
+
+
+def send_accept(d: Draft, count: int = 0) -> None:
+    """Send the REGISTRATION ACCEPT of the procedure, and start T3550.
+
+    It goes in an INITIAL CONTEXT SETUP REQUEST until the gNB has set the context up.
+    """
+    registration, security = d.ue.registration, d.ue.security
+    if registration is None or security is None:
+        return
+    nas = d.protect(registration.accept)
+    here = d.connection
+    if here.context == "pending":
+        pdu = ngap.initial_context_setup_request(
+            here,
+            security,
+            wire.kgnb(security.kamf, here.kgnb_count),
+            d.env.network.guami,
+            d.ue.allowed_nssai,
+            d.ue.radio_capability,
+            d.ue.pei,
+            nas,
+        )
+    else:
+        pdu = ngap.downlink_nas_transport(here, nas)
+    d.send(pdu)
+    d.start_timer("T3550", d.env.network.timers.t3550, count)
+
+
+def reject(d: Draft, cause: GmmCause, more: Tree | None = None) -> None:
+    """Send REGISTRATION REJECT and let the connection go.
+
+    A UE that has proved who it is, is deregistered by it.
+    """
+    for timer in ("T3550", "T3560", "T3570"):
+        d.stop_timer(timer)
+    message = {"message-type": "registration-reject", "5gmm-cause": int(cause), **(more or {})}
+    if d.connection.secured:
+        d.send_nas(message)
+    else:
+        d.send_nas_plain(message)
+    d.emit(RegistrationRejected(cause.text))
+    if d.connection.secured and d.ue.registered:
+        d.emit(Deregistered(f"registration rejected: {cause.text}"))
+    d.release(ngap.NAS_UNSPECIFIED)
+
+
+def _rejected(nssai: Nssai) -> Tree:
+    items = [
+        {"s-nssai": slices.nas_s_nssai(s), "cause": cause}
+        for group, cause in (
+            (nssai.rejected_in_plmn, "not-available-in-plmn-or-snpn"),
+            (nssai.rejected_in_area, "not-available-in-registration-area"),
+        )
+        for s in group
+    ]
+    return {"rejected-nssai": items} if items else {}
+
+
+def _new_tmsi(d: Draft) -> int:
+    """A 5G-TMSI that shows nothing of the slot that it carries."""
+    plaintext = make_tmsi_plaintext(slot_of(d.ue.supi), d.env.random_int(22))
+    return wire.TmsiCipher(d.env.network.tmsi_key).encrypt(plaintext)
+
+
+def _guti_tree(guti: Guti) -> Tree:
+    return {
+        "plmn": guti.guami.plmn,
+        "amf-region-id": guti.guami.region,
+        "amf-set-id": guti.guami.set,
+        "amf-pointer": guti.guami.pointer,
+        "tmsi": guti.tmsi,
+    }

@@ -1,0 +1,1 @@
+"""What hosts the procedures: events in, one decision, one append, effects out, acknowledgement."""

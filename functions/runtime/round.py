@@ -1,0 +1,181 @@
+"""One round over a batch: find the aggregates, decide in order, append all in one transaction."""
+
+import logging
+import os
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct, field
+
+from functions.dispatch import Procedures
+from functions.env import ENTROPY_OCTETS
+from functions.runtime import resolve
+from functions.runtime.cache import Cache
+from functions.runtime.decider import Forward, Inputs, decide
+from functions.runtime.job import Job, out_of_turn
+from functions.runtime.subscriptions import Subscriptions
+from schemas.cloudevents import EventType
+from schemas.flags import DEFAULT_FLAGS, Flag
+from schemas.network import Network
+from schemas.procedures import Procedure
+from schemas.step import Step
+from statestore.contract import Append, Appended, Duplicate
+from statestore.log import Aggregate, EventLog
+
+log = logging.getLogger(__name__)
+
+
+class Round(Struct):
+    """What became of each job."""
+
+    appended: list[tuple[Job, Step[Any]]] = field(default_factory=list[tuple[Job, Step[Any]]])
+    duplicate: list[tuple[Job, int]] = field(default_factory=list[tuple[Job, int]])
+    """Taken before, by the step of that number."""
+    forward: list[tuple[Job, Procedure]] = field(default_factory=list[tuple[Job, Procedure]])
+    moved: list[tuple[Job, int]] = field(default_factory=list[tuple[Job, int]])
+    """Of a UE whose slot is another than that of its connection: for the worker of that slot."""
+    nothing: list[Job] = field(default_factory=list[Job])
+    """Nothing to record, nothing to send."""
+    again: list[Job] = field(default_factory=list[Job])
+    """Another worker was there first: decide again on what it left."""
+    out_of_turn: list[Job] = field(default_factory=list[Job])
+    failed: list[tuple[Job, Exception]] = field(default_factory=list[tuple[Job, Exception]])
+    """The decision raised: a bug."""
+
+
+class Decider:
+    """Decides batches of events for a worker."""
+
+    def __init__(
+        self,
+        events: EventLog,
+        procedures: Procedures,
+        subscriptions: Subscriptions,
+        network: Network,
+        network_version: str,
+    ) -> None:
+        self._log = events
+        self._procedures = procedures
+        self._subscriptions = subscriptions
+        self._network = network
+        self._version = network_version
+        self.cache = Cache()
+
+    async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
+        """Decide about `jobs`, in order for each aggregate.
+
+        With `patient`, an event that comes before its turn is left for later, and so is all
+        behind it. `poisoned` gives each UE a cause in place of a decision.
+        """
+        result = Round()
+        await self._resolve(jobs)
+        await self._load(jobs)
+        appends: list[Append] = []
+        made: list[tuple[Job, Step[Any]]] = []
+        held: set[str] = set()
+        flags = (int(Flag.POISONED),) if poisoned else DEFAULT_FLAGS
+        for job in jobs:
+            if not job.aggregate:
+                result.nothing.append(job)
+                continue
+            slot = resolve.moved_to(job.event, job.aggregate)
+            if slot is not None:
+                result.moved.append((job, slot))
+                continue
+            aggregate = self.cache.get(job.aggregate)
+            if aggregate is None:
+                result.again.append(job)
+                continue
+            early = patient and out_of_turn(job.event, aggregate.state)
+            if job.aggregate in held or early:
+                held.add(job.aggregate)
+                result.out_of_turn.append(job)
+                continue
+            await self._decide(job, aggregate, flags, result, appends, made)
+        if appends:
+            await self._append(appends, made, result)
+        return result
+
+    async def _resolve(self, jobs: Sequence[Job]) -> None:
+        unknown: list[Job] = []
+        for job in jobs:
+            name = resolve.direct(job.event) or self.cache.owner(resolve.entry(job.event))
+            job.aggregate = name or ""
+            if name is None:
+                unknown.append(job)
+        if unknown:
+            owners = await self._log.engine.owners([resolve.entry(job.event) for job in unknown])
+            for job, owner in zip(unknown, owners, strict=True):
+                job.aggregate = owner or resolve.without_owner(job.event)
+
+    async def _load(self, jobs: Sequence[Job]) -> None:
+        names = {job.aggregate for job in jobs if job.aggregate}
+        missing = [name for name in sorted(names) if self.cache.get(name) is None]
+        if missing:
+            for aggregate in await self._log.load(missing):
+                self.cache.put(aggregate)
+
+    async def _decide(
+        self,
+        job: Job,
+        aggregate: Aggregate,
+        flags: tuple[int, ...],
+        result: Round,
+        appends: list[Append],
+        made: list[tuple[Job, Step[Any]]],
+    ) -> None:
+        version, subscriber = await self._subscriptions.of(aggregate.name)
+        given = Inputs(
+            now=time.time_ns() // 1_000_000,
+            entropy=os.urandom(ENTROPY_OCTETS),
+            network=self._network,
+            network_version=self._version,
+            subscriber=subscriber,
+            subscription=version,
+            flags=flags,
+        )
+        before = aggregate.state
+        try:
+            step = decide(self._procedures, before, aggregate.seq + 1, job.event, given)
+            if isinstance(step, Step):
+                aggregate.apply(step)
+        except Exception as err:
+            self.cache.drop(aggregate.name)
+            result.failed.append((job, err))
+            return
+        if step is None:
+            result.nothing.append(job)
+        elif isinstance(step, Forward):
+            result.forward.append((job, step.procedure))
+        else:
+            take_from = await self._previous_owner(job)
+            appends.append(EventLog.entry(aggregate, step, before, take_from))
+            made.append((job, step))
+
+    async def _previous_owner(self, job: Job) -> str:
+        """The aggregate of a UE unknown, whose connection this event brings along."""
+        if job.event.type != EventType.IDENTIFIED:
+            return ""
+        entry = resolve.connection_of(job.event)
+        return (await self._log.engine.owners([entry]))[0] or ""
+
+    async def _append(
+        self, appends: list[Append], made: list[tuple[Job, Step[Any]]], result: Round
+    ) -> None:
+        try:
+            outcomes = await self._log.engine.append(appends)
+        except BaseException:
+            for append in appends:
+                self.cache.drop(append.aggregate)
+            raise
+        for append, (job, step), outcome in zip(appends, made, outcomes, strict=True):
+            if isinstance(outcome, Appended):
+                self.cache.appended(append)
+                result.appended.append((job, step))
+                continue
+            self.cache.drop(append.aggregate)
+            if isinstance(outcome, Duplicate):
+                result.duplicate.append((job, outcome.seq))
+            else:
+                result.again.append(job)

@@ -1,0 +1,289 @@
+"""The worker: batches of events to steps, in order for each UE, many UEs in one transaction.
+
+An event is acknowledged after its effects, and its effects leave after its append. A worker
+may die at any point: the event is delivered again, and either nothing was appended, or the
+step is found by its trigger and its outputs are sent again.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+from nats.aio.client import Client
+from statestore.subscribers import SubscriberStore
+
+from eventing import binding, subjects
+from eventing.intake import Delivery, Intake
+from eventing.leases import Lease, Membership
+from eventing.publisher import Outgoing, Publisher
+from eventing.streams import BusConfig, ensure
+from functions import identification
+from functions.connection import Origin
+from functions.dispatch import Procedures
+from functions.identification import HomeNetworkKey
+from functions.runtime.effects import Effects
+from functions.runtime.finisher import Finisher
+from functions.runtime.job import Job, parse
+from functions.runtime.round import Decider, Round
+from functions.runtime.subscriptions import Subscriptions
+from schemas.identity import slot_of
+from schemas.network import Network
+from schemas.procedures import Procedure
+from statestore.contract import StoreUnavailable
+from statestore.log import EventLog
+
+log = logging.getLogger(__name__)
+
+BATCH: Final = 128
+"""Events taken at a time: what shares one transaction."""
+HOLD_POLL: Final = 0.05
+"""Seconds between looks at whether the message before one that waits has been taken."""
+DRAIN: Final = 3.0
+"""Seconds that a worker that is asked to stop gives what it has begun."""
+CONFLICTS: Final = 20
+"""Rounds that a job may lose to other workers before JetStream is asked to bring it again."""
+
+
+class WorkerConfig(Struct, frozen=True):
+    """What a worker is."""
+
+    procedures: tuple[Procedure, ...]
+    bus: BusConfig
+    network: Network
+    home_network_keys: Mapping[int, HomeNetworkKey]
+    version: str
+
+
+class Worker:
+    """Hosts procedures on one connection to NATS and one to the store."""
+
+    def __init__(
+        self, config: WorkerConfig, client: Client, events: EventLog, subscribers: SubscriberStore
+    ) -> None:
+        self._config = config
+        self._client = client
+        self._log = events
+        self._subscriptions = Subscriptions(subscribers)
+        self._intake = Intake(client)
+        self._publisher = Publisher(client, config.bus.partitions)
+        effects = Effects(client, self._publisher, events.engine, config.bus.partitions)
+        self._finisher = Finisher(self._intake, self._publisher, effects)
+        lease = Lease(
+            f"{os.getpid()}-{os.urandom(4).hex()}",
+            tuple(config.procedures),
+            config.version,
+            os.getpid(),
+        )
+        self._membership = Membership(client, lease, self._members_changed)
+        self._members = asyncio.Event()
+        self._stopping = asyncio.Event()
+        self._held: list[Job] = []
+        self._active: dict[int, Job] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        self.first_message_at = 0.0
+        """When the first event was taken, on the monotonic clock; 0 before."""
+
+    # Life
+
+    async def run(self) -> None:
+        """Work until `stop`."""
+        await self._start()
+        try:
+            while not self._stopping.is_set():
+                patience = HOLD_POLL if self._held else 1.0
+                deliveries = await self._intake.take(BATCH, patience)
+                if deliveries and not self.first_message_at:
+                    self.first_message_at = time.monotonic()
+                await self._work(deliveries)
+        finally:
+            await self._end()
+
+    def stop(self) -> None:
+        """Finish what is begun, give the rest back, and return from `run`."""
+        self._stopping.set()
+
+    async def _start(self) -> None:
+        version = await self._log.publish_network(self._config.network)
+        procedures = Procedures(self._config.procedures)
+        self._decider = Decider(
+            self._log, procedures, self._subscriptions, self._config.network, version
+        )
+        await ensure(self._client, self._config.bus, self._config.procedures)
+        await self._publisher.start()
+        await self._intake.start()
+        await self._membership.join()
+        await self._pull()
+        loop = asyncio.get_running_loop()
+        self._tasks = [
+            loop.create_task(self._follow_members()),
+            loop.create_task(self._keep_in_progress()),
+        ]
+
+    async def _end(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await self._intake.consume(())
+        await self._membership.leave()
+        await self._finisher.drain(DRAIN)
+        left = [job.delivery for job in self._held]
+        while self._intake.waiting:
+            left.extend(await self._intake.take(BATCH))
+        for delivery in left:
+            await self._intake.again(delivery, 0)
+        with contextlib.suppress(Exception):
+            await self._client.flush(timeout=1)
+
+    # Which partitions
+
+    def _members_changed(self) -> None:
+        self._members.set()
+
+    async def _follow_members(self) -> None:
+        """Pull from what is this worker's, as workers come and go, and after reconnections."""
+        connects = self._client.stats["reconnects"]
+        while True:
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._members.wait(), 1.0)
+            self._members.clear()
+            try:
+                await self._pull()
+                reconnected = self._client.stats["reconnects"] != connects
+                connects = self._client.stats["reconnects"]
+                await self._intake.refresh(forget=reconnected)
+            except Exception as err:
+                log.warning("the partitions could not be followed: %s", err)
+
+    async def _pull(self) -> None:
+        owned = self._membership.owned(self._config.bus.partitions)
+        await self._intake.consume(
+            subjects.consumer(partition, procedure) for procedure, partition in owned
+        )
+
+    async def _keep_in_progress(self) -> None:
+        """Tell JetStream of events whose work takes longer than it would wait."""
+        period = self._config.bus.ack_wait / 3
+        while True:
+            await asyncio.sleep(period)
+            now = time.monotonic()
+            for job in list(self._active.values()):
+                if now - job.touched >= period:
+                    job.touched = now
+                    with contextlib.suppress(Exception):
+                        await self._intake.in_progress(job.delivery)
+
+    # Work
+
+    async def _work(self, deliveries: Sequence[Delivery]) -> None:
+        jobs, self._held = self._held, []
+        for job in jobs:
+            self._decider.cache.drop(job.aggregate)  # what it waits for is another's to append
+        identify: list[Job] = []
+        for delivery in deliveries:
+            job = await self._parse(delivery)
+            if job is None:
+                continue
+            if job.event.procedure == Procedure.IDENTIFICATION:
+                identify.append(job)
+            else:
+                jobs.append(job)
+        self._active = {id(job): job for job in (*jobs, *identify)}
+        if identify:
+            await self._identify(identify)
+        await self._decide(jobs)
+        self._active = {id(job): job for job in self._held}
+
+    async def _parse(self, delivery: Delivery) -> Job | None:
+        try:
+            return Job(delivery, parse(delivery), time.monotonic())
+        except ValueError as err:
+            await self._bury(delivery, str(err))
+            return None
+
+    async def _identify(self, jobs: Sequence[Job]) -> None:
+        keys = self._config.home_network_keys
+        done: list[tuple[Job, Outgoing]] = []
+        for job in jobs:
+            try:
+                event = identification.decide(job.event, keys)
+            except Exception as err:
+                await self._failed(job, err)
+                continue
+            done.append((job, self._publisher.outgoing(event)))
+        await self._finisher.publish(done)
+
+    async def _decide(self, jobs: list[Job]) -> None:
+        now = time.monotonic()
+        patient = [job for job in jobs if not job.deadline or job.deadline > now]
+        spent = [job for job in jobs if job.deadline and job.deadline <= now]
+        for batch, waits in ((spent, False), (patient, True)):
+            todo, pause, lost = batch, 0.05, 0
+            while todo:
+                try:
+                    result = await self._decider.run(todo, patient=waits)
+                except StoreUnavailable as err:
+                    log.warning("the store is not available: %s", err)
+                    await asyncio.sleep(pause)
+                    pause = min(pause * 2, 1.0)
+                    continue
+                await self._finish(result)
+                todo, lost = result.again, lost + 1
+                if lost >= CONFLICTS:
+                    for job in todo:
+                        await self._intake.again(job.delivery, 0.1)
+                    break
+
+    async def _finish(self, result: Round) -> None:
+        await self._finisher.steps(result.appended)
+        for job, seq in result.duplicate:
+            step = await self._log.step(job.aggregate, seq)
+            if step is not None:
+                await self._finisher.steps([(job, step)])
+        await self._finisher.publish([self._forwarded(job, to) for job, to in result.forward])
+        await self._finisher.publish(
+            [
+                (job, self._publisher.outgoing(replace(job.event, slot=slot)))
+                for job, slot in result.moved
+            ]
+        )
+        for job in result.nothing:
+            await self._intake.ack(job.delivery)
+        hold = self._config.bus.ack_wait + 1.0
+        for job in result.out_of_turn:
+            job.deadline = job.deadline or time.monotonic() + hold
+            self._held.append(job)
+        for job, err in result.failed:
+            await self._failed(job, err)
+
+    def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Outgoing]:
+        event = replace(job.event, procedure=procedure)
+        if procedure == Procedure.RAN:
+            gnb = Origin(event.source).gnb
+            event = replace(event, partitionkey=f"gnb-{gnb}", slot=slot_of(gnb))
+        return job, self._publisher.outgoing(event)
+
+    # What goes wrong
+
+    async def _failed(self, job: Job, err: Exception) -> None:
+        """A decision raised. Once more may help, another worker may; then the UE gets a cause."""
+        log.error("%s: %s", job.event.id, err, exc_info=err)
+        if job.delivery.deliveries < self._config.bus.max_deliveries:
+            await self._intake.again(job.delivery, 0.1 * 2**job.delivery.deliveries)
+            return
+        if job.aggregate.startswith("ue/"):
+            result = await self._decider.run([job], patient=False, poisoned=True)
+            await self._finisher.steps(result.appended)
+        await self._bury(job.delivery, f"{type(err).__name__}: {err}")
+
+    async def _bury(self, delivery: Delivery, reason: str) -> None:
+        """Keep an event that nobody can take as a dead letter, and acknowledge it."""
+        log.error("%s is a dead letter: %s", delivery.subject, reason)
+        headers = {**delivery.headers, "evcore-reason": binding.header_value(reason)}
+        letter = Outgoing(subjects.dead(delivery.subject), delivery.data, headers)
+        await self._publisher.publish([letter])
+        await self._intake.ack(delivery)

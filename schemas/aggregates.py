@@ -1,0 +1,68 @@
+"""The kinds of aggregate, by the first part of their names: how each is folded and read."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from schemas import gnb, ue, ue_fold
+from schemas.gnb import Gnb, GnbEvent
+from schemas.step import Step
+from schemas.ue import Ue
+from schemas.ue_events import UeEvent
+
+
+class Kind(NamedTuple):
+    """What the log, the runtime and the tools need to know of a kind of aggregate."""
+
+    new: Callable[[], Any]
+    """The state of an aggregate without steps."""
+    evolve: Callable[[Any, Any], Any]
+    indexes: Callable[[Any], frozenset[tuple[str, str]]]
+    decode_step: Callable[[bytes], Step[Any]]
+    decode_state: Callable[[bytes], Any]
+
+
+KINDS: dict[str, Kind] = {
+    "ue": Kind(
+        Ue,
+        ue_fold.evolve,
+        ue.indexes,
+        msgspec.msgpack.Decoder(Step[UeEvent]).decode,
+        msgspec.msgpack.Decoder(Ue).decode,
+    ),
+    "gnb": Kind(
+        Gnb,
+        gnb.evolve,
+        gnb.indexes,
+        msgspec.msgpack.Decoder(Step[GnbEvent]).decode,
+        msgspec.msgpack.Decoder(Gnb).decode,
+    ),
+}
+
+UNIDENTIFIED = "ue/unidentified-"
+"""How the name of an aggregate begins whose UE has not told its SUPI."""
+
+
+def kind_of(aggregate: str) -> Kind:
+    """The kind of an aggregate name.
+
+    Raises:
+        KeyError: for a name that begins with no kind.
+    """
+    return KINDS[aggregate.partition("/")[0]]
+
+
+def ue_aggregate(supi: str) -> str:
+    """The name of the aggregate of a SUPI."""
+    return f"ue/{supi}"
+
+
+def gnb_aggregate(gnb_id: str) -> str:
+    """The name of the aggregate of a RAN node."""
+    return f"gnb/{gnb_id}"
+
+
+def unidentified_aggregate(trigger_id: str) -> str:
+    """The name of the aggregate of the connection that an event opened."""
+    return f"{UNIDENTIFIED}{trigger_id}"

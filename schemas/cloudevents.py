@@ -1,0 +1,96 @@
+"""The CloudEvents 1.0 that evcore's processes exchange, and their attributes on the wire.
+
+Attribute names are CloudEvents' own: context attributes as in the specification, extensions
+`partitionkey`, `sequence` and `traceparent` as in its extension documents, and `slot`,
+`procedure` and `association` of evcore.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from schemas.identity import Tai
+
+SPECVERSION = "1.0"
+
+NGAP_MEDIA_TYPE = "application/vnd.3gpp.ngap"
+MSGPACK_MEDIA_TYPE = "application/vnd.msgpack"
+
+
+class EventType(StrEnum):
+    """The `type` of each event that crosses a process boundary."""
+
+    NGAP_UPLINK = "org.evcore.n2.uplink"
+    """An NGAP PDU from a gNB. Data: the PDU."""
+    NGAP_DOWNLINK = "org.evcore.n2.downlink"
+    """An NGAP PDU for a gNB. Data: the PDU."""
+    ASSOCIATION_LOST = "org.evcore.n2.association-lost"
+    """A gNB's SCTP association is gone. Data: `AssociationLost`."""
+    CONNECTION_LOST = "org.evcore.ue.connection-lost"
+    """A UE's N2 connection is gone with its association or a reset. Data: `ConnectionLost`."""
+    IDENTIFIED = "org.evcore.ue.identified"
+    """A UE without a known identity has told its SUPI. Data: `Identified`."""
+    UNIDENTIFIED = "org.evcore.ue.unidentified"
+    """A SUCI could not be de-concealed. Data: `Unidentified`."""
+    TIMER = "org.evcore.ue.timer"
+    """A wake-up that a step asked for. No data."""
+
+
+class AssociationLost(Struct, frozen=True):
+    """Data of ASSOCIATION_LOST."""
+
+    association: str
+    reason: str
+
+
+class ConnectionLost(Struct, frozen=True, omit_defaults=True):
+    """Data of CONNECTION_LOST: which connection, and why."""
+
+    amf_ue_ngap_id: int
+    reason: str
+
+
+class Identified(Struct, frozen=True, omit_defaults=True):
+    """Data of IDENTIFIED: an N2 connection as it stands, and the request it began with."""
+
+    gnb: str
+    association: str
+    ran_ue_ngap_id: int
+    amf_ue_ngap_id: int
+    sequence: int
+    tai: Tai
+    request: bytes
+    """The plain REGISTRATION REQUEST, which nothing has verified."""
+    suci: bytes
+    """The SUCI of the IDENTITY RESPONSE, concealed or not."""
+    cell: int = 0
+    establishment_cause: str = ""
+    context_requested: bool = False
+
+
+class Unidentified(Struct, frozen=True, omit_defaults=True):
+    """Data of UNIDENTIFIED: why, and the event that carried the SUCI."""
+
+    reason: str
+    type: str
+    source: str
+    data: bytes
+    sequence: int = 0
+
+
+class CloudEvent(Struct, frozen=True, omit_defaults=True):
+    """One event. `data` is opaque here; `datacontenttype` tells what it is."""
+
+    id: str
+    source: str
+    type: str
+    partitionkey: str
+    data: bytes = b""
+    datacontenttype: str | None = None
+    procedure: str | None = None
+    slot: int | None = None
+    sequence: int | None = None
+    """The place of an uplink message on its UE's N2 connection, from 0."""
+    association: str | None = None
+    """The SCTP association that a downlink message is for."""
+    traceparent: str | None = None

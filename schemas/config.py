@@ -1,0 +1,226 @@
+"""The configuration file, evcore.toml, and the secrets beside it.
+
+Everything that is not in the file has a default for one machine. Keys come from the
+environment or from a secrets file, never from evcore.toml.
+"""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct, field
+
+from schemas.identity import Guami, SNssai, Tai
+from schemas.network import Network, SecurityPolicy, Timers, TrackingArea
+
+KEY_OCTETS: Final = 32
+
+_GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
+"""The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); 31 of one at most."""
+
+
+class ConfigError(ValueError):
+    """The configuration is wrong; it says where and what in one sentence."""
+
+
+class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A private key for SUCIs, in the secrets file; the key as hexadecimal digits."""
+
+    id: int
+    profile: str
+    private_key: str
+
+
+class Secrets(Struct, frozen=True, forbid_unknown_fields=True):
+    """The secrets file: keys as 64 hexadecimal digits."""
+
+    master_key: str = ""
+    """Wraps the data keys of the event log. Environment: EVCORE_MASTER_KEY."""
+    tmsi_key: str = ""
+    """Encrypts 5G-TMSIs; gateways have it too. Environment: EVCORE_TMSI_KEY."""
+    home_network_keys: tuple[HomeNetworkKeyConfig, ...] = ()
+    """For `identification` alone."""
+
+
+class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [amf]."""
+
+    name: str = "evcore"
+    plmn: str = "001-01"
+    region: int = 1
+    set: int = 1
+    pointer: int = 0
+    relative_capacity: int = 255
+
+
+class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table [[tracking_area]]; slices as ``"1-010203"``, or ``"1"`` without an SD."""
+
+    tac: int
+    slices: tuple[str, ...]
+    plmn: str = ""
+    """The PLMN of [amf] when empty."""
+
+
+class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [n2]: where gNBs connect."""
+
+    host: str = "127.0.0.1"
+    port: int = 38412
+    transport: str = "auto"
+    """auto, kernel, userspace-udp or userspace-raw."""
+    udp_port: int = 9899
+    max_under_way: int = 8192
+    """Events published and not acknowledged, beyond which gNBs are slowed."""
+
+
+class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [nats]."""
+
+    url: str = "nats://127.0.0.1:4222"
+    partitions: int = 16
+    replicas: int = 1
+    max_bytes: int = 1 << 30
+
+
+class StoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """The table [store]."""
+
+    url: str = "sqlite:///.evcore/evcore.db"
+
+
+class Config(Struct, frozen=True, forbid_unknown_fields=True):
+    """evcore.toml."""
+
+    amf: AmfConfig = field(default_factory=AmfConfig)
+    tracking_area: tuple[AreaConfig, ...] = (AreaConfig(1, ("1-010203",)),)
+    security: SecurityPolicy = field(default_factory=SecurityPolicy)
+    timers: Timers = field(default_factory=Timers)
+    n2: N2Config = field(default_factory=N2Config)
+    nats: NatsConfig = field(default_factory=NatsConfig)
+    store: StoreConfig = field(default_factory=StoreConfig)
+
+
+def load(path: Path | None) -> Config:
+    """Read evcore.toml; the defaults without one.
+
+    Raises:
+        ConfigError: it cannot be read, or is wrong.
+    """
+    if path is None:
+        return Config()
+    config = _read(path, Config)
+    _check(config, path)
+    return config
+
+
+def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None) -> Secrets:
+    """Read the secrets file, the environment above it.
+
+    Raises:
+        ConfigError: it cannot be read, or is wrong.
+    """
+    environment = os.environ if environment is None else environment
+    secrets = Secrets() if path is None else _read(path, Secrets)
+    return msgspec.structs.replace(
+        secrets,
+        master_key=environment.get("EVCORE_MASTER_KEY", secrets.master_key),
+        tmsi_key=environment.get("EVCORE_TMSI_KEY", secrets.tmsi_key),
+    )
+
+
+def key_of(text: str, name: str) -> bytes:
+    """The octets of a key of the secrets.
+
+    Raises:
+        ConfigError: it is missing, or has not 64 hexadecimal digits.
+    """
+    if not text:
+        raise ConfigError(f"{name} is not set: put it into the secrets file or the environment")
+    try:
+        key = bytes.fromhex(text)
+    except ValueError:
+        key = b""
+    if len(key) != KEY_OCTETS:
+        raise ConfigError(f"{name} must have {KEY_OCTETS * 2} hexadecimal digits")
+    return key
+
+
+def network_of(config: Config, tmsi_key: bytes) -> Network:
+    """The `Network` that procedures decide with."""
+    amf = config.amf
+    return Network(
+        name=amf.name,
+        guami=Guami(amf.plmn, amf.region, amf.set, amf.pointer),
+        tracking_areas=tuple(
+            TrackingArea(area.tac, area.plmn or amf.plmn, tuple(map(slice_of, area.slices)))
+            for area in config.tracking_area
+        ),
+        security=config.security,
+        timers=config.timers,
+        relative_capacity=amf.relative_capacity,
+        tmsi_key=tmsi_key,
+    )
+
+
+def slice_of(text: str) -> SNssai:
+    """The S-NSSAI of ``"1-010203"`` or ``"1"``.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    sst, _, sd = text.partition("-")
+    hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
+    if not (sst.isdigit() and int(sst) < 256 and (not sd or hexadecimal)):
+        raise ConfigError(
+            f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits"
+        )
+    return SNssai(int(sst), sd.lower() or None)
+
+
+def _read(path: Path, kind: type[Any]) -> Any:
+    try:
+        with path.open("rb") as file:
+            return msgspec.convert(tomllib.load(file), kind)
+    except OSError as err:
+        raise ConfigError(f"{path}: {err.strerror}") from None
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as err:
+        raise ConfigError(f"{path}: {err}") from None
+
+
+def _check(config: Config, path: Path) -> None:
+    """What types cannot say."""
+    plmns = [config.amf.plmn, *(a.plmn for a in config.tracking_area if a.plmn)]
+    for plmn in plmns:
+        mcc, _, mnc = plmn.partition("-")
+        if not (mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3)):
+            raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
+    amf = config.amf
+    for name, value, bits in (
+        ("region", amf.region, 8),
+        ("set", amf.set, 10),
+        ("pointer", amf.pointer, 6),
+    ):
+        if not 0 <= value < 1 << bits:
+            raise ConfigError(f"{path}: amf.{name} is {value}, and has {bits} bits")
+    if not config.tracking_area:
+        raise ConfigError(f"{path}: there is no [[tracking_area]]")
+    seen: set[Tai] = set()
+    for area in config.tracking_area:
+        tai = Tai(area.plmn or amf.plmn, area.tac)
+        if not 0 <= area.tac < 1 << 24 or tai in seen:
+            raise ConfigError(f"{path}: tracking area {area.tac} is out of range or there twice")
+        seen.add(tai)
+        for text in area.slices:
+            slice_of(text)
+    for name, seconds in (("t3512", config.timers.t3512), ("t3502", config.timers.t3502)):
+        if not any(seconds % unit == 0 and seconds // unit <= 31 for unit in _GPRS_TIMER_3):
+            raise ConfigError(
+                f"{path}: timers.{name} is {seconds} s, and must be up to 31 times 2 or 30 s, "
+                "1 or 10 min, 1 or 10 h"
+            )
+    if set(config.security.integrity) - {1, 2, 3} or set(config.security.ciphering) - {0, 1, 2, 3}:
+        raise ConfigError(f"{path}: security.integrity is of 1 to 3, security.ciphering of 0 to 3")

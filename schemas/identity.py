@@ -1,0 +1,101 @@
+"""Identities and the keys made of them (TS 23.003), so that any message finds its UE's partition.
+
+A slot is ``crc32(SUPI) mod 1024``. It is carried inside the AMF-UE-NGAP-ID and, encrypted,
+inside the 5G-TMSI, so a gateway routes a message without a lookup.
+"""
+
+from typing import TypeAlias
+from zlib import crc32
+
+from msgspec import Struct
+
+SLOTS = 1024
+NGAP_ID_RANDOM_BITS = 30
+TMSI_RANDOM_BITS = 22
+
+Plmn: TypeAlias = str
+"""A PLMN as ``"001-01"``: MCC, a hyphen, MNC of two or three digits."""
+
+
+class SNssai(Struct, frozen=True, omit_defaults=True, order=True):
+    """A single network slice (TS 23.003 28.4.2): SST 0..255, SD as six hexadecimal digits."""
+
+    sst: int
+    sd: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.sst}" if self.sd is None else f"{self.sst}-{self.sd}"
+
+
+class Tai(Struct, frozen=True, order=True):
+    """A tracking area identity (TS 23.003 28.6); the TAC is a 24-bit number."""
+
+    plmn: Plmn
+    tac: int
+
+
+class Guami(Struct, frozen=True):
+    """A globally unique AMF identifier (TS 23.003 2.10.1)."""
+
+    plmn: Plmn
+    region: int
+    set: int
+    pointer: int
+
+
+class Guti(Struct, frozen=True):
+    """A 5G-GUTI (TS 23.003 2.10.1): a GUAMI and the 5G-TMSI below it."""
+
+    guami: Guami
+    tmsi: int
+
+
+def slot_of(key: str) -> int:
+    """The slot, 0..1023, of a SUPI or of any other key of an aggregate."""
+    return crc32(key.encode()) % SLOTS
+
+
+def partition_of(slot: int, partitions: int) -> int:
+    """The partition of a slot among `partitions`, which divides the slots evenly."""
+    return slot % partitions
+
+
+def make_amf_ue_ngap_id(slot: int, random: int) -> int:
+    """An AMF-UE-NGAP-ID (40 bits): the slot above 30 random bits."""
+    return slot << NGAP_ID_RANDOM_BITS | random & ((1 << NGAP_ID_RANDOM_BITS) - 1)
+
+
+def slot_of_amf_ue_ngap_id(amf_ue_ngap_id: int) -> int:
+    """The slot of an AMF-UE-NGAP-ID that this core gave."""
+    return amf_ue_ngap_id >> NGAP_ID_RANDOM_BITS & (SLOTS - 1)
+
+
+def make_tmsi_plaintext(slot: int, random: int) -> int:
+    """The 32 bits that a 5G-TMSI encrypts: the slot above 22 random bits."""
+    return slot << TMSI_RANDOM_BITS | random & ((1 << TMSI_RANDOM_BITS) - 1)
+
+
+def slot_of_tmsi_plaintext(plaintext: int) -> int:
+    """The slot in a decrypted 5G-TMSI."""
+    return plaintext >> TMSI_RANDOM_BITS & (SLOTS - 1)
+
+
+def serving_network_name(plmn: Plmn) -> str:
+    """The serving network name of AKA (TS 33.501 6.1.1.4), with an MNC of three digits."""
+    mcc, _, mnc = plmn.partition("-")
+    return f"5G:mnc{mnc.zfill(3)}.mcc{mcc}.3gppnetwork.org"
+
+
+def supi_of_imsi(imsi: str) -> str:
+    """The SUPI of an IMSI (TS 29.571 5.3.2)."""
+    return f"imsi-{imsi}"
+
+
+def index_ngap(amf_ue_ngap_id: int) -> str:
+    """The partition key and index key of a UE's N2 connection."""
+    return f"ngap-{amf_ue_ngap_id:010x}"
+
+
+def index_tmsi(tmsi: int) -> str:
+    """The partition key and index key of a 5G-TMSI of this core."""
+    return f"tmsi-{tmsi:08x}"

@@ -1,0 +1,82 @@
+"""The operator's network, as procedures see it: a pure input of every decision.
+
+A step names the version of the `Network` it was decided with, so that it can be decided again.
+"""
+
+import hashlib
+
+import msgspec
+from msgspec import Struct, field
+
+from schemas.identity import Guami, Plmn, SNssai, Tai
+
+
+class TrackingArea(Struct, frozen=True, omit_defaults=True):
+    """A tracking area that is served, and the slices in it."""
+
+    tac: int
+    plmn: Plmn
+    slices: tuple[SNssai, ...]
+
+    @property
+    def tai(self) -> Tai:
+        """The TAI of this area."""
+        return Tai(self.plmn, self.tac)
+
+
+class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
+    """Algorithm numbers in the operator's order of priority (TS 33.501 6.7.1.1)."""
+
+    integrity: tuple[int, ...] = (2, 1, 3)
+    ciphering: tuple[int, ...] = (2, 1, 3, 0)
+    reuse_context: bool = True
+    """Whether a request that a current context protects goes on without a new authentication."""
+    request_imeisv: bool = True
+
+
+class Timers(Struct, frozen=True, omit_defaults=True):
+    """Timer values in seconds (TS 24.501 tables 10.2.1 and 10.2.2; `ng_release` is our own)."""
+
+    t3502: int = 720
+    t3512: int = 3600
+    t3550: int = 6
+    t3560: int = 6
+    t3570: int = 6
+    ng_release: int = 5
+    """How long a UE CONTEXT RELEASE COMMAND may go unanswered before it is repeated."""
+
+
+class Network(Struct, frozen=True, omit_defaults=True):
+    """One AMF's worth of network: who it is, what it serves and its policies."""
+
+    name: str
+    guami: Guami
+    tracking_areas: tuple[TrackingArea, ...]
+    security: SecurityPolicy = field(default_factory=SecurityPolicy)
+    timers: Timers = field(default_factory=Timers)
+    relative_capacity: int = 255
+    tmsi_key: bytes = b""
+    """The key of the 5G-TMSI's encryption, 32 octets. Secret."""
+
+    @property
+    def plmns(self) -> tuple[Plmn, ...]:
+        """The PLMNs served, the GUAMI's first."""
+        served = dict.fromkeys([self.guami.plmn, *(area.plmn for area in self.tracking_areas)])
+        return tuple(served)
+
+    def area(self, tai: Tai) -> TrackingArea | None:
+        """The tracking area of `tai`, if it is served."""
+        for area in self.tracking_areas:
+            if area.tac == tai.tac and area.plmn == tai.plmn:
+                return area
+        return None
+
+    def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
+        """Every slice of a PLMN, in the order of its first tracking area that has it."""
+        found = (s for area in self.tracking_areas if area.plmn == plmn for s in area.slices)
+        return tuple(dict.fromkeys(found))
+
+
+def version_of(network: Network) -> str:
+    """The name of exactly this configuration: a digest of its canonical encoding."""
+    return hashlib.blake2b(msgspec.json.encode(network, order="sorted"), digest_size=8).hexdigest()

@@ -1,0 +1,88 @@
+"""The step: all that one decision took in and left behind, and the only thing ever stored.
+
+Timestamps are milliseconds since the Unix epoch.
+"""
+
+from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
+from msgspec import Struct
+
+from schemas.cloudevents import CloudEvent
+
+
+class _Output(Struct, frozen=True, omit_defaults=True, tag_field="kind"):
+    """What leaves after the append."""
+
+
+class SendNgap(_Output, frozen=True, tag="ngap"):
+    """An NGAP PDU for one association of one gNB."""
+
+    gnb: str
+    association: str
+    pdu: bytes
+
+
+class Wake(_Output, frozen=True, tag="wake"):
+    """A wake-up of this aggregate at a time; a later one replaces it."""
+
+    at: int
+    procedure: str
+
+
+class HandOff(_Output, frozen=True, tag="hand-off"):
+    """An event for another aggregate, or for a procedure without one."""
+
+    type: str
+    procedure: str
+    partitionkey: str
+    data: bytes
+    slot: int | None = None
+    """The slot to send to, where it is not that of the key."""
+
+
+class FanOut(_Output, frozen=True, tag="fan-out"):
+    """One event for each UE of a gNB's association, published at a bounded pace.
+
+    `amf_ue_ngap_ids` and `ran_ue_ngap_ids` narrow it to those (NG RESET of a part of the
+    interface); both empty means every UE of the association.
+    """
+
+    gnb: str
+    association: str
+    reason: str
+    procedure: str
+    amf_ue_ngap_ids: tuple[int, ...] = ()
+    ran_ue_ngap_ids: tuple[int, ...] = ()
+
+
+Output: TypeAlias = SendNgap | Wake | HandOff | FanOut
+
+E = TypeVar("E")
+
+
+class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
+    """One decision. `E` is the union of the aggregate's event types."""
+
+    seq: int
+    at: int
+    procedure: str
+    version: str
+    trigger: CloudEvent
+    entropy: bytes
+    network: str
+    """The version of the network configuration."""
+    events: tuple[E, ...]
+    outputs: tuple[Output, ...]
+    subscription: int = 0
+    """The version of the subscription; 0 for none."""
+    flags: tuple[int, ...] = ()
+    """The numbered behaviours in force (docs/architecture.md, "Behaviour flags")."""
+
+
+def encode(value: object) -> bytes:
+    """The canonical encoding of an event, an output, a step or a state."""
+    return _encoder.encode(value)
+
+
+_encoder = msgspec.msgpack.Encoder()

@@ -1,0 +1,63 @@
+"""A subscription: the credentials and the access rights of one SUPI (TS 29.503 6.1, TS 29.505)."""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from schemas.identity import SNssai
+
+
+class PduSessionType(StrEnum):
+    """TS 29.571 5.4.3.3."""
+
+    IPV4 = "IPV4"
+    IPV6 = "IPV6"
+    IPV4V6 = "IPV4V6"
+    UNSTRUCTURED = "UNSTRUCTURED"
+    ETHERNET = "ETHERNET"
+
+
+class Ambr(Struct, frozen=True):
+    """An aggregate maximum bit rate, in bit/s."""
+
+    uplink: int
+    downlink: int
+
+
+class Dnn(Struct, frozen=True, omit_defaults=True):
+    """What a subscriber may have in one data network of one slice."""
+
+    name: str
+    session_types: tuple[PduSessionType, ...] = (PduSessionType.IPV4,)
+    ambr: Ambr = Ambr(1_000_000_000, 1_000_000_000)
+    five_qi: int = 9
+    arp_priority: int = 8
+    arp_preemption_capability: bool = False
+    arp_preemption_vulnerability: bool = False
+
+
+class SubscribedSlice(Struct, frozen=True, omit_defaults=True):
+    """A slice of the subscription; `default` as in TS 23.501 5.15.3."""
+
+    nssai: SNssai
+    default: bool = False
+    dnns: tuple[Dnn, ...] = ()
+
+
+class Subscriber(Struct, frozen=True, omit_defaults=True):
+    """One subscriber. `k`, `opc` are secret and sealed at rest; `sqn` is where SQN starts."""
+
+    supi: str
+    k: bytes
+    opc: bytes
+    slices: tuple[SubscribedSlice, ...]
+    amf: bytes = b"\x80\x00"
+    """The authentication management field, its separation bit set (TS 33.501 6.1.3.2)."""
+    sqn: int = 0
+    ambr: Ambr = Ambr(1_000_000_000, 1_000_000_000)
+    barred: bool = False
+    """Operator determined barring of all packet services: 5GMM cause #7."""
+    forbidden_tacs: tuple[int, ...] = ()
+    """Tracking areas that the subscription excludes: 5GMM cause #12."""
+    nr_allowed: bool = True
+    """Whether the core network type restriction permits 5GC: else 5GMM cause #27."""

@@ -1,0 +1,140 @@
+"""The state of a UE in the core: a fold of its events (`schemas.ue_events`).
+
+Field names are the specifications'. Values that are secret are marked by `Secret` in their
+annotation; tools that print states and events leave them out (`schemas.redact`).
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from msgspec import Meta, Struct
+
+from schemas.identity import SNssai, Tai, index_ngap, index_tmsi
+
+Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
+"""Octets that are never printed."""
+
+
+class Connection(Struct, frozen=True, omit_defaults=True):
+    """A UE-associated logical NG-connection (TS 38.413 3.1) and what is known through it."""
+
+    gnb: str
+    association: str
+    ran_ue_ngap_id: int
+    amf_ue_ngap_id: int
+    sequence: int
+    """The place of the last uplink message taken."""
+    tai: Tai
+    cell: int = 0
+    """The NR cell identity of the last user location (36 bits)."""
+    establishment_cause: str = ""
+    context_requested: bool = False
+    """Whether the gNB asked for a UE context (UE Context Request IE)."""
+    secured: bool = False
+    """Whether the secure exchange of NAS messages is established on it (TS 24.501 4.4.2.5)."""
+    context: Literal["none", "pending", "set-up"] = "none"
+    kgnb_count: int = 0
+    """The uplink NAS COUNT that K_gNB was derived with (TS 33.501 A.9), once a context is asked."""
+    releasing: str = ""
+    """The cause of the UE CONTEXT RELEASE COMMAND that was sent, empty for none."""
+
+
+class SecurityContext(Struct, frozen=True, omit_defaults=True):
+    """A 5G NAS security context (TS 33.501 6.4); the COUNTs are the next to expect and to use."""
+
+    ngksi: int
+    kamf: Secret
+    nia: int
+    nea: int
+    capability: bytes
+    """The UE security capability (TS 24.501 9.11.3.54), all octets of its value."""
+    uplink: int = 0
+    downlink: int = 0
+
+
+class Challenge(Struct, frozen=True, omit_defaults=True):
+    """A 5G-AKA challenge that waits for its response (TS 33.501 6.1.3.2)."""
+
+    ngksi: int
+    rand: bytes
+    autn: bytes
+    xres_star: Secret
+    kamf: Secret
+    resynchronised: bool = False
+    """Whether it follows a synch failure, of which there may be one in a row."""
+
+
+class Registration(Struct, frozen=True, omit_defaults=True):
+    """A registration procedure under way (TS 24.501 5.5.1.2)."""
+
+    request: bytes
+    """The REGISTRATION REQUEST as it began the procedure, plain."""
+    capability: bytes
+    """The UE security capability of the request."""
+    ngksi: int | None
+    """The ngKSI that the request named, None for no key."""
+    identified_by: Literal["suci", "guti"]
+    complete_request: bytes = b""
+    """The entire initial message, from the NAS message container of a later message."""
+    stage: Literal["begun", "identifying", "authenticating", "securing", "accepted"] = "begun"
+    retransmit: bool = False
+    """Whether the UE is to send the whole request again (TS 24.501 5.4.2.2, RINMR)."""
+    accept: bytes = b""
+    """The REGISTRATION ACCEPT as sent, plain: the same again on T3550 (5.5.1.2.8 c)."""
+
+
+class Timer(Struct, frozen=True, omit_defaults=True):
+    """A timer that runs: when it expires, and how often it has."""
+
+    at: int
+    count: int = 0
+
+
+class Ue(Struct, frozen=True, omit_defaults=True):
+    """All that the core knows of a UE. A UE that was never heard of is `Ue()`."""
+
+    supi: str = ""
+    """Empty while the UE has not told who it is."""
+    registered: bool = False
+    sqn: int = 0
+    """The SQN of the last challenge made."""
+    pei: str = ""
+    tmsi: int | None = None
+    old_tmsi: int | None = None
+    """The 5G-TMSI before the one that is not confirmed yet; both are the UE's."""
+    security: SecurityContext | None = None
+    """The current context."""
+    pending: SecurityContext | None = None
+    """The context that a SECURITY MODE COMMAND is to take into use."""
+    challenge: Challenge | None = None
+    registration: Registration | None = None
+    deregistering: bool = False
+    """Whether a deregistration waits for the UE to be authenticated."""
+    allowed_nssai: tuple[SNssai, ...] = ()
+    registration_area: tuple[Tai, ...] = ()
+    radio_capability: bytes = b""
+    connection: Connection | None = None
+    """None in CM-IDLE."""
+    stale: tuple[Connection, ...] = ()
+    """Connections before the current one. They are released once the UE has proved on the
+    current one who it is; if it cannot, the last of them is the UE's again."""
+    timers: dict[str, Timer] = {}
+    wake_at: int = 0
+    """The earliest wake-up that was asked for, 0 for none."""
+    successor: str = ""
+    """The aggregate that this one, of a UE unknown, was handed over to."""
+
+
+def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
+    """The index entries (kind, key) that lead to this UE; each key belongs to one UE only."""
+    found = {("tmsi", index_tmsi(t)) for t in (ue.tmsi, ue.old_tmsi) if t is not None}
+    for connection in (ue.connection, *ue.stale):
+        if connection is not None and not ue.successor:
+            found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
+            found.add(("gnb", gnb_index_key(connection)))
+    return frozenset(found)
+
+
+def gnb_index_key(connection: Connection) -> str:
+    """The key under which a connection is found by its gNB's association."""
+    ids = f"{connection.amf_ue_ngap_id:010x}/{connection.ran_ue_ngap_id:08x}"
+    return f"{connection.gnb}/{connection.association}/{ids}"

@@ -1,0 +1,275 @@
+"""`evolve`: the state of a UE after one more event. Total and pure."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from schemas import ue_events as e
+from schemas.ue import Connection, Timer, Ue
+from schemas.ue_events import UeEvent
+
+
+def evolve(ue: Ue, event: UeEvent) -> Ue:
+    """The state after `event`."""
+    return _EVOLVE[type(event)](ue, event)
+
+
+def fold(ue: Ue, events: Iterable[UeEvent]) -> Ue:
+    """The state after all of `events`."""
+    for event in events:
+        ue = _EVOLVE[type(event)](ue, event)
+    return ue
+
+
+def _same(ue: Ue, _: object) -> Ue:
+    return ue
+
+
+def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
+    return replace(ue, connection=event.connection)
+
+
+def _uplink_taken(ue: Ue, event: e.UplinkTaken) -> Ue:
+    changes: dict[str, Any] = {}
+    if ue.connection is not None:
+        here: dict[str, Any] = {"sequence": max(ue.connection.sequence, event.sequence)}
+        if event.tai is not None:
+            here["tai"] = event.tai
+        if event.cell is not None:
+            here["cell"] = event.cell
+        if event.nas_count is not None:
+            here["secured"] = True
+        changes["connection"] = replace(ue.connection, **here)
+    if event.nas_count is not None and ue.security is not None:
+        changes["security"] = replace(ue.security, uplink=event.nas_count + 1)
+    return replace(ue, **changes)
+
+
+def _downlink_counted(ue: Ue, event: e.DownlinkCounted) -> Ue:
+    moved = event.nas_count + 1
+    if event.pending:
+        return (
+            ue if ue.pending is None else replace(ue, pending=replace(ue.pending, downlink=moved))
+        )
+    return ue if ue.security is None else replace(ue, security=replace(ue.security, downlink=moved))
+
+
+def _on_connection(**changes: Any) -> Callable[[Ue, object], Ue]:
+    def evolve_connection(ue: Ue, _: object) -> Ue:
+        if ue.connection is None:
+            return ue
+        return replace(ue, connection=replace(ue.connection, **changes))
+
+    return evolve_connection
+
+
+def _context_requested(ue: Ue, event: e.ContextRequested) -> Ue:
+    if ue.connection is None:
+        return ue
+    connection = replace(ue.connection, context="pending", kgnb_count=event.kgnb_count)
+    return replace(ue, connection=connection)
+
+
+def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
+    def mark(connection: Connection) -> Connection:
+        if connection.amf_ue_ngap_id != event.amf_ue_ngap_id:
+            return connection
+        return replace(connection, releasing=event.cause)
+
+    here = ue.connection
+    return replace(
+        ue,
+        connection=None if here is None else mark(here),
+        stale=tuple(mark(connection) for connection in ue.stale),
+    )
+
+
+def _connection_abandoned(ue: Ue, event: e.ConnectionAbandoned) -> Ue:
+    if ue.connection is None or ue.connection.amf_ue_ngap_id != event.amf_ue_ngap_id:
+        return ue
+    return replace(ue, connection=None, stale=(*ue.stale, ue.connection))
+
+
+def _connection_released(ue: Ue, event: e.ConnectionReleased) -> Ue:
+    gone = event.amf_ue_ngap_id
+    here = ue.connection
+    stale = tuple(c for c in ue.stale if c.amf_ue_ngap_id != gone)
+    if here is None or here.amf_ue_ngap_id == gone:
+        here = next((c for c in reversed(stale) if not c.releasing), None)
+        stale = tuple(c for c in stale if c is not here)
+    return replace(ue, connection=here, stale=stale)
+
+
+def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
+    return replace(ue, radio_capability=event.capability)
+
+
+def _identified(ue: Ue, event: e.SubscriberIdentified) -> Ue:
+    return replace(ue, supi=event.supi)
+
+
+def _identity_requested(ue: Ue, _: e.IdentityRequested) -> Ue:
+    if ue.registration is None:
+        return ue
+    return replace(ue, registration=replace(ue.registration, stage="identifying"))
+
+
+def _handed_over(ue: Ue, event: e.HandedOver) -> Ue:
+    return replace(ue, successor=event.to)
+
+
+def _authentication_started(ue: Ue, event: e.AuthenticationStarted) -> Ue:
+    registration = ue.registration
+    if registration is not None:
+        registration = replace(registration, stage="authenticating")
+    return replace(ue, challenge=event.challenge, sqn=event.sqn, registration=registration)
+
+
+def _authentication_over(ue: Ue, _: object) -> Ue:
+    return replace(ue, challenge=None)
+
+
+def _sqn(ue: Ue, event: e.SqnResynchronised) -> Ue:
+    return replace(ue, sqn=event.sqn)
+
+
+def _security_mode_started(ue: Ue, event: e.SecurityModeStarted) -> Ue:
+    registration = ue.registration
+    if registration is not None:
+        registration = replace(registration, stage="securing")
+    return replace(ue, pending=event.context, registration=registration)
+
+
+def _security_mode_completed(ue: Ue, event: e.SecurityModeCompleted) -> Ue:
+    if ue.pending is None:
+        return ue
+    connection = ue.connection
+    if connection is not None:
+        connection = replace(connection, secured=True)
+    security = replace(ue.pending, uplink=event.uplink)
+    return replace(ue, security=security, pending=None, connection=connection)
+
+
+def _security_mode_rejected(ue: Ue, _: e.SecurityModeRejected) -> Ue:
+    return replace(ue, pending=None)
+
+
+def _security_deleted(ue: Ue, _: e.SecurityContextDeleted) -> Ue:
+    return replace(ue, security=None)
+
+
+def _pei(ue: Ue, event: e.PeiLearned) -> Ue:
+    return replace(ue, pei=event.pei)
+
+
+def _registration_started(ue: Ue, event: e.RegistrationStarted) -> Ue:
+    return replace(ue, registration=event.registration)
+
+
+def _request_completed(ue: Ue, event: e.RequestCompleted) -> Ue:
+    if ue.registration is None:
+        return ue
+    return replace(ue, registration=replace(ue.registration, complete_request=event.request))
+
+
+def _guti_allocated(ue: Ue, event: e.GutiAllocated) -> Ue:
+    # Two re-allocations in a row without a confirmation: the UE has the oldest or the newest.
+    kept = ue.tmsi if ue.old_tmsi is None else ue.old_tmsi
+    return replace(ue, tmsi=event.tmsi, old_tmsi=kept)
+
+
+def _guti_confirmed(ue: Ue, _: e.GutiConfirmed) -> Ue:
+    return replace(ue, old_tmsi=None)
+
+
+def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
+    registration = ue.registration
+    if registration is not None:
+        registration = replace(registration, stage="accepted", accept=event.accept)
+    return replace(
+        ue,
+        registered=True,
+        registration=registration,
+        allowed_nssai=event.allowed_nssai,
+        registration_area=event.registration_area,
+    )
+
+
+def _registration_completed(ue: Ue, _: e.RegistrationCompleted) -> Ue:
+    return replace(ue, registration=None)
+
+
+def _registration_ended(ue: Ue, _: object) -> Ue:
+    return replace(ue, registration=None, challenge=None, pending=None, deregistering=False)
+
+
+def _deregistration_pending(ue: Ue, _: e.DeregistrationPending) -> Ue:
+    return replace(ue, deregistering=True)
+
+
+def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
+    # What outlives a registration: the identities and the native security context.
+    return replace(
+        ue,
+        registered=False,
+        registration=None,
+        challenge=None,
+        pending=None,
+        deregistering=False,
+        allowed_nssai=(),
+        registration_area=(),
+    )
+
+
+def _timer_started(ue: Ue, event: e.TimerStarted) -> Ue:
+    timers = {**ue.timers, event.name: Timer(event.at, event.count)}
+    return replace(ue, timers=timers)
+
+
+def _timer_stopped(ue: Ue, event: e.TimerStopped) -> Ue:
+    return replace(ue, timers={k: v for k, v in ue.timers.items() if k != event.name})
+
+
+def _wake_scheduled(ue: Ue, event: e.WakeScheduled) -> Ue:
+    return replace(ue, wake_at=event.at)
+
+
+_EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
+    e.ConnectionEstablished: _connection_established,
+    e.UplinkTaken: _uplink_taken,
+    e.DownlinkCounted: _downlink_counted,
+    e.ContextRequested: _context_requested,
+    e.ContextSetUp: _on_connection(context="set-up"),
+    e.ContextSetupFailed: _on_connection(context="none"),
+    e.ConnectionReleasing: _connection_releasing,
+    e.ConnectionAbandoned: _connection_abandoned,
+    e.ConnectionReleased: _connection_released,
+    e.RadioCapabilityReported: _radio_capability,
+    e.SubscriberIdentified: _identified,
+    e.IdentityRequested: _identity_requested,
+    e.HandedOver: _handed_over,
+    e.AuthenticationStarted: _authentication_started,
+    e.AuthenticationSucceeded: _authentication_over,
+    e.AuthenticationFailed: _authentication_over,
+    e.SqnResynchronised: _sqn,
+    e.SecurityModeStarted: _security_mode_started,
+    e.SecurityModeCompleted: _security_mode_completed,
+    e.SecurityModeRejected: _security_mode_rejected,
+    e.SecurityContextDeleted: _security_deleted,
+    e.PeiLearned: _pei,
+    e.RegistrationStarted: _registration_started,
+    e.RequestCompleted: _request_completed,
+    e.GutiAllocated: _guti_allocated,
+    e.GutiConfirmed: _guti_confirmed,
+    e.RegistrationAccepted: _registration_accepted,
+    e.RegistrationCompleted: _registration_completed,
+    e.RegistrationRejected: _registration_ended,
+    e.RegistrationAborted: _registration_ended,
+    e.DeregistrationPending: _deregistration_pending,
+    e.Deregistered: _deregistered,
+    e.TimerStarted: _timer_started,
+    e.TimerStopped: _timer_stopped,
+    e.WakeScheduled: _wake_scheduled,
+    e.Noted: _same,
+}

@@ -1,0 +1,152 @@
+"""The typed event log: aggregates folded from sealed steps, and steps made ready to append."""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from schemas.aggregates import Kind, kind_of
+from schemas.network import Network, version_of
+from schemas.step import Step, encode
+from statestore.contract import Append, Engine, IndexKey, Loaded, StoreDamaged
+from statestore.vault import AggregateSealer, Vault
+
+SNAPSHOT_EVERY = 64
+"""Steps between snapshots: what bounds the replay of a cold read."""
+
+_NETWORK = "network/"
+
+
+class Aggregate:
+    """The folded state of one aggregate, as a worker holds it between steps."""
+
+    __slots__ = ("data_key", "kind", "name", "sealer", "seq", "snapshot_seq", "state")
+
+    def __init__(self, name: str, sealer: AggregateSealer, data_key: bytes) -> None:
+        self.name = name
+        self.kind: Kind = kind_of(name)
+        self.sealer = sealer
+        self.data_key = data_key
+        self.seq = 0
+        self.snapshot_seq = 0
+        self.state: Any = self.kind.new()
+
+    def apply(self, step: Step[Any]) -> None:
+        """Move the state past one more step."""
+        evolve, state = self.kind.evolve, self.state
+        for event in step.events:
+            state = evolve(state, event)
+        self.state = state
+        self.seq = step.seq
+
+
+class EventLog:
+    """Reads and writes steps through an engine, sealed by a vault."""
+
+    def __init__(self, engine: Engine, vault: Vault) -> None:
+        self.engine = engine
+        self._vault = vault
+        self._networks: dict[str, Network] = {}
+
+    async def load(self, names: Sequence[str]) -> list[Aggregate]:
+        """Fold each aggregate from its snapshot and the steps after it."""
+        loaded = await self.engine.load(names)
+        return [self._fold(name, found) for name, found in zip(names, loaded, strict=True)]
+
+    def _fold(self, name: str, loaded: Loaded | None) -> Aggregate:
+        key = self._vault.new_data_key() if loaded is None else loaded.data_key
+        aggregate = Aggregate(name, self._vault.sealer(key, name), key)
+        if loaded is None:
+            return aggregate
+        if loaded.snapshot_seq:
+            plain = aggregate.sealer.open("snapshot", loaded.snapshot_seq, loaded.snapshot)
+            aggregate.state = aggregate.kind.decode_state(plain)
+            aggregate.seq = aggregate.snapshot_seq = loaded.snapshot_seq
+        for seq, body in loaded.tail:
+            aggregate.apply(self._open(aggregate.kind, aggregate.sealer, seq, body))
+        if aggregate.seq != loaded.head:
+            raise StoreDamaged(f"{name}: {aggregate.seq} steps read, the head is {loaded.head}")
+        return aggregate
+
+    @staticmethod
+    def _open(kind: Kind, sealer: AggregateSealer, seq: int, body: bytes) -> Step[Any]:
+        plain = sealer.open("step", seq, body)
+        try:
+            return kind.decode_step(plain)
+        except msgspec.DecodeError as err:
+            raise StoreDamaged(f"step {seq} cannot be read by this version: {err}") from None
+
+    @staticmethod
+    def entry(
+        aggregate: Aggregate, step: Step[Any], before: Any, take_from: str = ""
+    ) -> Append:
+        """The append of `step`, which `aggregate` has been moved past already.
+
+        `before` is the state before it: the index entries to put and to drop are the
+        difference. A snapshot goes along when one is due.
+        """
+        had, has = aggregate.kind.indexes(before), aggregate.kind.indexes(aggregate.state)
+        snapshot = b""
+        if step.seq - aggregate.snapshot_seq >= SNAPSHOT_EVERY:
+            aggregate.snapshot_seq = step.seq
+            snapshot = aggregate.sealer.seal("snapshot", step.seq, encode(aggregate.state))
+        return Append(
+            aggregate=aggregate.name,
+            seq=step.seq,
+            trigger=step.trigger.id,
+            body=aggregate.sealer.seal("step", step.seq, encode(step)),
+            data_key=aggregate.data_key if step.seq == 1 else b"",
+            put=_keys(has - had),
+            drop=_keys(had - has),
+            take_from=take_from,
+            snapshot=snapshot,
+        )
+
+    async def steps(self, name: str, after: int = 0, page: int = 500) -> AsyncIterator[Step[Any]]:
+        """Every step of an aggregate with a sequence number above `after`, in order."""
+        key = await self.engine.data_key(name)
+        if key is None:
+            return
+        kind, sealer = kind_of(name), self._vault.sealer(key, name)
+        while records := await self.engine.read(name, after, page):
+            for seq, body in records:
+                yield self._open(kind, sealer, seq, body)
+            after = records[-1].seq
+
+    async def step(self, name: str, seq: int) -> Step[Any] | None:
+        """One step of an aggregate."""
+        async for step in self.steps(name, seq - 1, 1):
+            return step
+        return None
+
+    async def publish_network(self, network: Network) -> str:
+        """Keep a network configuration, so that what it decided can be decided again."""
+        version = version_of(network)
+        if version not in self._networks:
+            name = _NETWORK + version
+            if await self.engine.get_document(name) is None:
+                wrapped = self._vault.new_data_key()
+                sealed = self._vault.sealer(wrapped, name).seal("network", 1, encode(network))
+                await self.engine.put_document(name, msgspec.msgpack.encode([wrapped, sealed]))
+            self._networks[version] = network
+        return version
+
+    async def network(self, version: str) -> Network:
+        """The network configuration of a version that was published.
+
+        Raises:
+            StoreDamaged: there is none.
+        """
+        if version not in self._networks:
+            name = _NETWORK + version
+            document = await self.engine.get_document(name)
+            if document is None:
+                raise StoreDamaged(f"the network configuration {version!r} is not in the store")
+            wrapped, sealed = msgspec.msgpack.decode(document.body, type=tuple[bytes, bytes])
+            plain = self._vault.sealer(wrapped, name).open("network", 1, sealed)
+            self._networks[version] = msgspec.msgpack.decode(plain, type=Network)
+        return self._networks[version]
+
+
+def _keys(entries: Iterable[tuple[str, str]]) -> tuple[IndexKey, ...]:
+    return tuple(IndexKey(*entry) for entry in sorted(entries))

@@ -1,0 +1,185 @@
+"""A scripted UE and its gNB, as small as they can be and right: tests drive them step by step.
+
+It keeps its own keys and counts, and asserts what a real UE would (MACs, AUTN, COUNTs).
+"""
+
+from typing import Any
+
+import wire
+from tests.functions.world import K, OPC, World
+
+SN_NAME = "5G:mnc001.mcc001.3gppnetwork.org"
+
+
+class Phone:
+    """One UE at one gNB of a `World`."""
+
+    def __init__(self, world: World, number: int = 1, tac: int = 1) -> None:
+        self.world = world
+        self.msin = f"{number:010d}"
+        self.supi = f"imsi-00101{self.msin}"
+        self.tac = tac
+        self.ran_id = number
+        self.amf_id: int | None = None
+        self.k, self.opc, self.sqn = K, OPC, 0
+        self.security: wire.NasSecurity | None = None
+        self.ngksi = 7
+        self.kamf = b""
+        self.guti: dict[str, Any] | None = None
+        self.capability = {"octets": "e0e0"}
+        self.requested: list[dict[str, Any]] | None = None
+        self.security_key = b""
+
+    # What it says
+
+    def request(self, kind: str = "initial-registration", **more: Any) -> dict[str, Any]:
+        tree: dict[str, Any] = {
+            "message-type": "registration-request",
+            "5gs-registration-type": {"registration-type": kind, "follow-on-request": False},
+            "ngksi": {"native": self.ngksi} if self.ngksi < 7 else "no-key",
+            "5gs-mobile-identity": self.identity(),
+            "ue-security-capability": self.capability,
+        }
+        if self.requested is not None:
+            tree["requested-nssai"] = self.requested
+        return {**tree, **more}
+
+    def identity(self, scheme: str | None = None) -> dict[str, Any]:
+        if self.guti is not None and scheme is None:
+            return {"guti": self.guti}
+        key = {"A": bytes(range(1, 33)), "B": bytes(range(2, 34))}.get(scheme or "")
+        if key is None:
+            suci = wire.suci_conceal("001", "01", self.msin)
+        else:
+            public = wire.suci_public_key(scheme or "", key)
+            suci = wire.suci_conceal(
+                "001", "01", self.msin, profile=scheme, public_key=public, key_id=1 if scheme == "A" else 2
+            )
+        return {"octets": suci.hex()}
+
+    def initial(self, nas: bytes, **changes: Any) -> None:
+        """Send an INITIAL UE MESSAGE on a new connection."""
+        ies: dict[str, Any] = {
+            "RAN-UE-NGAP-ID": self.ran_id,
+            "NAS-PDU": nas.hex(),
+            "UserLocationInformation": self.location(),
+            "RRCEstablishmentCause": "mo-Signalling",
+            "UEContextRequest": "requested",
+            **changes,
+        }
+        tree = {"message": "InitialUEMessage", "ies": [{k: v} for k, v in ies.items() if v is not None]}
+        self.amf_id = None
+        self.world.uplink(tree)
+
+    def location(self) -> dict[str, Any]:
+        tai = {"pLMNIdentity": "001-01", "tAC": self.tac}
+        cgi = {"pLMNIdentity": "001-01", "nRCellIdentity": 16}
+        return {"userLocationInformationNR": {"nR-CGI": cgi, "tAI": tai}}
+
+    def ngap(self, message: str, **ies: Any) -> None:
+        found = [{"AMF-UE-NGAP-ID": self.amf_id}, {"RAN-UE-NGAP-ID": self.ran_id}]
+        self.world.uplink({"message": message, "ies": [*found, *({k: v} for k, v in ies.items())]})
+
+    def uplink(self, nas: bytes) -> None:
+        self.ngap(
+            "UplinkNASTransport",
+            **{"NAS-PDU": nas.hex(), "UserLocationInformation": self.location()},
+        )
+
+    def say(self, tree: dict[str, Any], header: int = 2) -> None:
+        """Send a NAS message, protected when there is a context and `header` is not 0."""
+        plain = wire.nas_encode(tree)
+        if header and self.security is not None:
+            plain = self.security.protect(plain, header, downlink=False)
+        self.uplink(plain)
+
+    # What it hears
+
+    def hear(self) -> list[dict[str, Any]]:
+        """The NAS messages that came, opened; the NGAP ids and keys around them are kept."""
+        heard: list[dict[str, Any]] = []
+        for tree in self.world.sent():
+            ies: dict[str, Any] = {}
+            for item in tree["ies"]:
+                ies.update(item)
+            if ies.get("RAN-UE-NGAP-ID") == self.ran_id:
+                self.amf_id = ies["AMF-UE-NGAP-ID"]
+            if "SecurityKey" in ies:
+                self.security_key = bytes.fromhex(ies["SecurityKey"])
+            if "NAS-PDU" not in ies:
+                heard.append({"message-type": tree["message"], **ies})
+                continue
+            heard.append(self._open(bytes.fromhex(ies["NAS-PDU"])) | {"ngap": tree["message"]})
+        return heard
+
+    def _open(self, nas: bytes) -> dict[str, Any]:
+        header = nas[1] & 0x0F
+        if header == 0:
+            return {**wire.nas_decode(nas), "security": 0}
+        if header == 3:
+            inner = wire.nas_decode(nas[7:])
+            chosen = inner["selected-nas-security-algorithms"]
+            nia, nea = int(chosen["integrity"][3:]), int(chosen["ciphering"][3:])
+            self.security = wire.NasSecurity(self.kamf, nia, nea)
+            self.ngksi = inner["ngksi"]["native"]
+        assert self.security is not None
+        plain = self.security.unprotect(nas, downlink=True).plain
+        return {**wire.nas_decode(plain), "security": header}
+
+    # What it does, whole
+
+    def register(self, scheme: str | None = None, **more: Any) -> dict[str, Any]:
+        """Register from nothing; the REGISTRATION ACCEPT."""
+        tree = self.request(**more)
+        if scheme is not None:
+            tree["5gs-mobile-identity"] = self.identity(scheme)
+        self.initial(wire.nas_encode(tree))
+        self.authenticate()
+        return self.secure(tree)
+
+    def authenticate(self) -> None:
+        """Answer the AUTHENTICATION REQUEST that must be the last message heard."""
+        self.say(self.answer(self.hear()[-1]), header=0)
+
+    def answer(self, challenge: dict[str, Any]) -> dict[str, Any]:
+        assert challenge["message-type"] == "authentication-request", challenge
+        rand = bytes.fromhex(challenge["authentication-parameter-rand"]["octets"])
+        autn = bytes.fromhex(challenge["authentication-parameter-autn"]["octets"])
+        found = wire.usim_answer(self.k, self.opc, rand, autn, SN_NAME)
+        assert found.sqn > self.sqn
+        assert found.separation_bit
+        self.sqn = found.sqn
+        abba = bytes.fromhex(challenge["abba"]["octets"])
+        self.kamf = wire.kamf(found.kseaf, self.supi, abba)
+        return {
+            "message-type": "authentication-response",
+            "authentication-response-parameter": {"octets": found.res_star.hex()},
+        }
+
+    def secure(self, request: dict[str, Any]) -> dict[str, Any]:
+        """Answer the SECURITY MODE COMMAND, then the accept; that accept."""
+        command = self.hear()[-1]
+        assert command["message-type"] == "security-mode-command", command
+        complete = {
+            "message-type": "security-mode-complete",
+            "imeisv": {"imeisv": "4370816125816151"},
+            "nas-message-container": {k: v for k, v in request.items()},
+        }
+        self.say(complete, header=4)
+        return self.finish()
+
+    def finish(self) -> dict[str, Any]:
+        """Take the REGISTRATION ACCEPT and complete it."""
+        accept = self.hear()[-1]
+        assert accept["message-type"] == "registration-accept", accept
+        self.guti = accept["5g-guti"]["guti"]
+        if accept["ngap"] == "InitialContextSetupRequest":
+            self.ngap("InitialContextSetupResponse")
+        self.say({"message-type": "registration-complete"})
+        return accept
+
+    def idle(self) -> None:
+        """Have the gNB release the connection for inactivity."""
+        self.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+        assert self.hear()[-1]["message-type"] == "UEContextReleaseCommand"
+        self.ngap("UEContextReleaseComplete")

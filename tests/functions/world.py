@@ -1,0 +1,302 @@
+"""A core in memory: aggregates, hand-offs, timers and a clock that tests move by hand.
+
+It does with dicts what the runtime does with JetStream and the store, and calls the same
+`decide`. Every step is kept, so that tests can decide it again.
+"""
+
+import hashlib
+from collections import defaultdict, deque
+from typing import Any
+
+from msgspec import msgpack
+from msgspec.structs import replace
+
+import wire
+from functions import identification
+from functions.connection import source
+from functions.dispatch import Procedures
+from functions.identification import HomeNetworkKey
+from functions.runtime import resolve
+from functions.runtime.decider import Inputs, decide
+from schemas.aggregates import kind_of, ue_aggregate
+from schemas.cloudevents import (
+    MSGPACK_MEDIA_TYPE,
+    NGAP_MEDIA_TYPE,
+    AssociationLost,
+    CloudEvent,
+    ConnectionLost,
+    EventType,
+)
+from schemas.identity import (
+    Guami,
+    SNssai,
+    index_ngap,
+    index_tmsi,
+    slot_of,
+    slot_of_amf_ue_ngap_id,
+    slot_of_tmsi_plaintext,
+)
+from schemas.network import Network, TrackingArea
+from schemas.procedures import Procedure
+from schemas.step import FanOut, HandOff, SendNgap, Step, Wake, encode
+from schemas.subscriber import SubscribedSlice, Subscriber
+from schemas.ue import Ue
+
+SLICE = SNssai(1, "010203")
+OTHER_SLICE = SNssai(2)
+TMSI_KEY = bytes(range(32))
+NETWORK = Network(
+    name="test",
+    guami=Guami("001-01", 1, 1, 0),
+    tracking_areas=(
+        TrackingArea(1, "001-01", (SLICE,)),
+        TrackingArea(2, "001-01", (SLICE, OTHER_SLICE)),
+    ),
+    tmsi_key=TMSI_KEY,
+)
+K, OPC = bytes(range(16)), bytes(range(16, 32))
+HOME_KEYS = {
+    1: HomeNetworkKey("A", bytes(range(1, 33))),
+    2: HomeNetworkKey("B", bytes(range(2, 34))),
+}
+GNB, ASSOCIATION = "001-01-gnb-24-1", "a1"
+
+
+def subscriber(number: int = 1, **changes: Any) -> Subscriber:
+    slices = (SubscribedSlice(SLICE, default=True), SubscribedSlice(OTHER_SLICE))
+    return replace(Subscriber(f"imsi-00101{number:010d}", K, OPC, slices), **changes)
+
+
+class World:
+    """One core, one gNB by default; downlink PDUs pile up in `downlink`."""
+
+    def __init__(self, *subscribers: Subscriber, network: Network = NETWORK) -> None:
+        self.network = network
+        self.subscribers = {s.supi: s for s in subscribers or (subscriber(),)}
+        self.now = 1_700_000_000_000
+        self.states: dict[str, Any] = {}
+        self.steps: dict[str, list[Step[Any]]] = defaultdict(list)
+        self.owners: dict[tuple[str, str], str] = {}
+        self.taken: dict[tuple[str, str], int] = {}
+        self.downlink: deque[tuple[str, str, bytes]] = deque()
+        self.wakes: dict[str, tuple[int, CloudEvent]] = {}
+        self.events: deque[CloudEvent] = deque()
+        self.procedures = Procedures()
+        self.count = 0
+        self.sequences: dict[tuple[str, int], int] = {}
+
+    # From the gNB
+
+    def uplink(self, tree: dict[str, Any], gnb: str = GNB, association: str = ASSOCIATION) -> None:
+        """Route a PDU as a gateway would, and run until nothing is left to do."""
+        self.uplink_pdu(wire.ngap_encode(tree), gnb, association)
+
+    def uplink_pdu(self, pdu: bytes, gnb: str = GNB, association: str = ASSOCIATION) -> None:
+        self.deliver(self.route(pdu, gnb, association))
+
+    def route(self, pdu: bytes, gnb: str = GNB, association: str = ASSOCIATION) -> CloudEvent:
+        self.count += 1
+        event = CloudEvent(
+            id=f"t-{self.count}",
+            source=source(gnb, association),
+            type=EventType.NGAP_UPLINK,
+            partitionkey=f"gnb-{gnb}",
+            data=pdu,
+            datacontenttype=NGAP_MEDIA_TYPE,
+            procedure=Procedure.RAN,
+            slot=slot_of(gnb),
+        )
+        try:
+            peek = wire.ngap_peek(pdu)
+        except wire.WireError:
+            return event
+        if peek.ran_ue_ngap_id is None and peek.amf_ue_ngap_id is None:
+            return event
+        ran_key = (association, peek.ran_ue_ngap_id or 0)
+        if peek.message == "InitialUEMessage":
+            self.sequences[ran_key] = 0
+            return self._initial(event, peek)
+        self.sequences[ran_key] = self.sequences.get(ran_key, 0) + 1
+        if peek.amf_ue_ngap_id is None:
+            return event
+        return replace(
+            event,
+            partitionkey=index_ngap(peek.amf_ue_ngap_id),
+            procedure=Procedure.REGISTRATION,
+            slot=slot_of_amf_ue_ngap_id(peek.amf_ue_ngap_id),
+            sequence=self.sequences[ran_key],
+        )
+
+    def _initial(self, event: CloudEvent, peek: wire.NgapPeek) -> CloudEvent:
+        nas = peek.nas
+        event = replace(event, procedure=Procedure.REGISTRATION, sequence=0)
+        if nas is not None and nas.supi:
+            return replace(event, partitionkey=nas.supi, slot=slot_of(nas.supi))
+        if nas is not None and nas.suci:
+            return replace(event, partitionkey="conn-1", procedure=Procedure.IDENTIFICATION, slot=7)
+        tmsi = nas.guti[5] if nas and nas.guti else (nas.s_tmsi[2] if nas and nas.s_tmsi else None)
+        if tmsi is None:
+            return replace(event, partitionkey="conn-1", slot=7)
+        plain = wire.TmsiCipher(self.network.tmsi_key).decrypt(tmsi)
+        return replace(event, partitionkey=index_tmsi(tmsi), slot=slot_of_tmsi_plaintext(plain))
+
+    def lose(self, association: str = ASSOCIATION, gnb: str = GNB) -> None:
+        self.count += 1
+        self.deliver(
+            CloudEvent(
+                id=f"t-{self.count}",
+                source=source(gnb, association),
+                type=EventType.ASSOCIATION_LOST,
+                partitionkey=f"gnb-{gnb}",
+                data=encode(AssociationLost(association, "test")),
+                procedure=Procedure.RAN,
+                slot=slot_of(gnb),
+            )
+        )
+
+    # The runtime, in small
+
+    def deliver(self, event: CloudEvent) -> None:
+        self.events.append(event)
+        while self.events:
+            self._take(self.events.popleft())
+
+    def _take(self, event: CloudEvent) -> None:
+        if event.procedure == Procedure.IDENTIFICATION:
+            self.events.append(identification.decide(event, HOME_KEYS))
+            return
+        name = resolve.direct(event)
+        if name is None:
+            name = self.owners.get(tuple(resolve.entry(event))) or resolve.without_owner(event)
+        if not name:
+            return
+        if (name, event.id) in self.taken:
+            self._effects(name, self.steps[name][self.taken[name, event.id] - 1])
+            return
+        state = self.states.get(name, kind_of(name).new())
+        step = decide(self.procedures, state, len(self.steps[name]) + 1, event, self.inputs(name))
+        if step is None:
+            return
+        assert isinstance(step, Step)
+        self.record(name, step)
+        self._effects(name, step)
+
+    def inputs(self, name: str) -> Inputs:
+        number = sum(map(len, self.steps.values()))
+        entropy = hashlib.sha256(f"{name}/{number}".encode()).digest()
+        found = self.subscribers.get(name.removeprefix("ue/"))
+        return Inputs(self.now, entropy, self.network, "test", found, 1 if found else 0)
+
+    def record(self, name: str, step: Step[Any]) -> None:
+        kind = kind_of(name)
+        before = self.states.get(name, kind.new())
+        state = before
+        for happened in step.events:
+            state = kind.evolve(state, happened)
+        self.states[name] = state
+        self.steps[name].append(step)
+        self.taken[name, step.trigger.id] = step.seq
+        for entry in kind.indexes(before) - kind.indexes(state):
+            if self.owners.get(entry) == name:
+                del self.owners[entry]
+        for entry in kind.indexes(state) - kind.indexes(before):
+            owner = self.owners.get(entry)
+            assert owner in (None, name) or step.trigger.type == EventType.IDENTIFIED
+            self.owners[entry] = name
+
+    def _effects(self, name: str, step: Step[Any]) -> None:
+        for index, output in enumerate(step.outputs):
+            number = f"{name}/{step.seq}/{index}"
+            match output:
+                case SendNgap(gnb, association, pdu):
+                    self.downlink.append((gnb, association, pdu))
+                case Wake(at, procedure):
+                    event = CloudEvent(
+                        number, f"/{name}", EventType.TIMER, name, procedure=procedure, slot=0
+                    )
+                    self.wakes[name] = (at, event)
+                case HandOff():
+                    self.events.append(
+                        CloudEvent(
+                            number,
+                            f"/{name}",
+                            output.type,
+                            output.partitionkey,
+                            output.data,
+                            MSGPACK_MEDIA_TYPE,
+                            output.procedure,
+                            output.slot,
+                        )
+                    )
+                case FanOut():
+                    self._fan_out(number, name, output)
+
+    def _fan_out(self, number: str, name: str, output: FanOut) -> None:
+        prefix = f"{output.gnb}/{output.association}/"
+        for kind, key in sorted(self.owners):
+            if kind != "gnb" or not key.startswith(prefix):
+                continue
+            amf_id, ran_id = (int(part, 16) for part in key.removeprefix(prefix).split("/"))
+            narrowed = output.amf_ue_ngap_ids or output.ran_ue_ngap_ids
+            if narrowed and amf_id not in output.amf_ue_ngap_ids and ran_id not in output.ran_ue_ngap_ids:
+                continue
+            lost = ConnectionLost(amf_id, output.reason)
+            self.events.append(
+                CloudEvent(
+                    f"{number}/{amf_id:x}",
+                    f"/{name}",
+                    EventType.CONNECTION_LOST,
+                    index_ngap(amf_id),
+                    encode(lost),
+                    procedure=output.procedure,
+                    slot=0,
+                )
+            )
+
+    # The clock
+
+    def advance(self, seconds: float) -> None:
+        """Move the clock, and deliver the wake-ups that come due, in order."""
+        until = self.now + int(seconds * 1000)
+        while due := sorted((at, name) for name, (at, _) in self.wakes.items() if at <= until):
+            at, name = due[0]
+            self.now = max(self.now, at)
+            self.deliver(self.wakes.pop(name)[1])
+        self.now = until
+
+    # What is there
+
+    def ue(self, number: int = 1) -> Ue:
+        return self.states[ue_aggregate(f"imsi-00101{number:010d}")]
+
+    def sent(self) -> list[dict[str, Any]]:
+        """The downlink PDUs since the last call, decoded."""
+        found = [wire.ngap_decode(pdu) for _, _, pdu in self.downlink]
+        self.downlink.clear()
+        return found
+
+    def names(self) -> list[str]:
+        """The messages among them, NAS ones by their NAS type where it can be read."""
+        return [tree["message"] for tree in self.sent()]
+
+    def verify(self) -> int:
+        """Decide every step again and compare, octet by octet; the number of steps."""
+        count = 0
+        for name, steps in self.steps.items():
+            kind = kind_of(name)
+            state = kind.new()
+            for step in steps:
+                found = self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
+                given = Inputs(
+                    step.at, step.entropy, self.network, "test", found, step.subscription, step.flags
+                )
+                again = decide(Procedures(), state, step.seq, step.trigger, given)
+                assert encode(again) == encode(step), (name, step.seq)
+                read = kind.decode_step(encode(step))
+                assert encode(read) == encode(step)
+                for happened in read.events:
+                    state = kind.evolve(state, happened)
+                count += 1
+            assert msgpack.encode(state) == msgpack.encode(self.states[name]), name
+            assert kind.decode_state(encode(state)) == state
+        return count

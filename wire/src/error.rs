@@ -1,0 +1,136 @@
+//! The one exception of the crate: `wire.WireError`, with a machine-readable `kind`.
+
+use oxirush_nas::common::NasError;
+use oxirush_ngap::ErrorKind;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+pyo3::create_exception!(
+    wire,
+    WireError,
+    PyValueError,
+    "Bytes or values that the wire formats refuse; see wire.pyi."
+);
+
+/// Every `kind` that a [`WireError`] can have. Exported as `wire.ERROR_KINDS`;
+/// a test holds an example of each.
+pub const KINDS: &[&str] = &[
+    "ngap-decode",
+    "ngap-encode",
+    "nas-decode",
+    "nas-encode",
+    "nas-integrity",
+    "nas-refused",
+    "nas-count",
+    "security",
+    "aka-mac",
+    "suci",
+    "sctp",
+    "sctp-full",
+    "sealed",
+];
+
+/// What a refusal carries beside its text.
+#[derive(Default)]
+pub struct Detail {
+    /// The IE at fault, by its name in the specification.
+    pub ie: Option<String>,
+    /// The octet at which decoding stopped, counted from 0.
+    pub offset: Option<usize>,
+    /// The 5GMM or 5GSM cause (TS 24.501 clause 7) the sender is due.
+    pub cause: Option<u8>,
+    /// The NAS COUNT that an authentic but refused message used.
+    pub count: Option<u32>,
+    /// The deciphered octets of an authentic but refused message.
+    pub plain: Option<Vec<u8>>,
+}
+
+/// A `WireError` of `kind`, which must be one of [`KINDS`].
+pub fn error(kind: &'static str, text: impl std::fmt::Display) -> PyErr {
+    detailed(kind, text, Detail::default())
+}
+
+/// A `WireError` with its details as attributes.
+pub fn detailed(kind: &'static str, text: impl std::fmt::Display, detail: Detail) -> PyErr {
+    debug_assert!(KINDS.contains(&kind));
+    Python::attach(|py| {
+        let err = WireError::new_err(text.to_string());
+        let value = err.value(py);
+        let set = || -> PyResult<()> {
+            value.setattr("kind", kind)?;
+            value.setattr("ie", detail.ie)?;
+            value.setattr("offset", detail.offset)?;
+            value.setattr("cause", detail.cause)?;
+            value.setattr("count", detail.count)?;
+            let plain = detail.plain.map(|p| pyo3::types::PyBytes::new(py, &p).unbind());
+            value.setattr("plain", plain)
+        };
+        match set() {
+            Ok(()) => err,
+            Err(other) => other,
+        }
+    })
+}
+
+/// The error of an NGAP codec call.
+pub fn of_ngap(err: &oxirush_ngap::Error) -> PyErr {
+    let kind = match err.kind() {
+        ErrorKind::Decode | ErrorKind::UndecodableIe | ErrorKind::WrongMessage => "ngap-decode",
+        _ => "ngap-encode",
+    };
+    let ie = err
+        .ie()
+        .map(|ie| ie.id.to_string())
+        .or_else(|| err.fields().last().map(str::to_owned));
+    detailed(kind, err, Detail { ie, ..Detail::default() })
+}
+
+/// The error of a NAS codec or NAS security call. `octets` is the length of what was read.
+pub fn of_nas(err: &NasError, octets: usize) -> PyErr {
+    nas_detail(err, octets, Detail::default())
+}
+
+/// As [`of_nas`], with the details that the caller knows already.
+pub fn nas_detail(err: &NasError, octets: usize, mut detail: Detail) -> PyErr {
+    let kind = match err {
+        NasError::IntegrityCheckFailed => "nas-integrity",
+        NasError::AuthenticMessageRefused { .. } => "nas-refused",
+        NasError::NasCountExhausted => "nas-count",
+        NasError::SecurityRefused(_) => "security",
+        NasError::EncodingError(_) => "nas-encode",
+        _ => "nas-decode",
+    };
+    let inner = match err {
+        NasError::AuthenticMessageRefused { error, plain } => {
+            detail.plain = Some(plain.to_vec());
+            error.as_ref()
+        }
+        other => other,
+    };
+    match inner {
+        NasError::InvalidMandatoryIe { ie, .. } => {
+            detail.ie = Some(ie.to_string());
+            detail.cause = Some(96);
+        }
+        NasError::UnknownIeCutShort { iei, octets: cut } => {
+            detail.ie = Some(format!("{iei:#04x}"));
+            detail.offset = octets.checked_sub(*cut);
+            detail.cause = Some(96);
+        }
+        NasError::UnknownMessageType(_) | NasError::UnknownSessionMessageType { .. } => {
+            detail.offset = Some(2);
+            detail.cause = Some(97);
+        }
+        NasError::BufferTooShort | NasError::MessageTooShort => detail.offset = Some(octets),
+        NasError::UnknownProtocolDiscriminator(_) => detail.offset = Some(0),
+        NasError::ReservedSecurityHeaderType(_) => detail.offset = Some(1),
+        NasError::DecodingError(_) => detail.cause = Some(111),
+        _ => {}
+    }
+    detailed(kind, err, detail)
+}
+
+/// The error of a key of the wrong length and the like.
+pub fn of_security(err: oxirush_security::SecurityError) -> PyErr {
+    error("security", err)
+}

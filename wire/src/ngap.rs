@@ -1,0 +1,169 @@
+//! NGAP (TS 38.413): trees, clause 10 checks, and the gateway's one-call `peek`.
+
+use std::fmt::Write as _;
+
+use oxirush_ngap::identity::Plmn;
+use oxirush_ngap::ngap::{
+    Cause, GNBID, GlobalRANNodeID, N3IWFID, NGAP_PDU, NGAPPDU, NgENBID, PLMNIdentity, UENGAPIDs,
+};
+use oxirush_ngap::{Bits, Deviation, ie};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use pythonize::{depythonize, pythonize};
+
+use crate::error::{Detail, detailed, error, of_ngap};
+use crate::nas::{self, NasPeek};
+
+fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
+    NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap(&e))
+}
+
+/// The name of the message, which `Display` of a PDU starts with.
+fn name_of(pdu: &NGAPPDU<'_>) -> String {
+    let shown = pdu.to_string();
+    match shown.split_once(" (procedure") {
+        Some((name, _)) if !name.starts_with("an unknown") => name.to_owned(),
+        _ => "unknown".to_owned(),
+    }
+}
+
+/// What a gateway needs of a PDU to route it, read in one pass without a tree.
+#[pyclass(frozen, get_all, module = "wire")]
+pub struct NgapPeek {
+    message: String,
+    procedure_code: u8,
+    direction: &'static str,
+    amf_ue_ngap_id: Option<u64>,
+    ran_ue_ngap_id: Option<u32>,
+    global_ran_node_id: Option<String>,
+    s_tmsi: Option<(u16, u8, u32)>,
+    nas_pdu: Option<Py<PyBytes>>,
+    nas: Option<Py<NasPeek>>,
+}
+
+fn node_id(id: &GlobalRANNodeID) -> Option<String> {
+    fn write(plmn: PLMNIdentity, kind: &str, bits: Bits) -> Option<String> {
+        let plmn = Plmn::try_from(plmn).ok()?;
+        let mut out = format!("{}-{}-{kind}", plmn.mcc(), plmn.mnc());
+        write!(out, "{}-{:x}", bits.len(), bits.value()).ok()?;
+        Some(out)
+    }
+    match id {
+        GlobalRANNodeID::globalGNB_ID(node) => match &node.gnb_id {
+            GNBID::gNB_ID(bits) => write(node.plmn_identity, "gnb", *bits),
+            _ => None,
+        },
+        GlobalRANNodeID::globalNgENB_ID(node) => match &node.ng_enb_id {
+            NgENBID::macroNgENB_ID(bits)
+            | NgENBID::shortMacroNgENB_ID(bits)
+            | NgENBID::longMacroNgENB_ID(bits) => write(node.plmn_identity, "ngenb", *bits),
+            _ => None,
+        },
+        GlobalRANNodeID::globalN3IWF_ID(node) => match &node.n3iwf_id {
+            N3IWFID::n3IWF_ID(bits) => write(node.plmn_identity, "n3iwf", *bits),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+#[pyfunction]
+pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
+    let pdu = read(data)?;
+    // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
+    let mut amf = pdu.ie::<ie::AMF_UE_NGAP_ID>().and_then(Result::ok).map(|id| id.0);
+    let mut ran = pdu.ie::<ie::RAN_UE_NGAP_ID>().and_then(Result::ok).map(|id| id.0);
+    if amf.is_none() && ran.is_none() {
+        match pdu.ie::<ie::UE_NGAP_IDs>().and_then(Result::ok) {
+            Some(UENGAPIDs::uE_NGAP_ID_pair(pair)) => {
+                amf = Some(pair.amf_ue_ngap_id.0);
+                ran = Some(pair.ran_ue_ngap_id.0);
+            }
+            Some(UENGAPIDs::aMF_UE_NGAP_ID(id)) => amf = Some(id.0),
+            _ => {}
+        }
+    }
+    let node = pdu.ie::<ie::GlobalRANNodeID>().and_then(Result::ok);
+    let s_tmsi = pdu.ie::<ie::FiveG_S_TMSI>().and_then(Result::ok).map(|id| {
+        let set = u16::try_from(id.amf_set_id.0.value()).unwrap_or_default();
+        let pointer = u8::try_from(id.amf_pointer.0.value()).unwrap_or_default();
+        (set, pointer, u32::from_be_bytes(id.five_g_tmsi.0))
+    });
+    let (nas_pdu, nas) = match pdu.ie::<ie::NAS_PDU>() {
+        Some(Ok(octets)) => {
+            let peek = nas::peek(&octets.0).map(|p| Py::new(py, p)).transpose()?;
+            (Some(PyBytes::new(py, &octets.0).unbind()), peek)
+        }
+        _ => (None, None),
+    };
+    Ok(NgapPeek {
+        message: name_of(&pdu),
+        procedure_code: pdu.procedure_code(),
+        direction: pdu.direction(),
+        amf_ue_ngap_id: amf,
+        ran_ue_ngap_id: ran,
+        global_ran_node_id: node.as_ref().and_then(node_id),
+        s_tmsi,
+        nas_pdu,
+        nas,
+    })
+}
+
+#[pyfunction]
+pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
+    let pdu = read(data)?;
+    for deviation in pdu.check().map_err(|e| of_ngap(&e))? {
+        if let Deviation::UndecodableIe { id, .. } = &deviation {
+            let detail = Detail { ie: Some(id.to_string()), ..Detail::default() };
+            return Err(detailed("ngap-decode", deviation, detail));
+        }
+    }
+    Ok(pythonize(py, &pdu)?.unbind())
+}
+
+#[pyfunction]
+pub fn ngap_encode<'py>(
+    py: Python<'py>,
+    tree: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let pdu: NGAPPDU<'_> = depythonize(tree).map_err(|e| error("ngap-encode", e))?;
+    let octets = pdu.encode().map_err(|e| of_ngap(&e))?;
+    Ok(PyBytes::new(py, &octets))
+}
+
+/// Whether clause 10.3.4.1 or 10.3.5 of TS 38.413 has the receiver reject the message
+/// for this deviation, rather than go on without the IE.
+fn rejects(deviation: &Deviation) -> bool {
+    use oxirush_ngap::ngap::CauseProtocol as P;
+    matches!(
+        deviation.cause(),
+        Some(
+            P::transfer_syntax_error
+                | P::abstract_syntax_error_reject
+                | P::abstract_syntax_error_falsely_constructed_message
+        )
+    )
+}
+
+#[pyfunction]
+pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
+    let pdu = read(data)?;
+    let deviations = pdu.check().map_err(|e| of_ngap(&e))?;
+    let answered: Vec<Deviation> =
+        deviations.into_iter().filter(|d| d.cause().is_some()).collect();
+    let Some(worst) = answered.iter().find(|d| rejects(d)).or(answered.first()) else {
+        return Ok(None);
+    };
+    let out = PyDict::new(py);
+    out.set_item("reject", rejects(worst))?;
+    if let Some(cause) = worst.cause() {
+        out.set_item("cause", pythonize(py, &Cause::protocol(cause))?)?;
+    }
+    let texts: Vec<String> = answered.iter().map(ToString::to_string).collect();
+    out.set_item("deviations", texts)?;
+    let response = pdu.criticality_diagnostics_for_response(&answered);
+    out.set_item("diagnostics_for_response", pythonize(py, &response)?)?;
+    let indication = pdu.criticality_diagnostics(&answered);
+    out.set_item("diagnostics", pythonize(py, &indication)?)?;
+    Ok(Some(out.unbind()))
+}

@@ -1,0 +1,166 @@
+//! One association: its state machine, what waits to be sent, and its clock.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use dcsctp::api::{
+    DcSctpSocket, Message, Options, PpId, SendOptions, Socket, SocketState, SocketTime, StreamId,
+};
+
+use super::window::Window;
+
+/// How long an association may take from its INIT to being established.
+pub const HALF_OPEN: Duration = Duration::from_secs(30);
+
+/// How many octets of messages wait for one another before they are sent; those that are sent
+/// together share packets.
+const BUNDLE: usize = 16 * 1024;
+
+/// How many of the tags that were offered to a peer are remembered: one for each INIT of it.
+const TAGS: usize = 4;
+
+/// Why a message was not taken for sending.
+pub enum Refused {
+    NoAssociation,
+    Full,
+    Invalid(String),
+}
+
+pub struct Association {
+    pub socket: Socket,
+    pub peer: SocketAddr,
+    pub port: u16,
+    pub up: bool,
+    pub window: Window,
+    /// A message was refused: the user waits to hear that there is room.
+    pub refused: bool,
+    /// When `advance` is to be called, in nanoseconds.
+    pub due: Option<u64>,
+    /// Our verification tags that packets of the peer may carry.
+    pub tags: Vec<u32>,
+    born: u64,
+    outbox: Vec<Message>,
+    outbox_octets: usize,
+    /// What may at least be queued before the send buffer is full.
+    room: usize,
+    streams: BTreeSet<u16>,
+    outbound: u16,
+    max_message: usize,
+}
+
+impl Association {
+    pub fn new(options: &Options, peer: SocketAddr, now: u64) -> Self {
+        Self {
+            socket: Socket::new("", options),
+            peer,
+            port: options.remote_port,
+            up: false,
+            window: Window::new(options.max_receiver_window_buffer_size, options.mtu),
+            refused: false,
+            due: None,
+            tags: vec![],
+            born: now,
+            outbox: vec![],
+            outbox_octets: 0,
+            room: 0,
+            streams: BTreeSet::new(),
+            outbound: 0,
+            max_message: options.max_message_size,
+        }
+    }
+
+    /// The same state machine after the peer restarted, without anything of the time before.
+    pub fn restarted(self, options: &Options) -> Self {
+        let fresh = Self::new(options, self.peer, self.born);
+        Self { socket: self.socket, port: self.port, due: self.due, tags: self.tags, ..fresh }
+    }
+
+    pub fn established(&mut self) {
+        self.up = true;
+        let metrics = self.socket.get_metrics();
+        self.outbound = metrics.map_or(0, |m| m.negotiated_maximum_outgoing_streams);
+    }
+
+    /// Whether the peer's INIT was answered and nothing more came of it yet.
+    pub fn half_open(&self) -> bool {
+        !self.up && self.socket.state() == SocketState::Closed
+    }
+
+    pub fn advance(&mut self, now: u64) {
+        let age = Duration::from_nanos(now.saturating_sub(self.born));
+        self.socket.advance_time(SocketTime::zero() + age);
+    }
+
+    /// When `advance` is to be called next.
+    pub fn next_due(&self) -> Option<u64> {
+        let age = if self.half_open() {
+            HALF_OPEN
+        } else {
+            let at = self.socket.poll_timeout();
+            if at == SocketTime::infinite_future() {
+                return None;
+            }
+            at - SocketTime::zero()
+        };
+        Some(self.born.saturating_add(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)))
+    }
+
+    /// Remembers a tag that was offered to the peer. Gives one back that is to be forgotten,
+    /// never the one in use: else whoever repeats an INIT could end an association.
+    pub fn offer(&mut self, tag: u32) -> Option<u32> {
+        if !self.tags.contains(&tag) {
+            self.tags.push(tag);
+        }
+        let in_use = self.socket.verification_tag();
+        let oldest = self.tags.iter().position(|old| *old != in_use && *old != tag);
+        oldest.filter(|_| self.tags.len() > TAGS).map(|at| self.tags.remove(at))
+    }
+
+    /// Takes a message. True when there is enough to hand over.
+    pub fn queue(&mut self, stream: u16, ppid: u32, payload: Vec<u8>) -> Result<bool, Refused> {
+        let (octets, limit, streams) = (payload.len(), self.max_message, self.outbound);
+        if !(1..=limit).contains(&octets) {
+            let text = format!("a message has 1 to {limit} octets, not {octets}");
+            return Err(Refused::Invalid(text));
+        }
+        if stream >= streams {
+            return Err(Refused::Invalid(format!("stream {stream} is not below {streams}")));
+        }
+        self.room = self.room.saturating_sub(octets);
+        self.outbox_octets += octets;
+        self.streams.insert(stream);
+        self.outbox.push(Message::new(StreamId(stream), PpId(ppid), payload));
+        Ok(self.outbox_octets >= BUNDLE)
+    }
+
+    /// Whether the send buffer is known to have room.
+    pub fn has_room(&self) -> bool {
+        self.room > 0
+    }
+
+    /// Looks how much room the send buffer really has, and whether it has any.
+    pub fn measure_room(&mut self, send_buffer: usize) -> bool {
+        let amount = |stream: &u16| self.socket.buffered_amount(StreamId(*stream));
+        let queued: usize = self.streams.iter().map(amount).sum();
+        self.room = send_buffer.saturating_sub(queued + self.outbox_octets);
+        self.has_room()
+    }
+
+    /// Whether no more messages are taken, because either side is ending the association.
+    pub fn shutting_down(&self) -> bool {
+        self.socket.state() == SocketState::ShuttingDown
+    }
+
+    pub fn take_outbox(&mut self) -> Vec<Message> {
+        self.outbox_octets = 0;
+        std::mem::take(&mut self.outbox)
+    }
+
+    /// Gives messages to the state machine, which sends what it may.
+    pub fn hand_over(socket: &mut Socket, messages: Vec<Message>) {
+        // Refusals are of associations that ended, of which the user hears: sizes were looked
+        // at, and the state machine's own send buffer is never the limit.
+        let _ = socket.send_many(messages, &SendOptions::default());
+    }
+}

@@ -1,0 +1,485 @@
+//! Many SCTP associations on one datagram socket, without I/O: packets and the time go in,
+//! packets, events and messages come out.
+
+use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use dcsctp::api::{DcSctpSocket, Options, Socket, SocketEvent};
+
+use super::association::{Association, Refused};
+use super::inbox::{Inbox, Received};
+use super::packet;
+use super::window::Window;
+
+/// The cause codes of RFC 9260 clause 3.3.10 for an INIT that is refused.
+const OUT_OF_RESOURCE: u16 = 4;
+const USER_INITIATED_ABORT: u16 = 12;
+
+/// What happened to an association.
+pub enum Event {
+    Up { association: u64, peer: SocketAddr, port: u16 },
+    Down { association: u64, reason: String },
+    Writable { association: u64 },
+}
+
+/// The limits and timers of an endpoint's associations.
+#[derive(Clone)]
+pub struct Limits {
+    pub max_associations: usize,
+    /// How many octets may be queued for sending before a message is refused.
+    pub send_buffer: usize,
+    pub options: Options,
+}
+
+/// Times are in nanoseconds of the owner's clock.
+pub struct Endpoint {
+    limits: Limits,
+    port: u16,
+    accept: bool,
+    now: u64,
+    next: u64,
+    associations: HashMap<u64, Association>,
+    by_peer: HashMap<(SocketAddr, u16), u64>,
+    by_tag: HashMap<u32, u64>,
+    /// Those whose INIT was answered and no more, the oldest first.
+    half_open: BTreeSet<u64>,
+    timers: BTreeSet<(u64, u64)>,
+    /// Those with messages that were taken but not handed to the state machine yet.
+    unflushed: BTreeSet<u64>,
+    inbox: Inbox,
+    packets: VecDeque<(SocketAddr, Vec<u8>)>,
+    events: VecDeque<Event>,
+    pub dropped: u64,
+}
+
+impl Endpoint {
+    pub fn new(port: u16, accept: bool, limits: Limits) -> Self {
+        Self {
+            limits,
+            port,
+            accept,
+            now: 0,
+            next: 1,
+            associations: HashMap::new(),
+            by_peer: HashMap::new(),
+            by_tag: HashMap::new(),
+            half_open: BTreeSet::new(),
+            timers: BTreeSet::new(),
+            unflushed: BTreeSet::new(),
+            inbox: Inbox::default(),
+            packets: VecDeque::new(),
+            events: VecDeque::new(),
+            dropped: 0,
+        }
+    }
+
+    fn options(&self, port: u16) -> Options {
+        let mut options = self.limits.options.clone();
+        options.local_port = self.port;
+        options.remote_port = port;
+        options
+    }
+
+    fn number(&mut self) -> u64 {
+        let id = self.next;
+        self.next += 1;
+        id
+    }
+
+    fn insert(&mut self, peer: SocketAddr, port: u16) -> u64 {
+        let id = self.number();
+        let association = Association::new(&self.options(port), peer, self.now);
+        self.associations.insert(id, association);
+        self.by_peer.insert((peer, port), id);
+        id
+    }
+
+    /// Whether there is room for one more, if need be in place of the oldest half-open one.
+    fn make_room(&mut self) -> bool {
+        if self.count() < self.limits.max_associations {
+            return true;
+        }
+        let Some(id) = self.half_open.first().copied() else { return false };
+        self.forget(id);
+        true
+    }
+
+    /// Starts an association; `None` when there are too many or one with this peer exists.
+    pub fn connect(&mut self, peer: SocketAddr, port: u16, now: u64) -> Option<u64> {
+        self.now = now;
+        if self.by_peer.contains_key(&(peer, port)) || !self.make_room() {
+            return None;
+        }
+        let id = self.insert(peer, port);
+        self.run(id, DcSctpSocket::connect);
+        Some(id)
+    }
+
+    /// Takes a packet as it came from the socket, its IP and UDP headers removed.
+    pub fn receive(&mut self, data: &[u8], from: SocketAddr, now: u64) {
+        self.now = now;
+        let head = packet::head(data).filter(|head| head.destination == self.port);
+        let Some(head) = head.filter(|_| packet::intact(data)) else {
+            self.dropped += 1;
+            return;
+        };
+        if let Some(id) = self.owner(head, from) {
+            self.receive_for(id, head, data, from);
+        } else if head.first_chunk == packet::INIT {
+            self.receive_init(head, data, from);
+        } else {
+            self.dropped += 1;
+            // A wrong tag for an association there is: RFC 9260 clause 8.5 says silence.
+            if !self.by_peer.contains_key(&(from, head.source))
+                && let Some(answer) = packet::answer_out_of_the_blue(head, data)
+            {
+                self.packets.push_back((from, answer));
+            }
+        }
+    }
+
+    fn receive_init(&mut self, head: packet::Head, data: &[u8], from: SocketAddr) {
+        let refusal = if !self.accept {
+            USER_INITIATED_ABORT
+        } else if self.make_room() {
+            let id = self.insert(from, head.source);
+            self.half_open.insert(id);
+            self.run(id, |socket| socket.handle_input(data));
+            return;
+        } else {
+            OUT_OF_RESOURCE
+        };
+        self.dropped += 1;
+        if let Some(answer) = packet::refuse_init(head, data, refusal) {
+            self.packets.push_back((from, answer));
+        }
+    }
+
+    /// The association of a packet: by our verification tag from the peer's address, which
+    /// survives a changed UDP port, else by the peer's address and port.
+    fn owner(&self, head: packet::Head, from: SocketAddr) -> Option<u64> {
+        if head.tag != 0
+            && let Some(&id) = self.by_tag.get(&head.tag)
+            && let Some(association) = self.associations.get(&id)
+            && association.peer.ip() == from.ip()
+            && association.port == head.source
+        {
+            return Some(id);
+        }
+        let id = *self.by_peer.get(&(from, head.source))?;
+        // A tag that is not ours can only be the peer's own, reflected (ABORT and SHUTDOWN
+        // COMPLETE with the T bit), the zero of an INIT, or that of a SHUTDOWN ACK.
+        let tagless = matches!(
+            head.first_chunk,
+            packet::INIT | packet::ABORT | packet::SHUTDOWN_COMPLETE | packet::SHUTDOWN_ACK
+        );
+        tagless.then_some(id)
+    }
+
+    fn receive_for(&mut self, id: u64, head: packet::Head, data: &[u8], from: SocketAddr) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        if association.peer != from && head.tag != 0 {
+            // RFC 6951 clause 5.4: the peer's UDP port is where its packets come from now.
+            self.by_peer.remove(&(association.peer, association.port));
+            association.peer = from;
+            self.by_peer.insert((from, association.port), id);
+        }
+        let admitted = association.window.incoming(data, head);
+        if let Some(answer) = admitted.answer {
+            self.packets.push_back((from, answer));
+        }
+        self.run(id, |socket| {
+            if packet::has_chunks(&admitted.packet) {
+                socket.handle_input(&admitted.packet);
+            }
+            if let Some(acknowledgement) = admitted.alive {
+                socket.handle_input(&acknowledgement);
+            }
+        });
+    }
+
+    /// Calls into the state machine of one association and collects what came of it. A bug
+    /// there ends that association, and nothing else.
+    fn run(&mut self, id: u64, call: impl FnOnce(&mut Socket)) {
+        let now = self.now;
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        let done = catch_unwind(AssertUnwindSafe(|| {
+            association.advance(now);
+            call(&mut association.socket);
+        }));
+        if done.is_err() {
+            self.remove(id, "internal error in the SCTP state machine".to_owned());
+            return;
+        }
+        if let Some(id) = self.collect_events(id) {
+            self.collect_messages(id);
+            self.set_timer(id);
+        }
+    }
+
+    /// Works off what the state machine says. Gives the association's number now, `None` for
+    /// one that ended.
+    fn collect_events(&mut self, mut id: u64) -> Option<u64> {
+        loop {
+            let association = self.associations.get_mut(&id)?;
+            let Some(event) = association.socket.poll_event() else { return Some(id) };
+            match event {
+                SocketEvent::SendPacket(mut data) => {
+                    if let Some(tag) = packet::offered_tag(&data) {
+                        self.by_tag.insert(tag, id);
+                        if let Some(old) = association.offer(tag) {
+                            self.by_tag.remove(&old);
+                        }
+                    }
+                    association.window.outgoing(&mut data);
+                    self.packets.push_back((association.peer, data));
+                }
+                SocketEvent::OnConnected() => id = self.established(id),
+                SocketEvent::OnConnectionRestarted() => id = self.renumber(id),
+                SocketEvent::OnClosed() => self.remove(id, "closed".to_owned()),
+                SocketEvent::OnAborted(kind, text) => {
+                    let reason = if text.is_empty() { format!("{kind:?}") } else { text };
+                    self.remove(id, reason);
+                }
+                SocketEvent::OnTotalBufferedAmountLow() if association.refused => {
+                    association.refused = false;
+                    self.events.push_back(Event::Writable { association: id });
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Moves the messages out, so that the state machine's own window stays open.
+    fn collect_messages(&mut self, id: u64) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        while let Some(message) = association.socket.get_next_message() {
+            association.window.fill(Window::cost(&message.payload));
+            self.inbox.push(Received {
+                association: id,
+                stream: message.stream_id.0,
+                ppid: message.ppid.0,
+                payload: message.payload,
+            });
+        }
+    }
+
+    fn set_timer(&mut self, id: u64) {
+        let Some(association) = self.associations.get_mut(&id) else { return };
+        let due = association.next_due();
+        if due == association.due {
+            return;
+        }
+        if let Some(old) = std::mem::replace(&mut association.due, due) {
+            self.timers.remove(&(old, id));
+        }
+        if let Some(due) = due {
+            self.timers.insert((due, id));
+        }
+    }
+
+    fn established(&mut self, mut id: u64) -> u64 {
+        if self.associations.get(&id).is_some_and(|a| a.up) {
+            // Both sides sent an INIT, and the peer's came last: it starts over.
+            id = self.renumber(id);
+        }
+        self.half_open.remove(&id);
+        if let Some(association) = self.associations.get_mut(&id) {
+            association.established();
+            let (peer, port) = (association.peer, association.port);
+            self.events.push_back(Event::Up { association: id, peer, port });
+        }
+        id
+    }
+
+    /// A peer that restarted has lost what it knew: to the user, a new association.
+    fn renumber(&mut self, old: u64) -> u64 {
+        let Some(association) = self.associations.remove(&old) else { return old };
+        let id = self.number();
+        if let Some(due) = association.due {
+            self.timers.remove(&(due, old));
+            self.timers.insert((due, id));
+        }
+        self.unflushed.remove(&old);
+        self.by_peer.insert((association.peer, association.port), id);
+        for tag in &association.tags {
+            self.by_tag.insert(*tag, id);
+        }
+        let options = self.options(association.port);
+        self.associations.insert(id, association.restarted(&options));
+        if self.count() > self.limits.max_associations {
+            self.inbox.clear(old); // a peer that restarts again and again, and nobody reads
+        }
+        self.end(old, "restarted by the peer".to_owned());
+        id
+    }
+
+    fn remove(&mut self, id: u64, reason: String) {
+        if self.detach(id) {
+            self.end(id, reason);
+        }
+    }
+
+    /// Takes an association out of every table; false when there is none.
+    fn detach(&mut self, id: u64) -> bool {
+        let Some(association) = self.associations.remove(&id) else { return false };
+        let key = (association.peer, association.port);
+        if self.by_peer.get(&key) == Some(&id) {
+            self.by_peer.remove(&key);
+        }
+        for tag in &association.tags {
+            if self.by_tag.get(tag) == Some(&id) {
+                self.by_tag.remove(tag);
+            }
+        }
+        if let Some(due) = association.due {
+            self.timers.remove(&(due, id));
+        }
+        self.half_open.remove(&id);
+        self.unflushed.remove(&id);
+        true
+    }
+
+    /// Reports an end, at once or after the last message was read.
+    fn end(&mut self, id: u64, reason: String) {
+        if let Some(reason) = self.inbox.end(id, reason) {
+            self.events.push_back(Event::Down { association: id, reason });
+        }
+    }
+
+    /// Drops an association that never came up, without an event.
+    fn forget(&mut self, id: u64) {
+        self.detach(id);
+        self.inbox.clear(id);
+    }
+
+    pub fn send(
+        &mut self,
+        id: u64,
+        stream: u16,
+        ppid: u32,
+        payload: Vec<u8>,
+        now: u64,
+    ) -> Result<(), Refused> {
+        self.now = now;
+        let has_room = self.associations.get(&id).is_some_and(Association::has_room);
+        if !has_room {
+            self.flush(id);
+        }
+        let open = |a: &&mut Association| a.up && !a.shutting_down();
+        let Some(association) = self.associations.get_mut(&id).filter(open) else {
+            return Err(Refused::NoAssociation);
+        };
+        if !has_room && !association.measure_room(self.limits.send_buffer) {
+            association.refused = true;
+            return Err(Refused::Full);
+        }
+        if association.queue(stream, ppid, payload)? {
+            self.flush(id);
+        } else {
+            self.unflushed.insert(id);
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self, id: u64) {
+        self.unflushed.remove(&id);
+        if let Some(association) = self.associations.get_mut(&id) {
+            let messages = association.take_outbox();
+            if !messages.is_empty() {
+                self.run(id, |socket| Association::hand_over(socket, messages));
+            }
+        }
+    }
+
+    /// The messages that are ready, at most `limit`, the associations in turn. What is not
+    /// taken fills the receive window, which is how a slow reader slows its peers.
+    pub fn messages(&mut self, limit: usize) -> Vec<Received> {
+        let mut out = Vec::new();
+        while out.len() < limit
+            && let Some((message, ended)) = self.inbox.pop()
+        {
+            let id = message.association;
+            if let Some(association) = self.associations.get_mut(&id) {
+                let (probe, update) = association.window.drain(Window::cost(&message.payload));
+                if let Some(update) = update {
+                    self.packets.push_back((association.peer, update));
+                }
+                if let Some(probe) = probe {
+                    self.run(id, |socket| socket.handle_input(&probe));
+                }
+            }
+            out.push(message);
+            if let Some(reason) = ended {
+                self.events.push_back(Event::Down { association: id, reason });
+            }
+        }
+        out
+    }
+
+    /// Runs the timers that are due.
+    pub fn advance(&mut self, now: u64) {
+        self.now = now;
+        let due: Vec<u64> = self.timers.range(..=(now, u64::MAX)).map(|(_, id)| *id).collect();
+        for id in due {
+            if self.half_open.contains(&id) {
+                self.forget(id);
+            } else {
+                self.run(id, |_| {});
+            }
+        }
+    }
+
+    /// When `advance` has to be called next.
+    pub fn timeout(&self) -> Option<u64> {
+        self.timers.first().map(|(due, _)| *due)
+    }
+
+    pub fn shutdown(&mut self, id: u64, now: u64) {
+        self.now = now;
+        self.flush(id);
+        self.run(id, DcSctpSocket::shutdown);
+    }
+
+    pub fn abort(&mut self, id: u64, now: u64) {
+        self.now = now;
+        let lingered = self.inbox.clear(id);
+        if let Some(association) = self.associations.get_mut(&id) {
+            let _ = catch_unwind(AssertUnwindSafe(|| association.socket.close()));
+            while let Some(event) = association.socket.poll_event() {
+                if let SocketEvent::SendPacket(data) = event {
+                    self.packets.push_back((association.peer, data));
+                }
+            }
+        }
+        if self.detach(id) || lingered {
+            self.end(id, "aborted".to_owned());
+        }
+    }
+
+    pub fn packets(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {
+        while let Some(id) = self.unflushed.first().copied() {
+            self.flush(id);
+        }
+        self.packets.drain(..).collect()
+    }
+
+    pub fn events(&mut self) -> Vec<Event> {
+        self.events.drain(..).collect()
+    }
+
+    /// The negotiated numbers of inbound and outbound streams.
+    pub fn streams(&self, id: u64) -> Option<(u16, u16)> {
+        let metrics = self.associations.get(&id)?.socket.get_metrics()?;
+        Some((
+            metrics.negotiated_maximum_incoming_streams,
+            metrics.negotiated_maximum_outgoing_streams,
+        ))
+    }
+
+    /// How many associations there are, with those that ended and still have messages to read.
+    pub fn count(&self) -> usize {
+        self.associations.len() + self.inbox.lingering()
+    }
+}
