@@ -23,7 +23,8 @@ class BusConfig(Struct, frozen=True, omit_defaults=True):
     partitions: int = 16
     replicas: int = 1
     max_bytes: int = 1 << 30
-    """Of events that wait; beyond it JetStream refuses more, and gateways slow their gNBs."""
+    """Of events that wait. It is gateways that keep to it, by slowing their gNBs: a stream with
+    scheduled messages cannot refuse new ones (ADR-51), and discarding old ones loses them."""
     ack_wait: float = 3.0
     """Seconds after which an event that nobody has acknowledged is delivered again."""
     max_ack_pending: int = 4096
@@ -44,8 +45,6 @@ def stream_config(config: BusConfig) -> dict[str, Any]:
         "subjects": list(subjects.STREAM_SUBJECTS),
         "retention": "workqueue",
         "storage": "file",
-        "discard": "new",
-        "max_bytes": config.max_bytes,
         "num_replicas": config.replicas,
         "allow_msg_schedules": True,
         "allow_direct": False,
@@ -115,6 +114,17 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
                 f"the stream {name} was made for {partitions} partitions, not {config.partitions}; "
                 "the number is fixed while the stream exists"
             )
+
+
+async def waiting_bytes(client: Client) -> int:
+    """How much waits in the event stream.
+
+    Raises:
+        BusError: JetStream does not say.
+    """
+    found = await request(client, f"STREAM.INFO.{subjects.STREAM}")
+    count: int = found["state"]["bytes"]
+    return count
 
 
 async def ensure_consumer(

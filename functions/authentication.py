@@ -89,7 +89,7 @@ def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subs
     """
     cause = tree["5gmm-cause"]
     d.stop_timer("T3560")
-    if cause == "ngksi-already-in-use":
+    if cause == "ng-ksi-already-in-use":
         again = Challenge(
             _free_ngksi(d),
             challenge.rand,

@@ -1,4 +1,4 @@
-"""The configuration file, evcore.toml, and the secrets beside it.
+"""The configuration file, evcore.toml, and the secrets beside it. Either may be JSON instead.
 
 Everything that is not in the file has a default for one machine. Keys come from the
 environment or from a secrets file, never from evcore.toml.
@@ -89,7 +89,7 @@ class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
 class StoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The table [store]."""
 
-    url: str = "sqlite:///.evcore/evcore.db"
+    url: str = "sqlite:.evcore/evcore.db"
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -175,19 +175,19 @@ def slice_of(text: str) -> SNssai:
     sst, _, sd = text.partition("-")
     hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
     if not (sst.isdigit() and int(sst) < 256 and (not sd or hexadecimal)):
-        raise ConfigError(
-            f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits"
-        )
+        raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
     return SNssai(int(sst), sd.lower() or None)
 
 
 def _read(path: Path, kind: type[Any]) -> Any:
     try:
+        if path.suffix == ".json":
+            return msgspec.json.decode(path.read_bytes(), type=kind)
         with path.open("rb") as file:
             return msgspec.convert(tomllib.load(file), kind)
     except OSError as err:
         raise ConfigError(f"{path}: {err.strerror}") from None
-    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as err:
+    except (tomllib.TOMLDecodeError, msgspec.DecodeError) as err:
         raise ConfigError(f"{path}: {err}") from None
 
 

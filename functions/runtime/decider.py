@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from functions import ran
 from functions.dispatch import Decision, Procedures
 from functions.env import Env
 from schemas.cloudevents import CloudEvent
@@ -40,6 +39,7 @@ def decide(
     if isinstance(state, Gnb):
         if Procedure.RAN not in procedures.hosted:
             return Forward(Procedure.RAN)
+        ran = procedures.module(Procedure.RAN)
         happened, outputs = ran.decide(state, event, env)
         made = Decision(Procedure.RAN, ran.VERSION, tuple(happened), tuple(outputs))
     elif Flag.POISONED in given.flags:

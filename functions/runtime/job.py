@@ -1,5 +1,7 @@
 """One event on its way through a worker."""
 
+from collections.abc import Sequence
+
 from msgspec.structs import replace
 
 from eventing import binding, subjects
@@ -48,3 +50,15 @@ def out_of_turn(event: CloudEvent, state: object) -> bool:
     if state.successor:
         return True
     return event.sequence is not None and event.sequence > here.sequence + 1
+
+
+def in_turn(jobs: Sequence[Job]) -> list[Job]:
+    """`jobs` with those of one N2 connection together and in the order of its messages.
+
+    Events of one UE come by several consumers, one for each procedure, which have no order
+    among each other.
+    """
+    first: dict[str, int] = {}
+    for index, job in enumerate(jobs):
+        first.setdefault(job.event.partitionkey, index)
+    return sorted(jobs, key=lambda job: (first[job.event.partitionkey], job.event.sequence or 0))

@@ -29,7 +29,7 @@ from functions.dispatch import Procedures
 from functions.identification import HomeNetworkKey
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
-from functions.runtime.job import Job, parse
+from functions.runtime.job import Job, in_turn, parse
 from functions.runtime.round import Decider, Round
 from functions.runtime.subscriptions import Subscriptions
 from schemas.identity import slot_of
@@ -195,7 +195,7 @@ class Worker:
         self._active = {id(job): job for job in (*jobs, *identify)}
         if identify:
             await self._identify(identify)
-        await self._decide(jobs)
+        await self._decide(in_turn(jobs))
         self._active = {id(job): job for job in self._held}
 
     async def _parse(self, delivery: Delivery) -> Job | None:

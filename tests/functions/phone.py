@@ -6,7 +6,7 @@ It keeps its own keys and counts, and asserts what a real UE would (MACs, AUTN, 
 from typing import Any
 
 import wire
-from tests.functions.world import K, OPC, World
+from tests.functions.world import OPC, K, World
 
 SN_NAME = "5G:mnc001.mcc001.3gppnetwork.org"
 
@@ -53,7 +53,12 @@ class Phone:
         else:
             public = wire.suci_public_key(scheme or "", key)
             suci = wire.suci_conceal(
-                "001", "01", self.msin, profile=scheme, public_key=public, key_id=1 if scheme == "A" else 2
+                "001",
+                "01",
+                self.msin,
+                profile=scheme,
+                public_key=public,
+                key_id=1 if scheme == "A" else 2,
             )
         return {"octets": suci.hex()}
 
@@ -67,7 +72,10 @@ class Phone:
             "UEContextRequest": "requested",
             **changes,
         }
-        tree = {"message": "InitialUEMessage", "ies": [{k: v} for k, v in ies.items() if v is not None]}
+        tree = {
+            "message": "InitialUEMessage",
+            "ies": [{k: v} for k, v in ies.items() if v is not None],
+        }
         self.amf_id = None
         self.world.uplink(tree)
 

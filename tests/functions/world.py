@@ -18,6 +18,7 @@ from functions.dispatch import Procedures
 from functions.identification import HomeNetworkKey
 from functions.runtime import resolve
 from functions.runtime.decider import Inputs, decide
+from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -27,15 +28,7 @@ from schemas.cloudevents import (
     ConnectionLost,
     EventType,
 )
-from schemas.identity import (
-    Guami,
-    SNssai,
-    index_ngap,
-    index_tmsi,
-    slot_of,
-    slot_of_amf_ue_ngap_id,
-    slot_of_tmsi_plaintext,
-)
+from schemas.identity import Guami, SNssai, index_ngap, slot_of
 from schemas.network import Network, TrackingArea
 from schemas.procedures import Procedure
 from schemas.step import FanOut, HandOff, SendNgap, Step, Wake, encode
@@ -82,6 +75,7 @@ class World:
         self.wakes: dict[str, tuple[int, CloudEvent]] = {}
         self.events: deque[CloudEvent] = deque()
         self.procedures = Procedures()
+        self.router = Router(network.guami, wire.TmsiCipher(network.tmsi_key))
         self.count = 0
         self.sequences: dict[tuple[str, int], int] = {}
 
@@ -110,35 +104,19 @@ class World:
             peek = wire.ngap_peek(pdu)
         except wire.WireError:
             return event
-        if peek.ran_ue_ngap_id is None and peek.amf_ue_ngap_id is None:
+        ran_id = peek.ran_ue_ngap_id
+        if ran_id is None and peek.amf_ue_ngap_id is None:
             return event
-        ran_key = (association, peek.ran_ue_ngap_id or 0)
+        key = (association, ran_id or 0)
         if peek.message == "InitialUEMessage":
-            self.sequences[ran_key] = 0
-            return self._initial(event, peek)
-        self.sequences[ran_key] = self.sequences.get(ran_key, 0) + 1
-        if peek.amf_ue_ngap_id is None:
+            self.sequences[key] = 0
+            route = self.router.initial(peek, f"{association}-{ran_id or 0:x}")
+        elif peek.amf_ue_ngap_id is None:
             return event
-        return replace(
-            event,
-            partitionkey=index_ngap(peek.amf_ue_ngap_id),
-            procedure=Procedure.REGISTRATION,
-            slot=slot_of_amf_ue_ngap_id(peek.amf_ue_ngap_id),
-            sequence=self.sequences[ran_key],
-        )
-
-    def _initial(self, event: CloudEvent, peek: wire.NgapPeek) -> CloudEvent:
-        nas = peek.nas
-        event = replace(event, procedure=Procedure.REGISTRATION, sequence=0)
-        if nas is not None and nas.supi:
-            return replace(event, partitionkey=nas.supi, slot=slot_of(nas.supi))
-        if nas is not None and nas.suci:
-            return replace(event, partitionkey="conn-1", procedure=Procedure.IDENTIFICATION, slot=7)
-        tmsi = nas.guti[5] if nas and nas.guti else (nas.s_tmsi[2] if nas and nas.s_tmsi else None)
-        if tmsi is None:
-            return replace(event, partitionkey="conn-1", slot=7)
-        plain = wire.TmsiCipher(self.network.tmsi_key).decrypt(tmsi)
-        return replace(event, partitionkey=index_tmsi(tmsi), slot=slot_of_tmsi_plaintext(plain))
+        else:
+            self.sequences[key] = self.sequences.get(key, 0) + 1
+            route = self.router.connected(peek, None)
+        return replace(event, **route._asdict(), sequence=self.sequences[key])
 
     def lose(self, association: str = ASSOCIATION, gnb: str = GNB) -> None:
         self.count += 1
@@ -238,7 +216,11 @@ class World:
                 continue
             amf_id, ran_id = (int(part, 16) for part in key.removeprefix(prefix).split("/"))
             narrowed = output.amf_ue_ngap_ids or output.ran_ue_ngap_ids
-            if narrowed and amf_id not in output.amf_ue_ngap_ids and ran_id not in output.ran_ue_ngap_ids:
+            if (
+                narrowed
+                and amf_id not in output.amf_ue_ngap_ids
+                and ran_id not in output.ran_ue_ngap_ids
+            ):
                 continue
             lost = ConnectionLost(amf_id, output.reason)
             self.events.append(
@@ -286,9 +268,17 @@ class World:
             kind = kind_of(name)
             state = kind.new()
             for step in steps:
-                found = self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
+                found = (
+                    self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
+                )
                 given = Inputs(
-                    step.at, step.entropy, self.network, "test", found, step.subscription, step.flags
+                    step.at,
+                    step.entropy,
+                    self.network,
+                    "test",
+                    found,
+                    step.subscription,
+                    step.flags,
                 )
                 again = decide(Procedures(), state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)

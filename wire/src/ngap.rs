@@ -44,7 +44,7 @@ pub struct NgapPeek {
 fn node_id(id: &GlobalRANNodeID) -> Option<String> {
     fn write(plmn: PLMNIdentity, kind: &str, bits: Bits) -> Option<String> {
         let plmn = Plmn::try_from(plmn).ok()?;
-        let mut out = format!("{}-{}-{kind}", plmn.mcc(), plmn.mnc());
+        let mut out = format!("{}-{}-{kind}-", plmn.mcc(), plmn.mnc());
         write!(out, "{}-{:x}", bits.len(), bits.value()).ok()?;
         Some(out)
     }
@@ -71,8 +71,14 @@ fn node_id(id: &GlobalRANNodeID) -> Option<String> {
 pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
     let pdu = read(data)?;
     // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
-    let mut amf = pdu.ie::<ie::AMF_UE_NGAP_ID>().and_then(Result::ok).map(|id| id.0);
-    let mut ran = pdu.ie::<ie::RAN_UE_NGAP_ID>().and_then(Result::ok).map(|id| id.0);
+    let mut amf = pdu
+        .ie::<ie::AMF_UE_NGAP_ID>()
+        .and_then(Result::ok)
+        .map(|id| id.0);
+    let mut ran = pdu
+        .ie::<ie::RAN_UE_NGAP_ID>()
+        .and_then(Result::ok)
+        .map(|id| id.0);
     if amf.is_none() && ran.is_none() {
         match pdu.ie::<ie::UE_NGAP_IDs>().and_then(Result::ok) {
             Some(UENGAPIDs::uE_NGAP_ID_pair(pair)) => {
@@ -114,7 +120,10 @@ pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
     let pdu = read(data)?;
     for deviation in pdu.check().map_err(|e| of_ngap(&e))? {
         if let Deviation::UndecodableIe { id, .. } = &deviation {
-            let detail = Detail { ie: Some(id.to_string()), ..Detail::default() };
+            let detail = Detail {
+                ie: Some(id.to_string()),
+                ..Detail::default()
+            };
             return Err(detailed("ngap-decode", deviation, detail));
         }
     }
@@ -149,8 +158,10 @@ fn rejects(deviation: &Deviation) -> bool {
 pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
     let pdu = read(data)?;
     let deviations = pdu.check().map_err(|e| of_ngap(&e))?;
-    let answered: Vec<Deviation> =
-        deviations.into_iter().filter(|d| d.cause().is_some()).collect();
+    let answered: Vec<Deviation> = deviations
+        .into_iter()
+        .filter(|d| d.cause().is_some())
+        .collect();
     let Some(worst) = answered.iter().find(|d| rejects(d)).or(answered.first()) else {
         return Ok(None);
     };

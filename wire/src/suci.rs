@@ -12,8 +12,9 @@ fn suci_error(err: impl std::fmt::Display) -> PyErr {
 }
 
 fn private_key(profile: &str, key: &[u8]) -> PyResult<HomeNetworkPrivateKey> {
-    let octets: &[u8; 32] =
-        key.try_into().map_err(|_| suci_error("a home network private key has 32 octets"))?;
+    let octets: &[u8; 32] = key
+        .try_into()
+        .map_err(|_| suci_error("a home network private key has 32 octets"))?;
     match profile {
         "A" => Ok(HomeNetworkPrivateKey::profile_a(octets)),
         "B" => HomeNetworkPrivateKey::profile_b(octets).map_err(suci_error),
@@ -27,7 +28,10 @@ pub fn suci_public_key<'py>(
     profile: &str,
     key: &[u8],
 ) -> PyResult<Bound<'py, PyBytes>> {
-    Ok(PyBytes::new(py, &private_key(profile, key)?.public_key().to_octets()))
+    Ok(PyBytes::new(
+        py,
+        &private_key(profile, key)?.public_key().to_octets(),
+    ))
 }
 
 #[pyfunction]
@@ -61,8 +65,9 @@ pub fn suci_conceal<'py>(
         }
         (Some(_), None) => return Err(suci_error("a profile needs a public key")),
     };
-    let protection =
-        key.as_ref().map_or(Protection::Null, |key| Protection::Ecies { key_id, key });
+    let protection = key
+        .as_ref()
+        .map_or(Protection::Null, |key| Protection::Ecies { key_id, key });
     let suci = Suci::conceal_imsi(plmn, msin, routing, protection).map_err(suci_error)?;
     Ok(PyBytes::new(py, &suci.to_nas_octets().map_err(suci_error)?))
 }
@@ -71,7 +76,10 @@ pub fn suci_conceal<'py>(
 #[pyfunction]
 pub fn suci_scheme(suci: &[u8]) -> PyResult<(u8, u8)> {
     let suci = Suci::from_nas_octets(suci).map_err(suci_error)?;
-    Ok((suci.protection_scheme().identifier(), suci.home_network_public_key_id()))
+    Ok((
+        suci.protection_scheme().identifier(),
+        suci.home_network_public_key_id(),
+    ))
 }
 
 #[pyfunction]
@@ -82,7 +90,6 @@ pub fn suci_deconceal(suci: &[u8], profile: Option<&str>, key: Option<&[u8]>) ->
         (Some(profile), Some(key)) => Some(private_key(profile, key)?),
         _ => None,
     };
-    let supi = suci.deconceal(key.as_ref()).map_err(suci_error)?;
-    Ok(supi.to_string())
+    let identity = suci.deconceal(key.as_ref()).map_err(suci_error)?;
+    Ok(identity.to_string())
 }
-

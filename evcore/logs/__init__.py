@@ -1,0 +1,1 @@
+"""What people ask of the event log: lists, steps, states, verification, replay."""

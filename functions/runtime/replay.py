@@ -1,0 +1,104 @@
+"""Deciding recorded steps again: what the log is verified and new versions are tried with."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+from msgspec import Struct
+from statestore.subscribers import SubscriberStore
+
+from functions.dispatch import Procedures
+from functions.runtime.decider import Forward, Inputs, decide
+from schemas.aggregates import UNIDENTIFIED, kind_of
+from schemas.step import Step, encode
+from schemas.subscriber import Subscriber
+from statestore.log import EventLog
+
+
+class Redecided(Struct, frozen=True):
+    """One recorded step beside what is decided about its trigger now."""
+
+    aggregate: str
+    recorded: Step[Any]
+    now: Step[Any] | None
+    """None when nothing would be recorded, or when deciding fails."""
+    before: Any
+    """The state that both were decided on: the fold of what is recorded."""
+    error: str = ""
+    """Why deciding failed, empty if it did not."""
+
+    @property
+    def same(self) -> bool:
+        """Whether events, outputs and procedure are the same, octet by octet."""
+        now, recorded = self.now, self.recorded
+        return (
+            now is not None
+            and now.procedure == recorded.procedure
+            and encode(now.events) == encode(recorded.events)
+            and encode(now.outputs) == encode(recorded.outputs)
+        )
+
+
+class Replayer:
+    """Decides the steps of aggregates again, with the procedures it is given."""
+
+    def __init__(
+        self,
+        events: EventLog,
+        subscribers: SubscriberStore,
+        procedures: Procedures | None = None,
+    ) -> None:
+        self._log = events
+        self._subscribers = subscribers
+        self._procedures = procedures or Procedures()
+
+    async def steps(self, aggregate: str) -> AsyncIterator[Redecided]:
+        """Every step of an aggregate, decided again on the state that is recorded before it."""
+        kind = kind_of(aggregate)
+        state = kind.new()
+        async for step in self._log.steps(aggregate):
+            yield await self._again(aggregate, state, step)
+            for event in step.events:
+                state = kind.evolve(state, event)
+
+    async def _again(self, aggregate: str, state: Any, step: Step[Any]) -> Redecided:
+        given = Inputs(
+            now=step.at,
+            entropy=step.entropy,
+            network=await self._log.network(step.network),
+            network_version=step.network,
+            subscriber=await self._subscriber(aggregate, step.subscription),
+            subscription=step.subscription,
+            flags=step.flags,
+        )
+        try:
+            now = decide(self._procedures, state, step.seq, step.trigger, given)
+        except Exception as err:
+            return Redecided(aggregate, step, None, state, f"{type(err).__name__}: {err}")
+        if isinstance(now, Forward):
+            return Redecided(aggregate, step, None, state, f"forwarded to {now.procedure}")
+        return Redecided(aggregate, step, now, state)
+
+    async def _subscriber(self, aggregate: str, version: int) -> Subscriber | None:
+        if not version or aggregate.startswith(UNIDENTIFIED):
+            return None
+        _, found = await self._subscribers.get(aggregate.removeprefix("ue/"), version)
+        return found
+
+    async def state_is_the_fold(self, aggregate: str) -> bool:
+        """Whether reading by snapshot gives the state that all the steps fold to."""
+        kind = kind_of(aggregate)
+        state = kind.new()
+        async for step in self._log.steps(aggregate):
+            for event in step.events:
+                state = kind.evolve(state, event)
+        (read,) = await self._log.load([aggregate])
+        return encode(read.state) == encode(state)
+
+
+async def all_aggregates(events: EventLog, prefix: str = "") -> AsyncIterator[tuple[str, int]]:
+    """The names and heads of all aggregates, in the order of their names."""
+    after = ""
+    while page := await events.engine.aggregates(prefix, after):
+        for name, head in page:
+            yield name, head
+        after = page[-1][0]

@@ -1,0 +1,1 @@
+"""N2: NGAP over SCTP with gNBs on one side, CloudEvents on the other."""

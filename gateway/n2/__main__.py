@@ -1,0 +1,68 @@
+"""`python -m gateway.n2`: a gateway process."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+import wire
+from eventing.bus import BusError, connected
+from eventing.publisher import Publisher
+from eventing.streams import BusConfig, ensure_streams
+from gateway.n2.gateway import N2Gateway
+from gateway.n2.routing import Router
+from schemas import config as configuration
+from schemas.config import Config, ConfigError, Secrets
+from transport import Limits, Mode, TransportError, listen
+
+
+async def serve(config: Config, secrets: Secrets) -> None:
+    """Run the gateway until SIGTERM or SIGINT."""
+    n2 = config.n2
+    tmsi_key = configuration.key_of(secrets.tmsi_key, "tmsi_key")
+    network = configuration.network_of(config, tmsi_key)
+    router = Router(network.guami, wire.TmsiCipher(tmsi_key))
+    bus = BusConfig(config.nats.partitions, config.nats.replicas, config.nats.max_bytes)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with connected(config.nats.url, "evcore-gateway-n2") as client:
+        await ensure_streams(client, bus)
+        publisher = Publisher(client, bus.partitions)
+        await publisher.start()
+        gateway = N2Gateway(client, publisher, router, n2.max_under_way, bus.max_bytes)
+        transport = await listen(
+            Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=Limits()
+        )
+        gateway.start(transport)
+        sys.stderr.write(f"evcore gateway n2: {transport.mode} at {transport.address}\n")
+        await stopped.wait()
+        await gateway.stop()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process; its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m gateway.n2", description=__doc__)
+    parser.add_argument("--config", type=Path)
+    parser.add_argument("--secrets", type=Path)
+    options = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
+    )
+    try:
+        config = configuration.load(options.config)
+        secrets = configuration.load_secrets(options.secrets)
+        uvloop.run(serve(config, secrets))
+    except (ConfigError, BusError, TransportError, ValueError) as err:
+        sys.stderr.write(f"evcore gateway n2: {err}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,371 @@
+"""The N2 gateway: many gNBs, each PDU an event, each answer a PDU.
+
+What a gNB sends is published to JetStream or waits here, within a bound. Beyond the bound
+nothing more is read from any gNB (their SCTP windows close) and they are told so by OVERLOAD
+START; nothing that was read is dropped.
+"""
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections import deque
+from typing import Any, Final
+
+from msgspec import Struct
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+import wire
+from eventing import subjects
+from eventing.bus import BusError
+from eventing.publisher import Outgoing, Publisher
+from eventing.streams import waiting_bytes
+from gateway.n2.peer import MAX_DOWNLINK, Peer
+from gateway.n2.routing import Route, Router
+from schemas.cloudevents import (
+    MSGPACK_MEDIA_TYPE,
+    NGAP_MEDIA_TYPE,
+    AssociationLost,
+    CloudEvent,
+    EventType,
+)
+from schemas.procedures import Procedure
+from schemas.step import encode
+from transport import NGAP_PPID, Association, BufferFull, Transport, TransportError
+
+log = logging.getLogger(__name__)
+
+BATCH: Final = 256
+"""Events published at a time."""
+
+OVERLOAD_AFTER: Final = 0.5
+"""Seconds for which the bound is exceeded before gNBs are told."""
+DEPTH_POLL: Final = 1.0
+"""Seconds between looks at how much waits in the stream."""
+RELIEF: Final = 0.25
+"""The part of the bound that what waits has to fall below before gNBs are read again."""
+
+
+class Counters(Struct):
+    """What the gateway has done since it started."""
+
+    uplink: int = 0
+    downlink: int = 0
+    malformed: int = 0
+    wrong_ppid: int = 0
+    undeliverable: int = 0
+    """Downlink PDUs for an association that is full or gone; the NAS timers repeat them."""
+    overloads: int = 0
+
+
+class N2Gateway:
+    """A `transport.Handler` between gNBs and JetStream."""
+
+    def __init__(
+        self,
+        client: Client,
+        publisher: Publisher,
+        router: Router,
+        max_under_way: int,
+        max_bytes: int,
+    ) -> None:
+        self._client = client
+        self._publisher = publisher
+        self._router = router
+        self._bound = max_under_way
+        self._max_bytes = max_bytes
+        self._full = False
+        self._boot = os.urandom(6).hex()
+        self._events = 0
+        self._associations = 0
+        self._peers: dict[int, Peer] = {}
+        self._subscriptions: dict[str, Subscription] = {}
+        self._outbox: deque[Outgoing] = deque()
+        self._wake = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._publishing: set[asyncio.Task[None]] = set()
+        self._chores: set[asyncio.Task[None]] = set()
+        self._paused_since = 0.0
+        self._loop = asyncio.get_running_loop()
+        self._transport: Transport | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self.counters = Counters()
+
+    def start(self, transport: Transport) -> None:
+        """Begin to publish; `transport` is what is paused when JetStream does not keep up."""
+        self._transport = transport
+        self._tasks = [
+            self._loop.create_task(self._pump()),
+            self._loop.create_task(self._watch_depth()),
+        ]
+
+    async def stop(self, seconds: float = 3.0) -> None:
+        """Publish what waits, for so long at most, and let the gNBs go."""
+        if self._transport is not None:
+            await self._transport.close()
+        if self.waiting:
+            self._drained.clear()
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._drained.wait(), seconds)
+        for task in (*self._tasks, *self._publishing, *self._chores):
+            task.cancel()
+
+    @property
+    def waiting(self) -> int:
+        """Events that JetStream does not have yet."""
+        return len(self._outbox) + self._publisher.under_way
+
+    @property
+    def gnbs(self) -> list[str]:
+        """The gNBs that are set up."""
+        return sorted(peer.gnb for peer in self._peers.values() if peer.ready)
+
+    # transport.Handler
+
+    def up(self, association: Association) -> None:
+        """A gNB has connected; nothing of it is known yet."""
+        self._associations += 1
+        peer = Peer(f"{self._boot}-{self._associations:x}", association)
+        self._peers[id(association)] = peer
+        log.info("association %s with %s", peer.id, association.peer)
+        self._chore(self._listen(peer))
+
+    def down(self, association: Association, reason: str) -> None:
+        """A gNB is gone, and all its UEs with it."""
+        peer = self._peers.pop(id(association), None)
+        if peer is None:
+            return
+        log.info("association %s is gone: %s", peer.id, reason)
+        subscription = self._subscriptions.pop(peer.id, None)
+        if subscription is not None:
+            self._chore(subscription.unsubscribe())
+        if peer.ready:
+            lost = AssociationLost(peer.id, reason)
+            route = self._router.node(peer.gnb)
+            self._enqueue(
+                peer, route, EventType.ASSOCIATION_LOST, encode(lost), MSGPACK_MEDIA_TYPE, None
+            )
+
+    def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:
+        """A PDU from a gNB."""
+        del stream
+        peer = self._peers[id(association)]
+        if ppid != NGAP_PPID:
+            # TS 38.412 clause 7 has 60; nothing can be known of another payload.
+            self.counters.wrong_ppid += 1
+            log.warning("association %s: a message with the PPID %d", peer.id, ppid)
+            return
+        self.counters.uplink += 1
+        route, sequence = self._route(peer, payload)
+        self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
+
+    def writable(self, association: Association) -> None:
+        """A gNB that was full takes PDUs again."""
+        peer = self._peers.get(id(association))
+        if peer is not None:
+            self._flush(peer)
+
+    # Uplink
+
+    def _route(self, peer: Peer, payload: bytes) -> tuple[Route, int | None]:
+        try:
+            peek = wire.ngap_peek(payload)
+        except wire.WireError:
+            self.counters.malformed += 1
+            return self._router.node(peer.gnb), None
+        if peek.message == "NGSetupRequest" and peek.global_ran_node_id is not None:
+            self._named(peer, peek.global_ran_node_id)
+        ran_ue_ngap_id = peek.ran_ue_ngap_id
+        of_ue = ran_ue_ngap_id is not None or peek.amf_ue_ngap_id is not None
+        if not peer.ready or not of_ue:
+            return self._router.node(peer.gnb), None
+        if peek.message == "InitialUEMessage" and ran_ue_ngap_id is not None:
+            peer.opened(ran_ue_ngap_id)
+            return self._router.initial(peek, f"{peer.id}-{ran_ue_ngap_id:x}"), 0
+        if peek.amf_ue_ngap_id is None:
+            return self._router.node(peer.gnb), None
+        connection = peer.connections.get(ran_ue_ngap_id or 0)
+        if connection is None:
+            return self._router.connected(peek, None), None
+        connection.sequence += 1
+        if peek.message == "UEContextReleaseComplete":
+            del peer.connections[ran_ue_ngap_id or 0]
+        return self._router.connected(peek, connection.hint), connection.sequence
+
+    def _named(self, peer: Peer, gnb: str) -> None:
+        """A gNB has said who it is. An older association of the same gNB is a left-over."""
+        peer.gnb = subjects.token(gnb)
+        peer.ready = False
+        for other in list(self._peers.values()):
+            if other is not peer and other.gnb == peer.gnb:
+                log.info("association %s takes the place of %s", peer.id, other.id)
+                other.association.abort()
+
+    def _enqueue(
+        self,
+        peer: Peer,
+        route: Route,
+        event_type: EventType,
+        data: bytes,
+        media_type: str,
+        sequence: int | None,
+    ) -> None:
+        self._events += 1
+        event = CloudEvent(
+            id=f"{self._boot}-{self._events:x}",
+            source=peer.source,
+            type=event_type,
+            partitionkey=route.partitionkey,
+            data=data,
+            datacontenttype=media_type,
+            procedure=route.procedure,
+            slot=route.slot,
+            sequence=sequence,
+        )
+        self._outbox.append(self._publisher.outgoing(event))
+        self._wake.set()
+        if not self._paused_since and self.waiting >= self._bound:
+            self._hold()
+
+    async def _pump(self) -> None:
+        """Publish what waits, batch after batch, without waiting for one before the next."""
+        while True:
+            if not self._outbox:
+                self._wake.clear()
+                await self._wake.wait()
+            batch = [self._outbox.popleft() for _ in range(min(BATCH, len(self._outbox)))]
+            task = self._loop.create_task(self._publisher.publish(batch))
+            self._publishing.add(task)
+            task.add_done_callback(self._published)
+            # One turn of the loop, so that a batch fills while the one before is written.
+            await asyncio.sleep(0)
+
+    def _published(self, task: asyncio.Task[None]) -> None:
+        self._publishing.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("events could not be published", exc_info=task.exception())
+        if not self.waiting:
+            self._drained.set()
+        self._relax()
+
+    # Flow control
+
+    async def _watch_depth(self) -> None:
+        """Hold when more waits in the stream than it should: the workers do not keep up."""
+        while True:
+            await asyncio.sleep(DEPTH_POLL)
+            try:
+                depth = await waiting_bytes(self._client)
+            except BusError as err:
+                log.warning("%s", err)
+                continue
+            if depth >= self._max_bytes:
+                self._full = True
+                if not self._paused_since:
+                    self._hold()
+            elif self._full and depth <= self._max_bytes * RELIEF:
+                self._full = False
+                self._relax()
+
+    def _relax(self) -> None:
+        if self._paused_since and not self._full and self.waiting <= self._bound * RELIEF:
+            self._let_go()
+
+    def _hold(self) -> None:
+        """The bus does not keep up: read no more, and tell the gNBs if it lasts."""
+        self._paused_since = self._loop.time()
+        if self._transport is not None:
+            self._transport.pause()
+        self._loop.call_later(OVERLOAD_AFTER, self._tell_overload, self._paused_since)
+
+    def _tell_overload(self, since: float) -> None:
+        if self._paused_since != since:
+            return
+        self.counters.overloads += 1
+        log.warning("%d events wait for JetStream: OVERLOAD START", self.waiting)
+        action = "permit-emergency-sessions-and-mobile-terminated-services-only"
+        pdu = wire.ngap_encode(
+            {
+                "message": "OverloadStart",
+                "ies": [{"AMFOverloadResponse": {"overloadAction": action}}],
+            }
+        )
+        for peer in self._peers.values():
+            if peer.ready and not peer.overloaded:
+                peer.overloaded = True
+                self._send(peer, 0, pdu)
+
+    def _let_go(self) -> None:
+        self._paused_since = 0.0
+        if self._transport is not None:
+            self._transport.resume()
+        pdu = wire.ngap_encode({"message": "OverloadStop", "ies": []})
+        for peer in self._peers.values():
+            if peer.overloaded:
+                peer.overloaded = False
+                self._send(peer, 0, pdu)
+
+    # Downlink
+
+    async def _listen(self, peer: Peer) -> None:
+        async def deliver(message: Msg) -> None:
+            self._deliver(peer, message)
+
+        subject = subjects.downlinks_of(peer.id)
+        found = await self._client.subscribe(subject, cb=deliver, pending_bytes_limit=0)
+        if id(peer.association) in self._peers:
+            self._subscriptions[peer.id] = found
+        else:
+            await found.unsubscribe()
+
+    def _deliver(self, peer: Peer, message: Msg) -> None:
+        pdu = message.data
+        try:
+            peek = wire.ngap_peek(pdu)
+        except wire.WireError:
+            log.exception("a downlink message that is no NGAP PDU")
+            return
+        if peek.message == "NGSetupResponse":
+            peer.ready = True
+        ran_ue_ngap_id = peek.ran_ue_ngap_id
+        connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
+        spoke = (message.headers or {}).get("ce-procedure")
+        if connection is not None and spoke in _PROCEDURES:
+            connection.hint = Procedure(spoke)
+        self._send(peer, peer.stream_for(ran_ue_ngap_id), pdu)
+
+    def _send(self, peer: Peer, stream: int, pdu: bytes) -> None:
+        if len(peer.downlink) >= MAX_DOWNLINK:
+            self._undeliverable(peer, "it takes no more")
+            return
+        peer.downlink.append((stream, pdu))
+        self._flush(peer)
+
+    def _flush(self, peer: Peer) -> None:
+        while peer.downlink:
+            stream, pdu = peer.downlink[0]
+            try:
+                peer.association.send(stream, pdu)
+            except BufferFull:
+                return
+            except TransportError as err:
+                self._undeliverable(peer, str(err))
+            else:
+                self.counters.downlink += 1
+            peer.downlink.popleft()
+
+    def _undeliverable(self, peer: Peer, why: str) -> None:
+        self.counters.undeliverable += 1
+        peer.dropped += 1
+        if peer.dropped & (peer.dropped - 1) == 0:
+            log.warning("%s: %d PDU(s) not delivered: %s", peer.gnb, peer.dropped, why)
+
+    def _chore(self, work: Any) -> None:
+        task = self._loop.create_task(work)
+        self._chores.add(task)
+        task.add_done_callback(self._chores.discard)
+
+
+_PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Prepares tests/kernel: SCTP of a Linux kernel, in a virtual machine, for machines whose own
+# kernel has none. Says what it does; what is there already is left alone.
+#
+#   1. installs, if missing, the Debian packages qemu-system-x86, busybox-static, libsctp-dev
+#      and a C compiler (needs root);
+#   2. fetches Debian's kernel package and unpacks it (it is not installed);
+#   3. builds PyPI pysctp for the project's Python.
+#
+# All that is fetched goes to ${XDG_CACHE_HOME:-~/.cache}/evcore/kernel.
+# Usage: scripts/setup-kernel-lab.sh [python]     (default: .venv/bin/python)
+
+set -eu
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+python=${1:-$here/.venv/bin/python}
+lab=${XDG_CACHE_HOME:-$HOME/.cache}/evcore/kernel
+pysctp=0.7.3
+mkdir -p "$lab"
+
+say() { echo "kernel lab: $*"; }
+fail() { echo "kernel lab: $*" >&2; exit 1; }
+
+command -v apt-get >/dev/null || fail "this needs Debian or a relative of it (apt-get)"
+[ -x "$python" ] || fail "no Python at $python"
+
+missing=
+command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
+[ -x /bin/busybox ] || [ -x /usr/bin/busybox ] || missing="$missing busybox-static"
+[ -e /usr/include/netinet/sctp.h ] || missing="$missing libsctp-dev"
+command -v cc >/dev/null || missing="$missing gcc libc6-dev"
+if [ -n "$missing" ]; then
+    [ "$(id -u)" = 0 ] || fail "run as root: apt-get install$missing"
+    say "installing$missing"
+    # Without recommends: graphics and sound are of no use to a serial console.
+    DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/dev/null
+else
+    say "packages are installed"
+fi
+
+if [ -e "$lab/image/boot" ]; then
+    say "kernel is unpacked: $(ls "$lab/image/boot" | grep ^vmlinuz)"
+else
+    # The meta package names the newest kernel; the cloud flavour lacks modules that are needed.
+    package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -n 1)
+    [ -n "$package" ] || fail "apt knows no linux-image-amd64 (apt-get update?)"
+    say "fetching $package"
+    rm -rf "$lab/fetch" "$lab/unpack"
+    mkdir "$lab/fetch"
+    # Else apt downloads as a user of its own, who may not write here.
+    (cd "$lab/fetch" && apt-get -o APT::Sandbox::User="$(id -un)" download "$package" >/dev/null)
+    dpkg -x "$lab"/fetch/linux-image-*.deb "$lab/unpack"
+    rm -rf "$lab/fetch"
+    mv "$lab/unpack" "$lab/image"
+fi
+
+site=$lab/site-$("$python" -c 'import sys; print(sys.implementation.cache_tag)')
+if PYTHONPATH=$site "$python" -c 'import sctp' 2>/dev/null; then
+    say "pysctp is built: $site"
+else
+    say "building pysctp $pysctp"
+    rm -rf "$site"
+    # The interpreter below a virtual environment has pip even where the environment has not.
+    base=$("$python" -c 'import sys; print(sys._base_executable)')
+    "$base" -m pip install --quiet --no-deps --root-user-action=ignore \
+        --disable-pip-version-check --target "$site" "pysctp==$pysctp"
+    PYTHONPATH=$site "$python" -c 'import sctp' || fail "pysctp was built but does not import"
+fi
+
+say "ready: $python -m pytest tests/kernel"

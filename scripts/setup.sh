@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# Sets up everything that evcore's make targets need, says what it does, and does it once:
+# a second run with nothing changed takes no time.
+#
+#   scripts/setup.sh          what `make demo` needs
+#   scripts/setup.sh dev      and what tests, lint and benches need
+set -euo pipefail
+cd "$(dirname "$0")/.."
+kind=${1:-run}
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
+
+# Prerequisites that are not ours to install.
+python=
+for candidate in python3 python3.13 python3.12 python3.11; do
+    if command -v "$candidate" >/dev/null &&
+        "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+[ -n "$python" ] || fail "Python 3.11 or newer is needed, and there is none on the PATH."
+command -v cargo >/dev/null ||
+    fail "a Rust toolchain is needed (cargo is not on the PATH): see https://rustup.rs."
+rust=$(rustc --version | sed -E 's/^rustc ([0-9]+)\.([0-9]+).*/\1 \2/')
+read -r major minor <<<"$rust"
+[ "$major" -gt 1 ] || [ "$minor" -ge 88 ] ||
+    fail "Rust 1.88 or newer is needed, and this is $(rustc --version): run 'rustup update'."
+
+# System packages, only those that are missing.
+missing=()
+command -v cc >/dev/null || missing+=(gcc libc6-dev)
+"$python" -m pip --version >/dev/null 2>&1 || command -v uv >/dev/null || missing+=(python3-pip)
+if [ ${#missing[@]} -gt 0 ]; then
+    command -v apt-get >/dev/null ||
+        fail "these packages are missing, and there is no apt-get to install them: ${missing[*]}"
+    say "installing ${missing[*]} with apt-get"
+    apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+fi
+
+# uv, from PyPI, beside the project.
+if command -v uv >/dev/null; then
+    uv=uv
+else
+    uv=.tools/uv/bin/uv
+    if [ ! -x "$uv" ]; then
+        say "installing uv into .tools/uv"
+        "$python" -m pip install --quiet --target .tools/uv uv 2>/dev/null ||
+            "$python" -m pip install --quiet --break-system-packages --target .tools/uv uv
+    fi
+fi
+
+# Cargo's target outside of the clone where there is a cache folder, so that clones share it.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}
+if [ -z "${CARGO_TARGET_DIR:-}" ] && [ -d "$cache" ]; then
+    export CARGO_TARGET_DIR=$cache/evcore/cargo-target
+fi
+export UV_PYTHON_DOWNLOADS=never
+
+inputs() {
+    cat pyproject.toml constraints.txt scripts/setup.sh wire/Cargo.toml wire/Cargo.lock wire/wire.pyi
+    find wire/src -name '*.rs' -print0 | sort -z | xargs -0 cat
+    "$python" --version
+}
+stamp=$(inputs | sha256sum | cut -d' ' -f1)
+done_before=$(cat ".venv/.setup-$kind" 2>/dev/null || true)
+if [ "$stamp" = "$done_before" ]; then
+    exit 0
+fi
+
+if [ ! -x .venv/bin/python ]; then
+    say "making a virtual environment in .venv"
+    "$uv" venv --quiet --python "$python" .venv
+fi
+say "installing Python packages"
+"$uv" pip install --quiet --compile-bytecode --constraint constraints.txt 'maturin>=1.9,<2'
+if [ "$kind" = dev ]; then
+    "$uv" pip install --quiet --compile-bytecode --constraint constraints.txt --group dev
+fi
+say "building wire, the Rust part (a few minutes the first time)"
+PATH=$PWD/.venv/bin:$PATH "$uv" pip install --quiet --compile-bytecode --no-build-isolation \
+    --reinstall-package evcore --constraint constraints.txt --editable '.[asn1,plot]'
+echo "$stamp" >".venv/.setup-$kind"
+[ "$kind" = run ] || echo "$stamp" >.venv/.setup-run
+say "done: $(.venv/bin/python -c 'import wire; print(wire.build_info())')"

@@ -1,0 +1,143 @@
+"""AN release and lost connections (TS 23.502 4.2.6, TS 38.413 8.3)."""
+
+import pytest
+
+import wire
+from schemas.ue_events import ConnectionReleased, RegistrationAborted
+from tests.functions.phone import Phone
+from tests.functions.test_ran import ng_setup
+from tests.functions.world import ASSOCIATION, GNB, World
+
+MESSAGE = "message-type"
+
+
+@pytest.fixture
+def phone() -> Phone:
+    world = World()
+    ng_setup(world)
+    found = Phone(world)
+    found.register()
+    return found
+
+
+def test_inactivity_leads_to_cm_idle(phone: Phone) -> None:
+    phone.idle()
+    ue = phone.world.ue()
+    assert ue.connection is None
+    assert ue.registered
+    assert ue.timers == {}
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "tai"}
+    phone.world.verify()
+
+
+def test_the_command_carries_the_cause_of_the_request(phone: Phone) -> None:
+    phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "radio-connection-with-ue-lost"})
+    assert phone.hear()[-1]["Cause"] == {"radioNetwork": "radio-connection-with-ue-lost"}
+
+
+def test_a_command_without_an_answer_is_repeated_and_then_believed(phone: Phone) -> None:
+    phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    phone.world.advance(60)
+    assert [m[MESSAGE] for m in phone.hear()] == ["UEContextReleaseCommand"] * 5
+    ue = phone.world.ue()
+    assert ue.connection is None
+    assert ue.timers == {}
+    phone.world.verify()
+
+
+def test_a_release_during_a_registration_aborts_it() -> None:
+    phone = Phone(World())
+    phone.initial(wire.nas_encode(phone.request()))
+    phone.hear()
+    phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    phone.ngap("UEContextReleaseComplete")
+    ue = phone.world.ue()
+    assert ue.registration is None
+    assert ue.challenge is None
+    assert ue.timers == {}
+    steps = phone.world.steps[f"ue/{phone.supi}"]
+    assert any(isinstance(e, RegistrationAborted) for s in steps for e in s.events)
+    phone.world.verify()
+
+
+def test_a_lost_association_releases_its_ues(phone: Phone) -> None:
+    phone.world.lose()
+    assert phone.world.ue().connection is None
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi"}
+    assert phone.world.states[f"gnb/{GNB}"].association == ""
+    phone.world.verify()
+
+
+def test_a_new_ng_setup_releases_the_ues_of_the_one_before(phone: Phone) -> None:
+    ng_setup(phone.world, association="a2")
+    assert phone.world.ue().connection is None
+    released = phone.world.steps[f"ue/{phone.supi}"][-1].events[-1]
+    assert isinstance(released, ConnectionReleased)
+    assert released.reason == "NG SETUP"
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_ng_reset_releases_and_is_acknowledged(phone: Phone, *, part: bool) -> None:
+    connection = {"aMF-UE-NGAP-ID": phone.amf_id, "rAN-UE-NGAP-ID": phone.ran_id}
+    kind = {"partOfNG-Interface": [connection]} if part else {"nG-Interface": "reset-all"}
+    phone.world.downlink.clear()
+    ies = [{"Cause": {"misc": "om-intervention"}}, {"ResetType": kind}]
+    phone.world.uplink({"message": "NGReset", "ies": ies})
+    acknowledge = phone.world.sent()[0]
+    assert acknowledge["message"] == "NGResetAcknowledge"
+    listed = [{"UE-associatedLogicalNG-connectionList": [connection]}] if part else []
+    assert acknowledge["ies"] == listed
+    assert phone.world.ue().connection is None
+    phone.world.verify()
+
+
+def test_ng_reset_of_others_leaves_this_one(phone: Phone) -> None:
+    kind = {"partOfNG-Interface": [{"rAN-UE-NGAP-ID": 4711}]}
+    ies = [{"Cause": {"misc": "om-intervention"}}, {"ResetType": kind}]
+    phone.world.uplink({"message": "NGReset", "ies": ies})
+    assert phone.world.ue().connection is not None
+
+
+def test_an_unknown_amf_ue_ngap_id_is_an_error_indication(phone: Phone) -> None:
+    phone.world.downlink.clear()
+    phone.amf_id = (phone.amf_id or 0) ^ 1
+    phone.uplink(b"\x7e\x00\x64\x6f")
+    sent = phone.world.sent()[0]
+    assert sent["message"] == "ErrorIndication"
+    assert {"Cause": {"radioNetwork": "unknown-local-UE-NGAP-ID"}} in sent["ies"]
+
+
+@pytest.mark.parametrize("how", ["ran", "association"])
+def test_an_inconsistent_pair_of_ids_is_an_error_indication(phone: Phone, how: str) -> None:
+    world = phone.world
+    world.downlink.clear()
+    ran_id = phone.ran_id + 1 if how == "ran" else phone.ran_id
+    association = "a9" if how == "association" else ASSOCIATION
+    ies = [
+        {"AMF-UE-NGAP-ID": phone.amf_id},
+        {"RAN-UE-NGAP-ID": ran_id},
+        {"NAS-PDU": "7e00646f"},
+        {"UserLocationInformation": phone.location()},
+    ]
+    world.uplink({"message": "UplinkNASTransport", "ies": ies}, association=association)
+    sent = world.sent()[0]
+    assert {"Cause": {"radioNetwork": "inconsistent-remote-UE-NGAP-ID"}} in sent["ies"]
+    assert world.ue().connection is not None
+
+
+def test_an_error_indication_of_the_gnb_ends_what_it_does_not_know(phone: Phone) -> None:
+    phone.ngap("ErrorIndication", Cause={"radioNetwork": "unknown-local-UE-NGAP-ID"})
+    assert phone.world.ue().connection is None
+
+
+def test_a_missing_mandatory_ie_is_answered_with_diagnostics(phone: Phone) -> None:
+    phone.world.downlink.clear()
+    phone.ngap("UplinkNASTransport")
+    sent = phone.world.sent()[0]
+    ies = {k: v for item in sent["ies"] for k, v in item.items()}
+    assert sent["message"] == "ErrorIndication"
+    assert ies["Cause"] == {"protocol": "abstract-syntax-error-reject"}
+    missing = ies["CriticalityDiagnostics"]["iEsCriticalityDiagnostics"]
+    assert [(i["iE-ID"], i["typeOfError"]) for i in missing if i["iECriticality"] == "reject"] == [
+        (38, "missing")
+    ]
