@@ -107,15 +107,22 @@ class Autoscaler:
 
         await self._client.subscribe("ue.>", cb=seen, max_msgs=1)
 
-    async def _lags(self) -> dict[str, int]:
-        """Messages that wait or are worked on, by group."""
+    async def lag(self) -> dict[str, int]:
+        """Messages that wait or are worked on, by procedure.
+
+        Raises:
+            OSError: the broker's monitoring endpoint does not answer.
+        """
         url = f"{self._monitor}/jsz?consumers=true&streams=true"
+        return lag_by_procedure(await asyncio.to_thread(_get, url))
+
+    async def _lags(self) -> dict[str, int]:
+        """The same by group."""
         try:
-            body = await asyncio.to_thread(_get, url)
+            by_procedure = await self.lag()
         except OSError as err:
             log.warning("the broker's monitoring does not answer: %s", err)
             return dict.fromkeys(self._workers, 0)
-        by_procedure = lag_by_procedure(body)
         return {
             group.name: sum(by_procedure.get(procedure, 0) for procedure in group.procedures)
             for group in self._groups

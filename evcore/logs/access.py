@@ -5,13 +5,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from statestore.subscribers import SubscriberStore
-
 from evcore.local.data import DataDirectory
 from schemas import config as configuration
 from schemas.config import ConfigError
 from statestore.log import EventLog
 from statestore.open import open_store
+from statestore.subscribers import SubscriberStore
 from statestore.vault import Vault
 
 

@@ -1,6 +1,6 @@
 """A step as a person wants to read it: messages decoded and deciphered, changes of the state."""
 
-from typing import Any
+from typing import Any, cast
 
 from msgspec import msgpack
 
@@ -117,8 +117,7 @@ def changes(before: Any, after: Any, path: str = "") -> Tree:
     """What differs between two plain values: paths, each with the value before and after."""
     if isinstance(before, dict) and isinstance(after, dict):
         found: Tree = {}
-        one: Tree = before
-        other: Tree = after
+        one, other = cast("Tree", before), cast("Tree", after)
         for key in dict.fromkeys([*one, *other]):
             below = f"{path}.{key}" if path else str(key)
             found.update(changes(one.get(key), other.get(key), below))

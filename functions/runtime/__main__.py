@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 import uvloop
-from statestore.subscribers import SubscriberStore
 
 from eventing.bus import BusError, connected
 from eventing.streams import BusConfig
@@ -20,6 +19,7 @@ from schemas.procedures import Procedure
 from statestore.contract import StoreError
 from statestore.log import EventLog
 from statestore.open import open_store
+from statestore.subscribers import SubscriberStore
 from statestore.vault import Vault
 
 

@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 from msgspec import Struct
-from statestore.subscribers import SubscriberStore
 
 from functions.dispatch import Procedures
 from functions.runtime.decider import Forward, Inputs, decide
@@ -12,6 +11,7 @@ from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
+from statestore.subscribers import SubscriberStore
 
 
 class Redecided(Struct, frozen=True):
@@ -81,8 +81,8 @@ class Replayer:
     async def _subscriber(self, aggregate: str, version: int) -> Subscriber | None:
         if not version or aggregate.startswith(UNIDENTIFIED):
             return None
-        _, found = await self._subscribers.get(aggregate.removeprefix("ue/"), version)
-        return found
+        found = await self._subscribers.get(aggregate.removeprefix("ue/"), version)
+        return None if found is None else found.subscriber
 
     async def state_is_the_fold(self, aggregate: str) -> bool:
         """Whether reading by snapshot gives the state that all the steps fold to."""

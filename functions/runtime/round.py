@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -15,7 +15,7 @@ from functions.runtime.cache import Cache
 from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.job import Job, out_of_turn
 from functions.runtime.subscriptions import Subscriptions
-from schemas.cloudevents import EventType
+from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -44,8 +44,16 @@ class Round(Struct):
     """The decision raised: a bug."""
 
 
+def fresh(_: CloudEvent) -> tuple[int, bytes]:
+    """The time, in milliseconds, and the entropy of a new decision."""
+    return time.time_ns() // 1_000_000, os.urandom(ENTROPY_OCTETS)
+
+
 class Decider:
-    """Decides batches of events for a worker."""
+    """Decides batches of events for a worker.
+
+    `draw` gives the time and the entropy of a decision; tests give those of a recorded run.
+    """
 
     def __init__(
         self,
@@ -54,12 +62,14 @@ class Decider:
         subscriptions: Subscriptions,
         network: Network,
         network_version: str,
+        draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
     ) -> None:
         self._log = events
         self._procedures = procedures
         self._subscriptions = subscriptions
         self._network = network
         self._version = network_version
+        self._draw = draw
         self.cache = Cache()
 
     async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
@@ -126,9 +136,10 @@ class Decider:
         made: list[tuple[Job, Step[Any]]],
     ) -> None:
         version, subscriber = await self._subscriptions.of(aggregate.name)
+        now, entropy = self._draw(job.event)
         given = Inputs(
-            now=time.time_ns() // 1_000_000,
-            entropy=os.urandom(ENTROPY_OCTETS),
+            now=now,
+            entropy=entropy,
             network=self._network,
             network_version=self._version,
             subscriber=subscriber,

@@ -4,10 +4,9 @@ import time
 from collections import OrderedDict
 from typing import Final
 
-from statestore.subscribers import SubscriberStore
-
 from schemas.aggregates import UNIDENTIFIED
 from schemas.subscriber import Subscriber
+from statestore.subscribers import SubscriberStore
 
 KEPT: Final = 2.0
 """Seconds after which a subscription is read again: how late a change may be noticed."""
@@ -32,7 +31,8 @@ class Subscriptions:
         kept = self._kept.get(supi)
         if kept is not None and kept[0] > now:
             return kept[1], kept[2]
-        version, subscriber = await self._store.get(supi)
+        found = await self._store.get(supi)
+        version, subscriber = (0, None) if found is None else (found.version, found.subscriber)
         self._kept[supi] = (now + KEPT, version, subscriber)
         self._kept.move_to_end(supi)
         if len(self._kept) > CAPACITY:

@@ -10,13 +10,12 @@ import contextlib
 import logging
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
-from statestore.subscribers import SubscriberStore
 
 from eventing import binding, subjects
 from eventing.intake import Delivery, Intake
@@ -30,13 +29,15 @@ from functions.identification import HomeNetworkKey
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
 from functions.runtime.job import Job, in_turn, parse
-from functions.runtime.round import Decider, Round
+from functions.runtime.round import Decider, Round, fresh
 from functions.runtime.subscriptions import Subscriptions
+from schemas.cloudevents import CloudEvent
 from schemas.identity import slot_of
 from schemas.network import Network
 from schemas.procedures import Procedure
 from statestore.contract import StoreUnavailable
 from statestore.log import EventLog
+from statestore.subscribers import SubscriberStore
 
 log = logging.getLogger(__name__)
 
@@ -64,11 +65,17 @@ class Worker:
     """Hosts procedures on one connection to NATS and one to the store."""
 
     def __init__(
-        self, config: WorkerConfig, client: Client, events: EventLog, subscribers: SubscriberStore
+        self,
+        config: WorkerConfig,
+        client: Client,
+        events: EventLog,
+        subscribers: SubscriberStore,
+        draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
     ) -> None:
         self._config = config
         self._client = client
         self._log = events
+        self._draw = draw
         self._subscriptions = Subscriptions(subscribers)
         self._intake = Intake(client)
         self._publisher = Publisher(client, config.bus.partitions)
@@ -112,7 +119,12 @@ class Worker:
         version = await self._log.publish_network(self._config.network)
         procedures = Procedures(self._config.procedures)
         self._decider = Decider(
-            self._log, procedures, self._subscriptions, self._config.network, version
+            self._log,
+            procedures,
+            self._subscriptions,
+            self._config.network,
+            version,
+            self._draw,
         )
         await ensure(self._client, self._config.bus, self._config.procedures)
         await self._publisher.start()

@@ -1,0 +1,44 @@
+"""What must be true of the logs after every run."""
+
+from collections import Counter
+
+from evcore.commands.logs import Verification, verify_aggregates
+from evcore.local.data import DataDirectory
+from evcore.logs.access import opened
+from functions.runtime.replay import all_aggregates
+from schemas.ue import Ue
+from statestore.contract import IndexKey
+
+
+async def verified(data: DataDirectory) -> Verification:
+    """Every step decides the same again, every snapshot is the fold, no trigger is there twice."""
+    async with opened(data.root) as access:
+        names = [name async for name, _ in all_aggregates(access.log)]
+        result = await verify_aggregates(access, names)
+        assert result.differing == []
+        for name in names:
+            triggers = Counter([step.trigger.id async for step in access.log.steps(name)])
+            twice = {trigger for trigger, count in triggers.items() if count > 1}
+            assert not twice, (name, twice)
+    return result
+
+
+async def ues(data: DataDirectory) -> dict[str, Ue]:
+    """The states of the UEs that are known by their SUPIs."""
+    async with opened(data.root) as access:
+        names = [name async for name, _ in all_aggregates(access.log, "ue/imsi-")]
+        found = await access.log.load(names)
+        return {aggregate.name: aggregate.state for aggregate in found}
+
+
+async def index_entries(data: DataDirectory, kind: str) -> list[tuple[str, str]]:
+    """All entries of an index: what is left of connections, of 5G-TMSIs."""
+    async with opened(data.root) as access:
+        found: list[tuple[str, str]] = []
+        after = ""
+        while page := await access.log.engine.scan(kind, "", after):
+            found += page
+            after = page[-1][0]
+        for key, owner in found:
+            assert await access.log.engine.owners([IndexKey(kind, key)]) == [owner]
+        return found

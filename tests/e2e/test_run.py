@@ -1,0 +1,74 @@
+"""A whole core under a load that checks it: registrations, idle, deregistrations."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from evcore.commands.up import groups_of
+from loadgen import Procedure, run
+from tests.e2e import checks
+from tests.servers import site
+
+pytestmark = pytest.mark.slow
+
+PROGRAMME = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
+
+
+async def test_functions_start_at_zero_and_nothing_is_left(tmp_path: Path) -> None:
+    async with site(tmp_path, 40) as it:
+        assert it.core.scaler.workers == []
+        report = await run(it.load(programme=PROGRAMME))
+        assert report.ok, report.violations
+        await it.settled()
+        assert {p.count for p in report.procedures.values()} == {40}
+        assert max(s.workers for s in it.core.scaler.history) > 0
+    result = await checks.verified(it.data)
+    assert result.aggregates == 42
+    for ue in (await checks.ues(it.data)).values():
+        assert not ue.registered
+        assert ue.connection is None
+        assert ue.stale == ()
+    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []
+    assert len(await checks.index_entries(it.data, "tmsi")) == 40
+
+
+async def test_each_procedure_in_a_worker_of_its_own(tmp_path: Path) -> None:
+    """Messages that a worker has deciphered and does not host go on through JetStream."""
+    async with site(tmp_path, 30, groups_of("each", 1)) as it:
+        report = await run(it.load(programme=PROGRAMME))
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+    await checks.verified(it.data)
+    assert await checks.index_entries(it.data, "ngap") == []
+
+
+async def test_every_identity_a_ue_can_come_with(tmp_path: Path) -> None:
+    """Stored context, SUCI anew while registered, and 5G-GUTIs that nobody gave."""
+    async with site(tmp_path, 30) as it:
+        config = it.load(
+            programme=(
+                Procedure.REGISTER,
+                Procedure.IDLE,
+                Procedure.REGISTER,
+                Procedure.SWITCH_OFF,
+            ),
+            identities=("stored", "suci", "unknown-guti"),
+            repeat=3,
+        )
+        report = await run(config)
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+    await checks.verified(it.data)
+    assert await checks.index_entries(it.data, "ngap") == []
+
+
+async def test_stale_usims_are_re_synchronised(tmp_path: Path) -> None:
+    async with site(tmp_path, 20) as it:
+        ahead = replace(it.population, sqn_ahead=3)
+        report = await run(it.load(population=ahead))
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+    assert sum(ue.sqn > 1_000 for ue in (await checks.ues(it.data)).values()) >= 6
+    await checks.verified(it.data)

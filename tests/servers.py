@@ -1,0 +1,91 @@
+"""Real servers for tests: each test has its own, on free ports of the loopback interface."""
+
+import asyncio
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from nats.aio.client import Client
+
+from evcore import population as populations
+from evcore.local.autoscaler import Group
+from evcore.local.broker import Broker
+from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
+from evcore.local.data import DataDirectory
+from eventing.bus import connected
+from loadgen import LoadConfig, Population, Procedure
+from schemas.config import Config, N2Config
+from transport import Mode
+
+
+def free_udp_port() -> int:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def nats_server(folder: Path) -> AsyncGenerator[Broker]:
+    broker = await Broker.start(folder / "jetstream", folder / "nats.log")
+    try:
+        yield broker
+    finally:
+        await broker.stop()
+
+
+@asynccontextmanager
+async def nats_client(folder: Path) -> AsyncGenerator[Client]:
+    async with nats_server(folder) as broker, connected(broker.url, "test") as client:
+        yield client
+
+
+class Site(NamedTuple):
+    """A running core with subscribers, and the population that they are of."""
+
+    core: LocalCore
+    data: DataDirectory
+    population: Population
+
+    async def settled(self) -> None:
+        """Wait until no event waits or is worked on: what was sent has been decided."""
+        while sum((await self.core.scaler.lag()).values()):
+            await asyncio.sleep(0.1)
+
+    def load(self, **changes: object) -> LoadConfig:
+        """A load of all its UEs on two gNBs."""
+        n2 = self.core.config.n2
+        values: dict[str, object] = {
+            "port": n2.port,
+            "udp_port": n2.udp_port,
+            "mode": Mode.USERSPACE_UDP,
+            "gnbs": 2,
+            "population": self.population,
+            "programme": (Procedure.REGISTER,),
+            **changes,
+        }
+        return LoadConfig(**values)  # pyright: ignore[reportArgumentType]
+
+
+@asynccontextmanager
+async def site(
+    folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE
+) -> AsyncGenerator[Site]:
+    """A core in a folder, with `ues` subscribers of every SUCI scheme."""
+    data = DataDirectory(folder / "data")
+    secrets = data.prepare()
+    population = Population(
+        count=ues, schemes=("null", "A", "B"), home_keys=populations.home_keys(secrets)
+    )
+    await populations.provision(data.root, population)
+    n2 = N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP)
+    try:
+        async with local_core(data, Config(n2=n2), groups) as core:
+            yield Site(core, data, population)
+    except BaseException:
+        for log in sorted((data.root / "logs").glob("*.log")):
+            words = [line for line in log.read_text().splitlines() if "[INF]" not in line]
+            print(f"--- {log.name}", *words[-40:], sep="\n")
+        raise
