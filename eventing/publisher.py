@@ -22,6 +22,10 @@ ACK_TIMEOUT = 2.0
 """Seconds after which an event without an acknowledgement is published again."""
 
 
+REPEATED = "evcore-repeated"
+"""A header of messages that were published before, perhaps in vain."""
+
+
 class Outgoing(NamedTuple):
     """One message for a stream."""
 
@@ -64,12 +68,18 @@ class Publisher:
         """Listen for acknowledgements. Called once, before the first `publish`."""
         await self._client.subscribe(f"{self._inbox}.*.*", cb=self._acknowledged)
 
-    def outgoing(self, event: CloudEvent) -> Outgoing:
-        """The message of an event for an aggregate; it must have its slot."""
+    def outgoing(self, event: CloudEvent, *, repeated: bool = False) -> Outgoing:
+        """The message of an event for an aggregate; it must have its slot.
+
+        `repeated` tells the receiver that it may have had the event before.
+        """
         slot = event.slot or 0
         partition = partition_of(slot, self._partitions)
         subject = subjects.event(partition, event.procedure or DEFAULT, slot)
-        return Outgoing(subject, event.data, binding.to_headers(event))
+        headers = binding.to_headers(event)
+        if repeated:
+            headers[REPEATED] = "1"
+        return Outgoing(subject, event.data, headers)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         """Publish all of `messages`, in order; return when JetStream has all of them.
@@ -83,7 +93,8 @@ class Publisher:
             failed = await self._try(todo)
             if not failed:
                 return
-            todo = [todo[index] for index in sorted(failed)]
+            again = [todo[index] for index in sorted(failed)]
+            todo = [m._replace(headers={**m.headers, REPEATED: "1"}) for m in again]
             reason = next(iter(failed.values()))
             log.warning("publishing %d event(s) again: %s", len(todo), reason)
             await asyncio.sleep(pause)

@@ -75,6 +75,7 @@ def adopt(d: Draft, found: Identified) -> None:
                 cell=found.cell,
                 establishment_cause=found.establishment_cause,
                 context_requested=found.context_requested,
+                adopted=found.sequence,
             )
         )
     )

@@ -151,6 +151,8 @@ class Procedures:
             ran_ue_ngap_id = ies["RAN-UE-NGAP-ID"]
             sequence = trigger.sequence or 0
             connection.establish(d, origin, ran_ue_ngap_id, ies, sequence)
+        elif _taken_before(d, peek, trigger.sequence):
+            return None
         elif not self._from_its_connection(d, origin, peek):
             self.module(procedure)
             return procedure
@@ -238,6 +240,12 @@ class Procedures:
         else:
             module.decide(d, NasReceived(opened, tree, initial))
         return procedure
+
+
+def _taken_before(d: Draft, peek: wire.NgapPeek, sequence: int | None) -> bool:
+    """Whether a message was for the aggregate of a UE unknown, before it gave its connection."""
+    known = connection.find(d, peek.amf_ue_ngap_id or 0)
+    return known is not None and sequence is not None and sequence <= known.adopted
 
 
 def _take(d: Draft, ies: Tree, sequence: int | None, nas_count: int | None) -> None:

@@ -105,7 +105,7 @@ def initial_context_setup_request(
     pei: str,
     nas: bytes,
 ) -> bytes:
-    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1) without PDU sessions."""
+    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1) without PDU sessions; `nas` may be empty."""
     capability = security.capability
     ies: list[Tree] = [
         *_ids(connection),
@@ -125,7 +125,8 @@ def initial_context_setup_request(
         ies.append({"UERadioCapability": radio_capability.hex()})
     if pei.startswith("imeisv-"):
         ies.append({"MaskedIMEISV": masked_imeisv(pei.removeprefix("imeisv-"))})
-    ies.append({"NAS-PDU": nas.hex()})
+    if nas:
+        ies.append({"NAS-PDU": nas.hex()})
     return wire.ngap_encode({"message": "InitialContextSetupRequest", "ies": ies})
 
 

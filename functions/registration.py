@@ -322,6 +322,9 @@ def _complete(d: Draft, _: NasReceived) -> None:
     d.stop_timer("T3550")
     d.emit(GutiConfirmed())
     d.emit(RegistrationCompleted())
+    if d.connection.context == "pending":
+        # The gNB answers a context setup before it brings what the UE says next: it was lost.
+        accept.request_context(d)
 
 
 def _ngap(d: Draft, message: str, ies: Tree) -> None:

@@ -77,21 +77,19 @@ def _accept(
     d.emit(RegistrationAccepted(plain, nssai.allowed, tais))
     if d.connection.context_requested and d.connection.context == "none":
         d.emit(ContextRequested(uplink_count))
-    send_accept(d)
+        request_context(d, d.protect(plain))
+        d.start_timer("T3550", network.timers.t3550)
+    else:
+        send_accept(d)
 
 
-def send_accept(d: Draft, count: int = 0) -> None:
-    """Send the REGISTRATION ACCEPT of the procedure, and start T3550.
-
-    It goes in an INITIAL CONTEXT SETUP REQUEST until the gNB has set the context up.
-    """
-    registration, security = d.ue.registration, d.ue.security
-    if registration is None or security is None:
+def request_context(d: Draft, nas: bytes = b"") -> None:
+    """Have the gNB set the UE context up (TS 38.413 8.3.1), by K_gNB of the COUNT kept for it."""
+    here, security = d.connection, d.ue.security
+    if security is None:
         return
-    nas = d.protect(registration.accept)
-    here = d.connection
-    if here.context == "pending":
-        pdu = ngap.initial_context_setup_request(
+    d.send(
+        ngap.initial_context_setup_request(
             here,
             security,
             wire.kgnb(security.kamf, here.kgnb_count),
@@ -101,9 +99,19 @@ def send_accept(d: Draft, count: int = 0) -> None:
             d.ue.pei,
             nas,
         )
-    else:
-        pdu = ngap.downlink_nas_transport(here, nas)
-    d.send(pdu)
+    )
+
+
+def send_accept(d: Draft, count: int = 0) -> None:
+    """Send the REGISTRATION ACCEPT of the procedure by itself, and start T3550.
+
+    It first goes in the INITIAL CONTEXT SETUP REQUEST. A gNB that has that must not get another
+    one, and one that has not is asked again once the UE has answered (`complete`).
+    """
+    if d.ue.registration is None:
+        return
+    nas = d.protect(d.ue.registration.accept)
+    d.send(ngap.downlink_nas_transport(d.connection, nas))
     d.start_timer("T3550", d.env.network.timers.t3550, count)
 
 

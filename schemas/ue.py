@@ -24,6 +24,9 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     sequence: int
     """The place of the last uplink message taken."""
     tai: Tai
+    adopted: int = 0
+    """The place of the last message that the aggregate of a UE unknown took, which had the
+    connection before."""
     cell: int = 0
     """The NR cell identity of the last user location (36 bits)."""
     establishment_cause: str = ""
@@ -100,7 +103,10 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     pei: str = ""
     tmsi: int | None = None
     old_tmsi: int | None = None
-    """The 5G-TMSI before the one that is not confirmed yet; both are the UE's."""
+    """The 5G-TMSI that was confirmed before `tmsi`. It leads to the UE until the next is
+    allocated: a message with it may still be on its way, or be delivered a second time."""
+    tmsi_pending: bool = False
+    """Whether `tmsi` is not confirmed yet."""
     security: SecurityContext | None = None
     """The current context."""
     pending: SecurityContext | None = None
@@ -125,10 +131,13 @@ class Ue(Struct, frozen=True, omit_defaults=True):
 
 
 def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
-    """The index entries (kind, key) that lead to this UE; each key belongs to one UE only."""
+    """The index entries (kind, key) that lead to this UE; each key belongs to one UE only.
+
+    A connection that was handed over leads here until the successor takes it.
+    """
     found = {("tmsi", index_tmsi(t)) for t in (ue.tmsi, ue.old_tmsi) if t is not None}
     for connection in (ue.connection, *ue.stale):
-        if connection is not None and not ue.successor:
+        if connection is not None:
             found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
             found.add(("gnb", gnb_index_key(connection)))
     return frozenset(found)

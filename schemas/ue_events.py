@@ -164,7 +164,7 @@ class GutiAllocated(Event, frozen=True):
 
 
 class GutiConfirmed(Event, frozen=True):
-    """The UE uses the new 5G-GUTI; the old is free."""
+    """The UE uses the new 5G-GUTI."""
 
 
 class RegistrationAccepted(Event, frozen=True):

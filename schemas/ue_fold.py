@@ -175,12 +175,12 @@ def _request_completed(ue: Ue, event: e.RequestCompleted) -> Ue:
 
 def _guti_allocated(ue: Ue, event: e.GutiAllocated) -> Ue:
     # Two re-allocations in a row without a confirmation: the UE has the oldest or the newest.
-    kept = ue.tmsi if ue.old_tmsi is None else ue.old_tmsi
-    return replace(ue, tmsi=event.tmsi, old_tmsi=kept)
+    kept = ue.old_tmsi if ue.tmsi_pending else ue.tmsi
+    return replace(ue, tmsi=event.tmsi, old_tmsi=kept, tmsi_pending=True)
 
 
 def _guti_confirmed(ue: Ue, _: e.GutiConfirmed) -> Ue:
-    return replace(ue, old_tmsi=None)
+    return replace(ue, tmsi_pending=False)
 
 
 def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:

@@ -77,9 +77,7 @@ class EventLog:
             raise StoreDamaged(f"step {seq} cannot be read by this version: {err}") from None
 
     @staticmethod
-    def entry(
-        aggregate: Aggregate, step: Step[Any], before: Any, take_from: str = ""
-    ) -> Append:
+    def entry(aggregate: Aggregate, step: Step[Any], before: Any, take_from: str = "") -> Append:
         """The append of `step`, which `aggregate` has been moved past already.
 
         `before` is the state before it: the index entries to put and to drop are the

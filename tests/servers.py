@@ -1,6 +1,5 @@
 """Real servers for tests: each test has its own, on free ports of the loopback interface."""
 
-import asyncio
 import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -14,6 +13,7 @@ from evcore.local.autoscaler import Group
 from evcore.local.broker import Broker
 from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
 from evcore.local.data import DataDirectory
+from evcore.local.lag import settled
 from eventing.bus import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config import Config, N2Config
@@ -51,8 +51,7 @@ class Site(NamedTuple):
 
     async def settled(self) -> None:
         """Wait until no event waits or is worked on: what was sent has been decided."""
-        while sum((await self.core.scaler.lag()).values()):
-            await asyncio.sleep(0.1)
+        await settled(self.core.broker.monitor_url)
 
     def load(self, **changes: object) -> LoadConfig:
         """A load of all its UEs on two gNBs."""

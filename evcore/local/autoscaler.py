@@ -6,21 +6,19 @@ zero, one replica for each `target` messages, back to zero after a cool-down.
 """
 
 import asyncio
-import json
 import logging
 import math
 import sys
 import time
-import urllib.request
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from msgspec import Struct
 from nats.aio.client import Client
 
 from evcore.local.data import DataDirectory
+from evcore.local.lag import lag
 from evcore.local.process import Process
-from eventing import subjects
 from schemas.procedures import Procedure
 
 log = logging.getLogger(__name__)
@@ -107,19 +105,10 @@ class Autoscaler:
 
         await self._client.subscribe("ue.>", cb=seen, max_msgs=1)
 
-    async def lag(self) -> dict[str, int]:
-        """Messages that wait or are worked on, by procedure.
-
-        Raises:
-            OSError: the broker's monitoring endpoint does not answer.
-        """
-        url = f"{self._monitor}/jsz?consumers=true&streams=true"
-        return lag_by_procedure(await asyncio.to_thread(_get, url))
-
     async def _lags(self) -> dict[str, int]:
-        """The same by group."""
+        """Messages that wait or are worked on, by group."""
         try:
-            by_procedure = await self.lag()
+            by_procedure = await lag(self._monitor)
         except OSError as err:
             log.warning("the broker's monitoring does not answer: %s", err)
             return dict.fromkeys(self._workers, 0)
@@ -163,23 +152,3 @@ class Autoscaler:
             *("--procedures", ",".join(group.procedures)),
         ]
         return await Process.start(name, command, self._data.log(name))
-
-
-def lag_by_procedure(jsz: dict[str, Any]) -> dict[str, int]:
-    """Messages pending or unacknowledged for each procedure, of a ``/jsz`` document."""
-    found: dict[str, int] = {}
-    for account in jsz.get("account_details", ()):
-        for stream in account.get("stream_detail", ()):
-            if stream.get("name") != subjects.STREAM:
-                continue
-            for consumer in stream.get("consumer_detail", ()):
-                procedure = consumer["name"].rpartition("-")[0]
-                lag = consumer["num_pending"] + consumer["num_ack_pending"]
-                found[procedure] = found.get(procedure, 0) + lag
-    return found
-
-
-def _get(url: str) -> dict[str, Any]:
-    with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own broker
-        document: dict[str, Any] = json.load(answer)
-        return document

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from eventing import binding, subjects
 from eventing.intake import Delivery
+from eventing.publisher import REPEATED
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import index_ngap
 from schemas.ue import Ue
@@ -14,7 +15,7 @@ from schemas.ue import Ue
 class Job:
     """A delivery, the event in it, and how long it has been waiting for its turn."""
 
-    __slots__ = ("aggregate", "deadline", "delivery", "event", "touched")
+    __slots__ = ("aggregate", "deadline", "delivery", "event", "repeated", "touched")
 
     def __init__(self, delivery: Delivery, event: CloudEvent, now: float) -> None:
         self.delivery = delivery
@@ -22,6 +23,8 @@ class Job:
         self.aggregate = ""
         self.deadline = 0.0
         """When it stops waiting for its turn, in the loop's time; 0 while it has not begun to."""
+        self.repeated = delivery.deliveries > 1 or REPEATED in delivery.headers
+        """Whether another worker, or this one, may have taken the event before."""
         self.touched = now
         """When JetStream was last told that it is worked on."""
 

@@ -117,7 +117,14 @@ class Decider:
         if unknown:
             owners = await self._log.engine.owners([resolve.entry(job.event) for job in unknown])
             for job, owner in zip(unknown, owners, strict=True):
-                job.aggregate = owner or resolve.without_owner(job.event)
+                job.aggregate = owner or self._without_owner(job)
+
+    @staticmethod
+    def _without_owner(job: Job) -> str:
+        """Where an event goes whose key nobody has: nowhere, if it may have been taken already
+        by a connection that is gone since, for then its answer was given."""
+        gone = job.repeated and job.event.partitionkey.startswith("ngap-")
+        return "" if gone else resolve.without_owner(job.event)
 
     async def _load(self, jobs: Sequence[Job]) -> None:
         names = {job.aggregate for job in jobs if job.aggregate}

@@ -35,6 +35,7 @@ from schemas.cloudevents import CloudEvent
 from schemas.identity import slot_of
 from schemas.network import Network
 from schemas.procedures import Procedure
+from schemas.step import SendNgap
 from statestore.contract import StoreUnavailable
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
@@ -226,7 +227,7 @@ class Worker:
             except Exception as err:
                 await self._failed(job, err)
                 continue
-            done.append((job, self._publisher.outgoing(event)))
+            done.append((job, self._onward(job, event)))
         await self._finisher.publish(done)
 
     async def _decide(self, jobs: list[Job]) -> None:
@@ -253,15 +254,10 @@ class Worker:
     async def _finish(self, result: Round) -> None:
         await self._finisher.steps(result.appended)
         for job, seq in result.duplicate:
-            step = await self._log.step(job.aggregate, seq)
-            if step is not None:
-                await self._finisher.steps([(job, step)])
+            await self._taken_before(job, seq)
         await self._finisher.publish([self._forwarded(job, to) for job, to in result.forward])
         await self._finisher.publish(
-            [
-                (job, self._publisher.outgoing(replace(job.event, slot=slot)))
-                for job, slot in result.moved
-            ]
+            [(job, self._onward(job, replace(job.event, slot=slot))) for job, slot in result.moved]
         )
         for job in result.nothing:
             await self._intake.ack(job.delivery)
@@ -272,12 +268,32 @@ class Worker:
         for job, err in result.failed:
             await self._failed(job, err)
 
+    async def _taken_before(self, job: Job, seq: int) -> None:
+        """Send what the step of an event put out once more: its worker may not have got to it.
+
+        What it said to a gNB is left out once the aggregate has moved on. The other side has
+        moved on then too, and an answer out of its time would only confuse it; where it has
+        not, the timers of NAS repeat what is missing.
+        """
+        step = await self._log.step(job.aggregate, seq)
+        if step is None:
+            return
+        (aggregate,) = await self._log.load([job.aggregate])
+        if aggregate.seq != seq:
+            kept = tuple(o for o in step.outputs if not isinstance(o, SendNgap))
+            step = replace(step, outputs=kept)
+        await self._finisher.steps([(job, step)])
+
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Outgoing]:
         event = replace(job.event, procedure=procedure)
         if procedure == Procedure.RAN:
             gnb = Origin(event.source).gnb
             event = replace(event, partitionkey=f"gnb-{gnb}", slot=slot_of(gnb))
-        return job, self._publisher.outgoing(event)
+        return job, self._onward(job, event)
+
+    def _onward(self, job: Job, event: CloudEvent) -> Outgoing:
+        """The message that takes the place of a job's; as old as that is."""
+        return self._publisher.outgoing(event, repeated=job.repeated)
 
     # What goes wrong
 
