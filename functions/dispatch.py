@@ -135,7 +135,7 @@ class Procedures:
 
     # Uplink NGAP
 
-    def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure:
+    def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
         origin = Origin(trigger.source)
         peek = wire.ngap_peek(trigger.data)
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)

@@ -171,7 +171,7 @@ class Phone:
         complete = {
             "message-type": "security-mode-complete",
             "imeisv": {"imeisv": "4370816125816151"},
-            "nas-message-container": {k: v for k, v in request.items()},
+            "nas-message-container": dict(request),
         }
         self.say(complete, header=4)
         return self.finish()

@@ -145,7 +145,7 @@ class World:
             return
         name = resolve.direct(event)
         if name is None:
-            name = self.owners.get(tuple(resolve.entry(event))) or resolve.without_owner(event)
+            name = self.owners.get(resolve.entry(event)) or resolve.without_owner(event)
         if not name:
             return
         if (name, event.id) in self.taken:
