@@ -1,0 +1,60 @@
+"""`python -m loadgen CONFIG.json`: run the load that a JSON file describes.
+
+The file has the fields of `loadgen.LoadConfig`; ``-`` reads it from standard input. The exit
+status is 0 for a load without failures and violations, 1 with some, 2 where none could be run.
+"""
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from loadgen.config import ConfigError, LoadConfig
+from loadgen.driver import LoadError, run
+from loadgen.report import Report
+
+
+def read_config(path: str) -> LoadConfig:
+    """The load of a JSON file.
+
+    Raises:
+        ConfigError: the file cannot be read, or is no load.
+    """
+    try:
+        text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        return msgspec.json.decode(text, type=LoadConfig)
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except msgspec.DecodeError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def run_blocking(config: LoadConfig) -> Report:
+    """Run a load in a loop of its own: uvloop's, where it is installed."""
+    try:
+        import uvloop  # noqa: PLC0415
+    except ImportError:
+        return asyncio.run(run(config))
+    return uvloop.run(run(config))
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the load that the arguments name; the exit status."""
+    if len(arguments) != 1:
+        print("usage: python -m loadgen CONFIG.json", file=sys.stderr)
+        return 2
+    try:
+        report = run_blocking(read_config(arguments[0]))
+    except (ConfigError, LoadError) as error:
+        print(f"load: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    print(report.line)
+    return 0 if report.ok else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,127 @@
+"""What a load run is: everything that `loadgen.run` needs to know."""
+
+from typing import Literal
+
+from msgspec import Struct, field
+
+from loadgen.identity import SNssai
+from loadgen.subscribers import Population
+from loadgen.timers import TimerValues
+from loadgen.ue_model import Procedure
+from transport import UDP_ENCAPSULATION_PORT, Mode
+
+Identity = Literal["stored", "suci", "unknown-guti"]
+"""How a UE presents itself at the start of a programme: with what it has stored (5G-GUTI and
+security context, where it has them), anew with its SUCI, or with a 5G-GUTI that no AMF gave."""
+
+_MAX_GNB_ID = (1 << 24) - 1
+
+
+class ConfigError(Exception):
+    """A load that cannot be run as it is asked for; says why in one sentence."""
+
+
+class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A load run. Times are in seconds.
+
+    Without `rate` the loop is closed: every UE runs its programme again and again. With
+    `rate` it is open: so many programmes start a second, as a Poisson process, each with a UE
+    that has nothing to do; an arrival that finds none is counted as blocked.
+    """
+
+    host: str = "127.0.0.1"
+    """The AMF's address."""
+    port: int = 38412
+    """Its SCTP port."""
+    mode: Mode = Mode.AUTO
+    udp_port: int = UDP_ENCAPSULATION_PORT
+    """Its UDP port, with SCTP over UDP."""
+    local_host: str | None = None
+    """An address of ours to come from."""
+
+    plmn: str = "001-01"
+    tac: int = 1
+    slices: tuple[SNssai, ...] = (SNssai(1, "010203"),)
+    """The slices that the gNBs broadcast."""
+    gnbs: int = 1
+    """Each with its own SCTP association; UE `i` is on gNB ``i % gnbs``."""
+    first_gnb_id: int = 1
+
+    population: Population = field(default_factory=Population)
+    programme: tuple[Procedure, ...] = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
+    identities: tuple[Identity, ...] = ("stored",)
+    """UE `i` starts its programme number `n` with ``identities[(i + n) % len(identities)]``,
+    where the programme begins with a registration."""
+    rate: float | None = None
+    """Programmes to start a second; None for the closed loop."""
+    repeat: int | None = 1
+    """Programmes a UE, or in the open loop that many times the UEs in all; None for no end."""
+    duration: float | None = None
+    """When to start no more programmes; those that run are finished."""
+    think: float = 0.0
+    """The mean of the exponential time between two procedures of a UE."""
+    ramp: float = 0.0
+    """In the closed loop, the time over which the UEs start."""
+    failure_pause: float = 1.0
+    """How long a UE stays off after a failure."""
+    drain: float = 40.0
+    """How long procedures may go on after the end; then they count as unfinished."""
+    connect_timeout: float = 15.0
+    """How long the gNBs may take to be set up at the start."""
+
+    seed: int = 0
+    timers: TimerValues = field(default_factory=TimerValues)
+    strict_duplicates: bool = False
+    """Whether a protected message that arrives twice, octet for octet, is a violation."""
+
+    json: str | None = None
+    """A file for the report."""
+    plot: str | None = None
+    """A PNG file for the latency plot; needs matplotlib."""
+    capture: str | None = None
+    """A file for every NGAP PDU, as JSON lines."""
+    progress: bool = False
+    table: bool = False
+    """Whether to print the tables of the report."""
+
+    def check(self) -> None:
+        """Refuse what cannot be run.
+
+        Raises:
+            ConfigError: the first thing that is wrong.
+        """
+        fault = self._fault_of_target() or self._fault_of_model() or self.population.fault()
+        if fault is not None:
+            raise ConfigError(fault)
+
+    def _fault_of_target(self) -> str | None:
+        if not 1 <= self.port <= 65535 or not 1 <= self.udp_port <= 65535:
+            return f"port {self.port} and udp_port {self.udp_port} must be of 1 to 65535"
+        if self.gnbs < 1 or not 0 <= self.first_gnb_id <= _MAX_GNB_ID - self.gnbs + 1:
+            return f"{self.gnbs} gNBs from ID {self.first_gnb_id} on do not fit into 24 bits"
+        if not 0 <= self.tac < 1 << 24:
+            return f"tac is {self.tac}, and a TAC has 24 bits"
+        if not self.slices:
+            return "slices is empty: a gNB broadcasts at least one"
+        if self.plmn != self.population.plmn:
+            return f"the gNBs are of PLMN {self.plmn}, the UEs of {self.population.plmn}"
+        return None
+
+    def _fault_of_model(self) -> str | None:
+        if not self.programme:
+            return "programme is empty: name procedures, such as register and deregister"
+        if not self.identities:
+            return "identities is empty: name 'stored', 'suci' or 'unknown-guti'"
+        if self.rate is not None and self.rate <= 0:
+            return f"rate is {self.rate}: it counts programmes a second"
+        return self._fault_of_length()
+
+    def _fault_of_length(self) -> str | None:
+        if self.repeat is None and self.duration is None:
+            return "neither repeat nor duration says when the load ends"
+        if self.repeat is not None and self.repeat < 1:
+            return f"repeat is {self.repeat}: at least one programme is needed"
+        for name in ("duration", "think", "ramp", "failure_pause", "drain", "connect_timeout"):
+            if (getattr(self, name) or 0.0) < 0:
+                return f"{name} is {getattr(self, name)}: a time is not negative"
+        return None

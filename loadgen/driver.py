@@ -1,0 +1,242 @@
+"""Runs a load in one asyncio process: gNBs on their associations, UEs on one heap of timers."""
+
+import asyncio
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from math import inf
+from random import Random
+
+from loadgen.capture import Capture
+from loadgen.config import ConfigError, LoadConfig
+from loadgen.gnb import Gnb
+from loadgen.link import Connector, Link
+from loadgen.ngap_gnb import GnbConfig
+from loadgen.plot import save_plot
+from loadgen.progress import ProgressBar
+from loadgen.recorder import Recorder
+from loadgen.report import Report, procedures_of
+from loadgen.table import print_tables
+from loadgen.timers import Deadlines
+from loadgen.traffic import Traffic
+from transport import Handler, Transport, connect
+
+
+class LoadError(Exception):
+    """A load that could not begin: the AMF is not there, or refuses a gNB. One sentence."""
+
+
+class Driver:
+    """The event loop's side of a run."""
+
+    def __init__(self, config: LoadConfig, connector: Connector, capture: Capture | None) -> None:
+        """Build the gNBs and the UEs; nothing is sent yet."""
+        self.recorder = Recorder()
+        self._config = config
+        self._loop = asyncio.get_running_loop()
+        self._deadlines = Deadlines()
+        self._over = asyncio.Event()
+        self._set_up = asyncio.Event()
+        self._wake: asyncio.TimerHandle | None = None
+        self._wake_at = inf
+        self._closing = False
+        self.gnbs = [self._gnb(n) for n in range(config.gnbs)]
+        self.links = [
+            Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))  # noqa: S311
+            for n, gnb in enumerate(self.gnbs)
+        ]
+        self.traffic = Traffic(config, self.gnbs, self._deadlines, self.recorder, self._over.set)
+        self._bar = ProgressBar(self.recorder, self.traffic.planned) if config.progress else None
+
+    def _gnb(self, number: int) -> Gnb:
+        config = self._config
+        one = GnbConfig(
+            name=f"gnb-{config.first_gnb_id + number}",
+            gnb_id=config.first_gnb_id + number,
+            plmn=config.plmn,
+            tac=config.tac,
+            slices=config.slices,
+        )
+        return Gnb(one, self._deadlines, timers=config.timers, sink=self.recorder.violated)
+
+    async def run(self) -> Report:
+        """Set up the gNBs, run the load, and end the associations.
+
+        Raises:
+            LoadError: the gNBs cannot be set up.
+        """
+        tasks = [asyncio.create_task(link.run()) for link in self.links]
+        try:
+            await self._gnbs_ready()
+            return await self._load()
+        finally:
+            self._closing = True
+            if self._wake is not None:
+                self._wake.cancel()
+            for task in tasks:
+                task.cancel()
+            for task in tasks:
+                with suppress(asyncio.CancelledError):
+                    await task
+
+    async def _gnbs_ready(self) -> None:
+        try:
+            async with asyncio.timeout(self._config.connect_timeout):
+                await self._set_up.wait()
+        except TimeoutError:
+            raise LoadError(self._why_not_ready()) from None
+        refused = next((gnb for gnb in self.gnbs if gnb.refused is not None), None)
+        if refused is not None:
+            raise LoadError(f"the AMF refuses {refused.config.name}: {refused.refused}")
+
+    def _why_not_ready(self) -> str:
+        config = self._config
+        waiting = [link for link in self.links if not link.gnb.ready]
+        where = f"{config.host} port {config.port}"
+        why = waiting[0].trouble if waiting else None
+        if why is None:
+            why = "the association is up, but NG SETUP REQUEST is not answered"
+        text = f"{len(waiting)} of {config.gnbs} gNBs are not set up with the AMF at {where}"
+        return f"{text} after {config.connect_timeout:g} s: {why}"
+
+    async def _load(self) -> Report:
+        config = self._config
+        started_at = datetime.now(UTC)
+        cpu, begun = time.process_time(), time.monotonic()
+        if self._bar is not None:
+            self._bar.start(begun)
+            self._deadlines.touch(self._bar)
+        self.traffic.start(begun)
+        self._tick()
+        try:
+            limit = None if config.duration is None else config.duration + config.drain
+            async with asyncio.timeout(limit):
+                await self._over.wait()
+        except TimeoutError:
+            self.traffic.give_up(time.monotonic())
+        finally:
+            if self._bar is not None:
+                self._bar.stop()
+        seconds = time.monotonic() - begun
+        return self._report(started_at, begun, seconds, time.process_time() - cpu)
+
+    # the loop's side
+
+    def _progressed(self, link: Link) -> None:
+        """Something happened to a gNB: send what it wants, take what ended, mind the timers."""
+        if self._closing:
+            return
+        gnb = link.gnb
+        if gnb.cell.ended:
+            self.traffic.collect(gnb, time.monotonic())
+        link.flush()
+        if not self._set_up.is_set():
+            self._check_set_up()
+        if self._deadlines.next() < self._wake_at:
+            self._arm()
+
+    def _check_set_up(self) -> None:
+        gnbs = self.gnbs
+        if all(gnb.ready for gnb in gnbs) or any(gnb.refused is not None for gnb in gnbs):
+            self._set_up.set()
+
+    def _arm(self) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake_at = self._deadlines.next()
+        if self._wake_at < inf:
+            # Not `call_at`: the clock of uvloop has milliseconds, and latencies are finer.
+            pause = max(0.0, self._wake_at - time.monotonic())
+            self._wake = self._loop.call_later(pause, self._tick)
+
+    def _tick(self) -> None:
+        """Run every timer that is due."""
+        now = time.monotonic()
+        self._wake_at = -inf
+        self._deadlines.run(now)
+        for link in self.links:
+            if link.gnb.cell.ended:
+                self.traffic.collect(link.gnb, now)
+            if link.gnb.out:
+                link.flush()
+        self._arm()
+
+    def _report(self, started_at: datetime, begun: float, seconds: float, cpu: float) -> Report:
+        recorder, gnbs, ues = self.recorder, self.gnbs, self.traffic.ues
+        retransmissions: dict[str, int] = {}
+        for ue in ues:
+            for timer, count in ue.retransmissions.items():
+                retransmissions[timer] = retransmissions.get(timer, 0) + count
+        counts = [gnb.counts for gnb in gnbs]
+        return Report(
+            started_at=started_at.isoformat(timespec="milliseconds"),
+            seconds=seconds,
+            ues=self._config.population.count,
+            gnbs=len(gnbs),
+            mode=str(self._config.mode),
+            procedures=procedures_of(recorder, begun),
+            violations=recorder.violations,
+            violation_counts={str(k): n for k, n in sorted(recorder.violation_counts.items())},
+            retransmissions=retransmissions,
+            duplicates=sum(ue.channel.duplicates for ue in ues),
+            repeated_contexts=sum(gnb.cell.repeated_contexts for gnb in gnbs),
+            undelivered=sum(gnb.cell.undelivered for gnb in gnbs),
+            reassociations=sum(max(0, link.associations - 1) for link in self.links),
+            ng_setups=sum(c.setups for c in counts),
+            error_indications_sent=sum(c.error_indications_sent for c in counts),
+            error_indications_received=sum(c.error_indications_received for c in counts),
+            resets_received=sum(c.resets_received for c in counts),
+            overload_starts=sum(c.overload_starts for c in counts),
+            held=sum(gnb.cell.admission.refused for gnb in gnbs),
+            blocked_arrivals=self.traffic.blocked,
+            ngap_sent=sum(c.sent for c in counts),
+            ngap_received=sum(c.received for c in counts),
+            cpu_seconds=cpu,
+        )
+
+
+def connector_of(config: LoadConfig) -> Connector:
+    """How the gNBs of a run associate."""
+
+    async def connect_gnb(handler: Handler) -> Transport:
+        return await connect(
+            config.mode,
+            config.host,
+            config.port,
+            handler,
+            udp_port=config.udp_port,
+            local_host=config.local_host,
+        )
+
+    return connect_gnb
+
+
+async def run(config: LoadConfig, connector: Connector | None = None) -> Report:
+    """Run a load, write the outputs that `config` names, and return the report.
+
+    Args:
+        config: the load.
+        connector: how to open an association; by default SCTP as `config` says.
+
+    Raises:
+        ConfigError: the load cannot be run as it is asked for, or an output not be written.
+        LoadError: the gNBs cannot be set up with the AMF.
+    """
+    config.check()
+    capture = None if config.capture is None else Capture(config.capture)
+    try:
+        driver = Driver(config, connector or connector_of(config), capture)
+        report = await driver.run()
+    finally:
+        if capture is not None:
+            capture.close()
+    if config.json is not None:
+        report.save(config.json)
+    if config.plot is not None:
+        save_plot(report, driver.recorder, config.plot)
+    if config.table:
+        print_tables(report)
+    return report
+
+
+__all__ = ["ConfigError", "LoadError", "connector_of", "run"]

@@ -1,0 +1,348 @@
+"""A gNB without I/O: NGAP PDUs and time in, PDUs out (TS 38.413). No input raises."""
+
+from collections.abc import Callable
+from math import inf
+from random import Random
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+import wire
+from loadgen import ngap_gnb
+from loadgen.cell import Cell
+from loadgen.identity import Guami, nssai_of_ngap
+from loadgen.ngap_gnb import GnbConfig
+from loadgen.timers import Deadlines, TimerValues
+from loadgen.trees import Tree, items, part
+from loadgen.violation import Kind, Violation, violation
+
+Direction = Literal["sent", "received"]
+Fault: TypeAlias = Callable[[Direction, str, bytes], int]
+"""How many copies of a PDU go through: 0 loses it, 2 doubles it. Takes direction, name and PDU."""
+
+NON_UE_STREAM = 0
+_TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
+_ERROR_INDICATION = b"\x00\x09"
+"""How its PDU begins: initiating message, procedure code 9."""
+_UE_MESSAGES = frozenset(
+    {"DownlinkNASTransport", "InitialContextSetupRequest", "UEContextReleaseCommand"}
+)
+_COUNTED_ONLY = frozenset({"Paging", "AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
+
+
+class GnbCounts(Struct):
+    """What a gNB counted."""
+
+    sent: int = 0
+    received: int = 0
+    setups: int = 0
+    """NG SETUP RESPONSEs."""
+    setup_failures: int = 0
+    error_indications_sent: int = 0
+    error_indications_received: int = 0
+    resets_received: int = 0
+    overload_starts: int = 0
+    pagings: int = 0
+
+
+class Gnb:
+    """One gNB and its cell. What it sends is in `out`; whoever drives it empties that."""
+
+    def __init__(
+        self,
+        config: GnbConfig,
+        deadlines: Deadlines,
+        *,
+        timers: TimerValues | None = None,
+        rng: Random | None = None,
+        sink: Callable[[Violation], None] | None = None,
+        fault: Fault | None = None,
+    ) -> None:
+        """A gNB without an association.
+
+        Args:
+            config: what it broadcasts.
+            deadlines: where it and its UEs keep their deadlines.
+            timers: timer values.
+            rng: for what is spread at random.
+            sink: who is told of violations; by default they are kept in `violations`.
+            fault: loses or doubles PDUs, for tests.
+        """
+        self.config = config
+        self.violations: list[Violation] = []
+        self.counts = GnbCounts()
+        self.out: list[tuple[int, bytes]] = []
+        """Streams and PDUs to send."""
+        self.refused: str | None = None
+        """The cause of the last NG SETUP FAILURE without a time to wait."""
+        self.errors_expected = False
+        """Whether an ERROR INDICATION is part of the test, and no violation."""
+        self.fault = fault
+        self.now = 0.0
+        self.queued = inf
+        self._sink = sink or self.violations.append
+        self._deadlines = deadlines
+        self._timers = timers or TimerValues()
+        self._next_setup = inf
+        self._associated = False
+        self._reset: list[Tree] | None = None
+        rng = rng or Random(config.gnb_id)  # noqa: S311
+        self.cell = Cell(config, self._send, self._violate, deadlines, timers=self._timers, rng=rng)
+
+    @property
+    def ready(self) -> bool:
+        """Whether NG SETUP succeeded on the association that is up."""
+        return self.cell.admission.interface_up
+
+    # association and time
+
+    def association_up(self, streams: int, now: float) -> None:
+        """The SCTP association is up, with so many outbound streams: set up the interface."""
+        self.now = now
+        self._associated = True
+        self.cell.streams = streams
+        self._setup()
+
+    def association_down(self, now: float) -> None:
+        """The association is lost, and every UE's connection with it."""
+        self.now = now
+        self._associated = False
+        self._next_setup = inf
+        self.cell.admission.interface_up = False
+        self.cell.admission.overload_stop()
+        self.out.clear()
+        self.cell.lose_all(now)
+        self.out.clear()
+
+    def deadline(self) -> float:
+        """When NG SETUP REQUEST is due again, inf for never."""
+        return self._next_setup
+
+    def advance(self, now: float) -> None:
+        """Repeat NG SETUP REQUEST."""
+        self.now = now
+        if self._next_setup <= now:
+            self._setup()
+
+    # what the operator does
+
+    def reset(self, pairs: list[tuple[int | None, int]] | None, now: float) -> None:
+        """NG RESET: of everything, or of some AMF and RAN UE NGAP IDs; their UEs are released."""
+        self.now = now
+        some = [] if pairs is None else ngap_gnb.connections(pairs)
+        self._reset = some
+        self._send(NON_UE_STREAM, ngap_gnb.ng_reset(pairs, {"misc": "om-intervention"}))
+        if pairs is None:
+            self.cell.lose_all(now)
+        else:
+            self.cell.lose_some(some, now)
+
+    def update_configuration(self, config: GnbConfig, now: float) -> None:
+        """RAN CONFIGURATION UPDATE to another name, tracking area or slices (8.7.2)."""
+        self.now = now
+        self.config = self.cell.config = config
+        self._send(NON_UE_STREAM, ngap_gnb.ran_configuration_update(config))
+
+    # downlink
+
+    def receive(self, stream: int, payload: bytes, now: float) -> None:
+        """Take a PDU."""
+        self.now = now
+        peek = read(payload)
+        copies = 1
+        if self.fault is not None:
+            copies = self.fault("received", "unknown" if peek is None else peek.message, payload)
+        for _ in range(copies):
+            self.counts.received += 1
+            self._receive(peek, stream, payload)
+
+    def _receive(self, peek: wire.NgapPeek | None, stream: int, payload: bytes) -> None:
+        if peek is None:
+            self._violate(Kind.NGAP_MALFORMED, f"{len(payload)} octets that are no NGAP PDU")
+            self._error({"protocol": "transfer-syntax-error"})
+            return
+        if self._faulty(peek, payload):
+            return
+        if peek.message in _UE_MESSAGES:
+            self._receive_of_ue(peek, stream, payload)
+            return
+        try:
+            self._receive_of_node(peek, payload)
+        except wire.WireError as error:
+            # An IE that may be ignored does not decode, so the tree of the PDU cannot be had.
+            self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+
+    def _faulty(self, peek: wire.NgapPeek, payload: bytes) -> bool:
+        """Check the syntax; whether the message is rejected for it (10.3)."""
+        try:
+            fault = wire.ngap_check(payload)
+        except wire.WireError as error:
+            self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+            self._error({"protocol": "transfer-syntax-error"})
+            return True
+        if fault is None:
+            return False
+        self._violate(Kind.NGAP_SYNTAX, f"{peek.message}: {'; '.join(fault['deviations'])}")
+        if fault["reject"] and peek.message != "ErrorIndication":
+            ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+            self._error(fault["cause"], *ids, fault["diagnostics"])
+        return bool(fault["reject"])
+
+    def _receive_of_ue(self, peek: wire.NgapPeek, stream: int, payload: bytes) -> None:
+        cell, now = self.cell, self.now
+        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+        context = cell.context_of(peek.message, *ids, stream, now)
+        if context is None:
+            return
+        if peek.message == "UEContextReleaseCommand":
+            cell.release_command(context, now)
+        elif peek.message == "DownlinkNASTransport":
+            cell.downlink_nas(context, peek.nas_pdu or b"", now)
+        else:
+            try:
+                cell.initial_context_setup(context, payload, peek.nas_pdu, now)
+            except wire.WireError as error:
+                self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+
+    def _receive_of_node(self, peek: wire.NgapPeek, payload: bytes) -> None:
+        match peek.message:
+            case "NGSetupResponse":
+                self._set_up(ngap_gnb.ies_of(payload))
+            case "NGSetupFailure":
+                self._set_up_failed(ngap_gnb.ies_of(payload))
+            case "ErrorIndication":
+                self._error_indication(peek, ngap_gnb.ies_of(payload))
+            case "OverloadStart":
+                self.counts.overload_starts += 1
+                self.cell.admission.overload_start(ngap_gnb.ies_of(payload))
+            case "OverloadStop":
+                self.cell.admission.overload_stop()
+                self.cell.resume(self.now)
+            case "NGReset":
+                self._reset_by_amf(ngap_gnb.ies_of(payload))
+            case "NGResetAcknowledge":
+                self._reset_acknowledged(ngap_gnb.ies_of(payload))
+            case "AMFConfigurationUpdate":
+                self._served(ngap_gnb.ies_of(payload))
+                self._send(NON_UE_STREAM, ngap_gnb.encode("AMFConfigurationUpdateAcknowledge"))
+            case "RANConfigurationUpdateFailure":
+                cause = ngap_gnb.ies_of(payload).get("Cause")
+                self._violate(Kind.NGAP_UNEXPECTED, f"RAN CONFIGURATION UPDATE FAILURE: {cause}")
+            case name if name in _COUNTED_ONLY:
+                self.counts.pagings += name == "Paging"
+            case _:
+                self._unexpected(peek)
+
+    def _unexpected(self, peek: wire.NgapPeek) -> None:
+        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+        self._violate(Kind.NGAP_UNEXPECTED, f"{peek.message}, which was not to be expected")
+        self._error({"protocol": "message-not-compatible-with-receiver-state"}, *ids)
+
+    # NG SETUP
+
+    def _setup(self) -> None:
+        self._send(NON_UE_STREAM, ngap_gnb.ng_setup_request(self.config))
+        self._next_setup = self.now + self._timers.ng_setup
+        self._deadlines.touch(self)
+
+    def _set_up(self, ies: Tree) -> None:
+        if not self._associated or self._next_setup == inf:
+            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP RESPONSE without a request")
+            return
+        self._next_setup = inf
+        self.refused = None
+        self.counts.setups += 1
+        self._served(ies)
+        self.cell.admission.interface_up = True
+        self.cell.resume(self.now)
+
+    def _served(self, ies: Tree) -> None:
+        """Check and take what the AMF serves, from a response or an update."""
+        if "ServedGUAMIList" in ies:
+            served = [Guami.of_ngap(item.get("gUAMI")) for item in items(ies, "ServedGUAMIList")]
+            self.cell.guamis = frozenset(guami for guami in served if guami is not None)
+        if "PLMNSupportList" not in ies:
+            return
+        support = {
+            str(item.get("pLMNIdentity")): nssai_of_ngap(item.get("sliceSupportList"))
+            for item in items(ies, "PLMNSupportList")
+        }
+        own = support.get(self.config.plmn)
+        if own is None:
+            text = f"PLMN {self.config.plmn} is not supported, but {', '.join(support)}"
+            self._violate(Kind.SETUP_PLMN, text)
+        elif not own & frozenset(self.config.slices):
+            self._violate(Kind.SETUP_SLICES, "none of the gNB's slices is supported")
+
+    def _set_up_failed(self, ies: Tree) -> None:
+        if self._next_setup == inf:
+            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP FAILURE without a request")
+            return
+        self.counts.setup_failures += 1
+        wait = _TIME_TO_WAIT.get(str(ies.get("TimeToWait")))
+        self.refused = str(ies.get("Cause")) if wait is None else None
+        self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
+        self._deadlines.touch(self)
+
+    # other procedures of the interface
+
+    def _reset_by_amf(self, ies: Tree) -> None:
+        self.counts.resets_received += 1
+        some = items(part(ies, "ResetType"), "partOfNG-Interface")
+        self._send(NON_UE_STREAM, ngap_gnb.ng_reset_acknowledge(some))
+        if some:
+            self.cell.lose_some(some, self.now)
+        else:
+            self.cell.lose_all(self.now)
+
+    def _reset_acknowledged(self, ies: Tree) -> None:
+        if self._reset is None:
+            self._violate(Kind.NGAP_RESET, "NG RESET ACKNOWLEDGE without a reset")
+            return
+        asked, self._reset = self._reset, None
+        done = items(ies, "UE-associatedLogicalNG-connectionList")
+        if asked and done != asked:
+            text = f"a reset of {len(asked)} connections is acknowledged with {len(done)}"
+            self._violate(Kind.NGAP_RESET, text)
+
+    def _error_indication(self, peek: wire.NgapPeek, ies: Tree) -> None:
+        self.counts.error_indications_received += 1
+        cause = ies.get("Cause", ies.get("CriticalityDiagnostics"))
+        text = None if self.errors_expected else f"ERROR INDICATION with {cause}"
+        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+        if not self.cell.error(*ids, text, self.now) and text is not None:
+            self._violate(Kind.NGAP_ERROR_INDICATION, text)
+
+    # sending
+
+    def _error(
+        self,
+        cause: Tree,
+        amf: int | None = None,
+        ran: int | None = None,
+        diagnostics: Tree | None = None,
+    ) -> None:
+        self._send(NON_UE_STREAM, ngap_gnb.error_indication(amf, ran, cause, diagnostics))
+
+    def _send(self, stream: int, pdu: bytes) -> None:
+        if not self._associated:
+            return
+        copies = 1
+        if self.fault is not None:
+            peek = read(pdu)
+            copies = self.fault("sent", "unknown" if peek is None else peek.message, pdu)
+        for _ in range(copies):
+            self.counts.sent += 1
+            self.counts.error_indications_sent += pdu[:2] == _ERROR_INDICATION
+            self.out.append((stream, pdu))
+
+    def _violate(self, kind: Kind, text: str) -> None:
+        self._sink(violation(kind, text, self.config.name, self.now))
+
+
+def read(pdu: bytes) -> wire.NgapPeek | None:
+    """The routing IEs of a PDU, None for octets that are none."""
+    try:
+        return wire.ngap_peek(pdu)
+    except wire.WireError:
+        return None

@@ -1,0 +1,352 @@
+"""A UE's NAS security: its contexts, its COUNTs, and what it checks of each downlink message."""
+
+from enum import Enum
+from typing import NamedTuple
+
+import wire
+from loadgen.trees import Tree, number, numbers, part
+from loadgen.violation import Kind, Report
+
+PLAIN, INTEGRITY, CIPHERED, NEW_CONTEXT, CIPHERED_NEW_CONTEXT = range(5)
+"""Security header types (TS 24.501 9.3.1)."""
+
+_BEARER_3GPP = 1
+"""The NAS connection identifier of 3GPP access, a MAC's input (TS 33.501 6.4.3.1)."""
+
+_ACCEPTED_PLAIN = frozenset(
+    {
+        "identity-request",
+        "authentication-request",
+        "authentication-result",
+        "authentication-reject",
+        "registration-reject",
+        "deregistration-accept-ue-originating",
+        "service-reject",
+    }
+)
+"""What a UE processes without protection, before the secure exchange (4.4.4.2)."""
+_CAUSES_NEVER_PLAIN = frozenset({76, 78, 81, 82})
+_REMEMBERED = 64
+
+
+class Context:
+    """A 5G NAS security context in use."""
+
+    __slots__ = ("_integrity_key", "kamf", "nas", "nea", "ngksi", "nia", "seen")
+
+    def __init__(
+        self, ngksi: int, kamf: bytes, nia: int, nea: int, nas: wire.NasSecurity | None = None
+    ) -> None:
+        """Of a K_AMF and selected algorithms; the COUNTs start at zero unless `nas` has them."""
+        self.ngksi = ngksi
+        self.kamf = kamf
+        self.nia = nia
+        self.nea = nea
+        self.nas = wire.NasSecurity(kamf, nia, nea) if nas is None else nas
+        self.seen: dict[int, int] = {}
+        """The digest of the message that used a downlink COUNT, for the last of them."""
+        self._integrity_key: bytes | None = None
+
+    def remember(self, count: int, pdu: bytes) -> None:
+        """Keep what used a downlink COUNT."""
+        self.seen[count] = hash(pdu)
+        if len(self.seen) > _REMEMBERED:
+            del self.seen[next(iter(self.seen))]
+
+    def used_count(self, pdu: bytes) -> int | None:
+        """The latest COUNT before the expected one that `pdu` has the MAC of, if any."""
+        expected = self.nas.downlink
+        if expected is None or len(pdu) < 7:
+            return None
+        count = (expected & ~0xFF) | pdu[6]
+        if count >= expected:
+            count -= 0x100
+        if count < 0:
+            return None
+        if self._integrity_key is None:
+            self._integrity_key = wire.knas_int(self.kamf, self.nia)
+        mac = wire.nia(self.nia, self._integrity_key, count, _BEARER_3GPP, pdu[6:], downlink=True)
+        return count if mac == pdu[2:6] else None
+
+
+class Received(NamedTuple):
+    """A downlink message that passed all checks."""
+
+    tree: Tree
+    plain: bytes
+
+
+class Refusal(Enum):
+    """Why a SECURITY MODE COMMAND is refused: the 5GMM cause of the reject."""
+
+    CAPABILITIES_MISMATCH = 23
+    UNSPECIFIED = 24
+
+
+class NasChannel:
+    """The security of one UE's NAS signalling (TS 24.501 4.4), over all its connections."""
+
+    __slots__ = (
+        "_report",
+        "_strict",
+        "current",
+        "duplicates",
+        "initial_count",
+        "mode_counts",
+        "partial",
+        "secure",
+    )
+
+    def __init__(self, report: Report, *, strict: bool = False) -> None:
+        """A UE without any context; with `strict`, a repeated message is a violation too."""
+        self._report = report
+        self._strict = strict
+        self.current: Context | None = None
+        self.partial: tuple[int, bytes] | None = None
+        """ngKSI and K_AMF of an authentication that no SECURITY MODE COMMAND took into use."""
+        self.secure = False
+        """Whether the secure exchange of NAS messages is established on this connection."""
+        self.initial_count: int | None = None
+        self.mode_counts: list[int] = []
+        self.duplicates = 0
+
+    def open_connection(self) -> None:
+        """A new N1 NAS signalling connection: nothing on it is secure yet."""
+        self.secure = False
+        self.initial_count = None
+        self.mode_counts = []
+
+    def forget(self) -> None:
+        """Delete every key."""
+        self.current = self.partial = None
+        self.secure = False
+
+    # uplink
+
+    def protect(self, plain: bytes, header: int = CIPHERED) -> bytes:
+        """A message as the connection has it: plain until the secure exchange, then protected."""
+        context = self.current
+        if context is None or not self.secure:
+            return plain
+        if header == CIPHERED_NEW_CONTEXT and context.nas.uplink is not None:
+            self.mode_counts.append(context.nas.uplink)
+        return context.nas.protect(plain, header, downlink=False)
+
+    def protect_initial(self, plain: bytes) -> bytes:
+        """An initial message under the current context, its container ciphered (4.4.6)."""
+        context = self.current
+        if context is None:
+            return plain
+        self.initial_count = context.nas.uplink
+        return context.nas.protect_initial(plain)
+
+    def k_gnb_candidates(self) -> dict[int, bytes]:
+        """K_gNB by the uplink COUNT it is derived from (TS 33.501 6.8.1.1.2, annex A.9).
+
+        That of the SECURITY MODE COMPLETE, each where it was repeated; without one, that of
+        the initial message.
+        """
+        context = self.current
+        if context is None:
+            return {}
+        counts = self.mode_counts
+        if not counts:
+            counts = [] if self.initial_count is None else [self.initial_count]
+        return {count: wire.kgnb(context.kamf, count) for count in counts}
+
+    # downlink
+
+    def receive(self, pdu: bytes) -> Received | None:
+        """Check a downlink message; None for one that is not to be processed.
+
+        A SECURITY MODE COMMAND comes back unverified: `command` takes it.
+        """
+        if len(pdu) < 3 or pdu[0] != 0x7E:
+            self._report(Kind.NAS_MALFORMED, f"{len(pdu)} octets that are no 5GMM message")
+            return None
+        header = pdu[1] & 0x0F
+        if header == PLAIN:
+            return self._receive_plain(pdu)
+        if header == NEW_CONTEXT:
+            return self._decode(pdu)
+        if header in (INTEGRITY, CIPHERED):
+            return self._receive_protected(pdu, header)
+        self._report(Kind.NAS_HEADER, f"security header type {header} in the downlink")
+        return None
+
+    def _decode(self, octets: bytes) -> Received | None:
+        try:
+            tree = wire.nas_decode(octets)
+        except wire.WireError as error:
+            self._report(Kind.NAS_MALFORMED, f"message type {octets[2]:#04x}: {error}")
+            return None
+        if "unknown-ies" in tree:
+            what = f"{tree.get('message-type')} with octets that are none of its IEs"
+            self._report(Kind.NAS_MALFORMED, what)
+        return Received(tree, octets)
+
+    def _receive_plain(self, pdu: bytes) -> Received | None:
+        received = self._decode(pdu)
+        if received is None:
+            return None
+        name = received.tree.get("message-type")
+        if self.secure:
+            text = f"{name} without protection after the secure exchange was established"
+            self._report(Kind.NAS_UNPROTECTED, text)
+            return None
+        fault = self._plain_fault(received)
+        if fault is not None:
+            self._report(Kind.NAS_UNPROTECTED, fault)
+            return None
+        return received
+
+    def _plain_fault(self, received: Received) -> str | None:
+        name = received.tree.get("message-type")
+        if name == "5gmm-status":
+            # Not to be processed either, but it tells what the core makes of the UE: let it by.
+            return None
+        if name not in _ACCEPTED_PLAIN:
+            return f"{name} without protection"
+        asked = received.tree.get("identity-type")
+        if name == "identity-request" and asked != "suci":
+            return f"identity-request for {asked} without protection"
+        if name in ("registration-reject", "service-reject") and len(received.plain) > 3:
+            cause = received.plain[3]
+            if cause in _CAUSES_NEVER_PLAIN:
+                return f"{name} with cause #{cause} without protection"
+        return None
+
+    def _receive_protected(self, pdu: bytes, header: int) -> Received | None:
+        context = self.current
+        if context is None:
+            self._report(Kind.NAS_NO_CONTEXT, "a protected message, and the UE has no context")
+            return None
+        try:
+            verified = context.nas.unprotect(pdu, downlink=True)
+        except wire.WireError as error:
+            self._refused(context, pdu, error)
+            return None
+        context.remember(verified.count, pdu)
+        self.secure = True
+        received = self._decode(verified.plain)
+        if received is not None and header == INTEGRITY:
+            name = received.tree.get("message-type")
+            self._report(Kind.NAS_NOT_CIPHERED, f"{name} with integrity protection alone")
+        return received
+
+    def _refused(self, context: Context, pdu: bytes, error: wire.WireError) -> None:
+        """Say why a protected message was not taken."""
+        if error.kind == "nas-integrity":
+            self._unverified(context, pdu)
+        elif error.kind == "nas-refused":
+            if error.count is not None:
+                context.remember(error.count, pdu)
+            self.secure = True
+            if _decodes(pdu[7:]) and context.nea != 0:
+                text = f"header type 2, and the message is not ciphered with NEA{context.nea}"
+                self._report(Kind.NAS_NOT_CIPHERED, text)
+            else:
+                self._report(Kind.NAS_MALFORMED, f"authentic, but: {error}")
+        else:
+            self._report(Kind.NAS_MALFORMED, str(error))
+
+    def _unverified(self, context: Context, pdu: bytes) -> None:
+        """Tell a repeated or late message, which is authentic, from a wrong MAC."""
+        count = context.used_count(pdu)
+        if count is None:
+            expected = context.nas.downlink
+            self._report(Kind.NAS_MAC, f"wrong MAC, with COUNT {expected} expected")
+        elif count not in context.seen:
+            self._report(Kind.NAS_COUNT_BACK, f"COUNT {count} after a higher one")
+        elif context.seen[count] != hash(pdu):
+            self._report(Kind.NAS_COUNT_REUSED, f"COUNT {count} for two different messages")
+        else:
+            # The same octets again: discarded as a replay (4.4.3.2), and harmless. A core that
+            # sends its recorded answer again after a fault does this by design.
+            self.duplicates += 1
+            if self._strict:
+                self._report(Kind.NAS_DUPLICATE, f"the message with COUNT {count} came twice")
+
+    # SECURITY MODE COMMAND
+
+    def command(
+        self, pdu: bytes, tree: Tree, ea: tuple[int, ...], ia: tuple[int, ...]
+    ) -> Refusal | None:
+        """Take the context of a SECURITY MODE COMMAND into use (5.4.2.3); None when it is."""
+        context = self._commanded(tree, ea, ia)
+        if isinstance(context, Refusal):
+            return context
+        try:
+            verified = context.nas.unprotect(pdu, downlink=True)
+        except wire.WireError as error:
+            self._refused(context, pdu, error)
+            return Refusal.UNSPECIFIED
+        replayed = part(tree, "replayed-ue-security-capabilities")
+        if numbers(replayed, "ea") != ea or numbers(replayed, "ia") != ia:
+            text = f"replayed {replayed}, and the UE has EA {ea} and IA {ia}"
+            self._report(Kind.SMC_CAPABILITIES, text)
+            return Refusal.CAPABILITIES_MISMATCH
+        context.remember(verified.count, pdu)
+        self.current = context
+        self.partial = None
+        self.secure = True
+        return None
+
+    def repeated_command(self, pdu: bytes) -> bool:
+        """Whether these octets are a SECURITY MODE COMMAND that was taken already."""
+        context = self.current
+        if context is None or not self.secure:
+            return False
+        count = context.used_count(pdu)
+        if count is None or context.seen.get(count) != hash(pdu):
+            return False
+        self._unverified(context, pdu)
+        return True
+
+    def _commanded(self, tree: Tree, ea: tuple[int, ...], ia: tuple[int, ...]) -> Context | Refusal:
+        selected = part(tree, "selected-nas-security-algorithms")
+        nea, nia = str(selected.get("ciphering")), str(selected.get("integrity"))
+        if nea not in {f"nea{n}" for n in ea} or nia not in {f"nia{n}" for n in ia}:
+            text = f"{nia} and {nea} selected, of EA {ea} and IA {ia} offered"
+            self._report(Kind.SMC_ALGORITHM, text)
+            return Refusal.UNSPECIFIED
+        chosen = int(nia[3:]), int(nea[3:])
+        ngksi = native_ngksi(tree)
+        horizontal = part(tree, "additional-5g-security-information").get("hdp") is True
+        if self.partial is not None and self.partial[0] == ngksi:
+            kamf = self.partial[1]
+            return Context(ngksi, self._derived(kamf, horizontal=horizontal), *chosen)
+        current = self.current
+        if current is None or current.ngksi != ngksi:
+            self._report(Kind.SMC_NGKSI, f"ngKSI {ngksi}, which names no context of the UE")
+            return Refusal.UNSPECIFIED
+        if horizontal:
+            return Context(ngksi, self._derived(current.kamf, horizontal=True), *chosen)
+        if (current.nia, current.nea) == chosen:
+            return current
+        counts = current.nas.uplink or 0, current.nas.downlink or 0
+        nas = wire.NasSecurity(current.kamf, *chosen, uplink=counts[0], downlink=counts[1])
+        return Context(ngksi, current.kamf, *chosen, nas)
+
+    def _derived(self, kamf: bytes, *, horizontal: bool) -> bytes:
+        """K_AMF' where the command has the HDP bit (TS 33.501 6.9.3, annex A.13)."""
+        if not horizontal or self.initial_count is None:
+            return kamf
+        return wire.kamf_prime(kamf, False, self.initial_count)
+
+
+def native_ngksi(tree: Tree) -> int:
+    """The ngKSI of a message's tree, 7 for no key, 8 and more for a mapped context."""
+    value = part(tree, "ngksi")
+    native, mapped = number(value, "native"), number(value, "mapped")
+    if native is not None:
+        return native
+    return 7 if mapped is None else mapped + 8
+
+
+def _decodes(octets: bytes) -> bool:
+    try:
+        tree = wire.nas_decode(octets)
+    except wire.WireError:
+        return False
+    return "message-type" in tree

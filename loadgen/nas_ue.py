@@ -1,0 +1,88 @@
+"""The 5GMM messages that a UE sends (TS 24.501 8.2), put together octet by octet.
+
+A load generator sends each of them many thousand times, and all are a few constant octets
+around one or two values. Tests hold them against the codecs.
+"""
+
+from functools import lru_cache
+
+from loadgen.identity import SNssai
+from loadgen.profile import UeProfile, security_capability
+
+NO_KEY = 7
+"""ngKSI "no key is available" (9.11.3.32)."""
+
+REGISTRATION_COMPLETE = b"\x7e\x00\x43"
+CONFIGURATION_UPDATE_COMPLETE = b"\x7e\x00\x55"
+DEREGISTRATION_ACCEPT = b"\x7e\x00\x48"
+
+_CAPABILITY_5GMM = b"\x10\x01\x00"
+"""5GMM capability: none of the options (9.11.3.1)."""
+_INITIAL_WITH_FOLLOW_ON = 0x09
+
+
+def _lv_e(value: bytes) -> bytes:
+    return len(value).to_bytes(2, "big") + value
+
+
+@lru_cache(maxsize=256)
+def requested_nssai(slices: tuple[SNssai, ...]) -> bytes:
+    """The requested NSSAI IE with its IEI; at most eight slices (9.11.3.37)."""
+    value = b""
+    for s in slices[:8]:
+        one = bytes([s.sst]) + (b"" if s.sd is None else bytes.fromhex(s.sd))
+        value += bytes([len(one)]) + one
+    return bytes([0x2F, len(value)]) + value if value else b""
+
+
+def registration_request(profile: UeProfile, ngksi: int, identity: bytes) -> tuple[bytes, bytes]:
+    """An initial REGISTRATION REQUEST with follow-on request, twice: entire, and with its
+    cleartext IEs alone (4.4.6)."""
+    head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _INITIAL_WITH_FOLLOW_ON]) + _lv_e(identity)
+    capability = security_capability(profile.algorithms)
+    entire = head + _CAPABILITY_5GMM + capability + requested_nssai(profile.slices)
+    return entire, head + capability
+
+
+def deregistration_request(ngksi: int, identity: bytes, *, switch_off: bool) -> bytes:
+    """DEREGISTRATION REQUEST for 3GPP access; all its IEs are cleartext ones."""
+    kind = 0x09 if switch_off else 0x01
+    return bytes([0x7E, 0x00, 0x45, ngksi << 4 | kind]) + _lv_e(identity)
+
+
+def service_request(ngksi: int, identity: bytes) -> bytes:
+    """SERVICE REQUEST for signalling, with the 5G-S-TMSI."""
+    return bytes([0x7E, 0x00, 0x4C, ngksi]) + _lv_e(identity)
+
+
+def authentication_response(res_star: bytes) -> bytes:
+    """AUTHENTICATION RESPONSE of 5G-AKA."""
+    return b"\x7e\x00\x57\x2d" + bytes([len(res_star)]) + res_star
+
+
+def authentication_failure(cause: int, auts: bytes | None) -> bytes:
+    """AUTHENTICATION FAILURE; `auts` with cause #21."""
+    parameter = b"" if auts is None else b"\x30" + bytes([len(auts)]) + auts
+    return bytes([0x7E, 0x00, 0x59, cause]) + parameter
+
+
+def identity_response(identity: bytes) -> bytes:
+    """IDENTITY RESPONSE with the value of a 5GS mobile identity IE."""
+    return b"\x7e\x00\x5c" + _lv_e(identity)
+
+
+def security_mode_complete(imeisv: bytes | None, container: bytes | None) -> bytes:
+    """SECURITY MODE COMPLETE with what the network asked for."""
+    first = b"" if imeisv is None else b"\x77" + _lv_e(imeisv)
+    second = b"" if container is None else b"\x71" + _lv_e(container)
+    return b"\x7e\x00\x5e" + first + second
+
+
+def security_mode_reject(cause: int) -> bytes:
+    """SECURITY MODE REJECT."""
+    return bytes([0x7E, 0x00, 0x5F, cause])
+
+
+def status(cause: int) -> bytes:
+    """5GMM STATUS."""
+    return bytes([0x7E, 0x00, 0x64, cause])

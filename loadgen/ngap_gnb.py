@@ -1,0 +1,182 @@
+"""The NGAP messages that a gNB sends, as trees (TS 38.413 9.2)."""
+
+from msgspec import Struct, field
+
+import wire
+from loadgen.identity import SNssai
+from loadgen.trees import Tree, items
+
+
+class GnbConfig(Struct, frozen=True):
+    """What one gNB is, and broadcasts."""
+
+    name: str
+    gnb_id: int
+    """Of 24 bits (9.3.1.6)."""
+    plmn: str = "001-01"
+    tac: int = 1
+    slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
+
+    @property
+    def cell(self) -> int:
+        """The NR cell identity of its one cell: the gNB ID above a cell number of 12 bits."""
+        return self.gnb_id << 12 | 1
+
+
+RADIO_CAPABILITY = "0480c0f0"
+"""Stands for a UE's radio capability, which the AMF keeps unread (9.3.1.74)."""
+
+
+def encode(message: str, *ies: Tree) -> bytes:
+    """The PDU of a message and its IEs."""
+    return wire.ngap_encode({"message": message, "ies": list(ies)})
+
+
+def ies_of(pdu: bytes) -> Tree:
+    """The IEs of a PDU by name, the first of each.
+
+    Raises:
+        wire.WireError: the PDU does not decode.
+    """
+    found: Tree = {}
+    for ie in items(wire.ngap_decode(pdu), "ies"):
+        for name, value in ie.items():
+            if name != "criticality":
+                found.setdefault(name, value)
+    return found
+
+
+def location(config: GnbConfig) -> Tree:
+    """The User Location Information IE of the gNB's cell."""
+    cell = {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}
+    tai = {"pLMNIdentity": config.plmn, "tAC": config.tac}
+    nr = {"nR-CGI": cell, "tAI": tai}
+    return {"UserLocationInformation": {"userLocationInformationNR": nr}}
+
+
+def supported_tas(config: GnbConfig) -> Tree:
+    """The Supported TA List IE."""
+    broadcast = {
+        "pLMNIdentity": config.plmn,
+        "tAISliceSupportList": [s.ngap() for s in config.slices],
+    }
+    return {"SupportedTAList": [{"tAC": config.tac, "broadcastPLMNList": [broadcast]}]}
+
+
+def ng_setup_request(config: GnbConfig) -> bytes:
+    """NG SETUP REQUEST."""
+    gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
+    node = {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
+    return encode(
+        "NGSetupRequest",
+        {"GlobalRANNodeID": {"globalGNB-ID": node}},
+        {"RANNodeName": config.name},
+        supported_tas(config),
+        {"DefaultPagingDRX": "v128"},
+    )
+
+
+def ran_configuration_update(config: GnbConfig) -> bytes:
+    """RAN CONFIGURATION UPDATE with the name and the tracking areas."""
+    return encode("RANConfigurationUpdate", {"RANNodeName": config.name}, supported_tas(config))
+
+
+def initial_ue_message(
+    ran_ue_ngap_id: int,
+    nas: bytes,
+    uli: Tree,
+    cause: str,
+    s_tmsi: tuple[int, int, int] | None,
+    *,
+    context: bool,
+) -> bytes:
+    """INITIAL UE MESSAGE."""
+    ies: list[Tree] = [
+        {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
+        {"NAS-PDU": nas.hex()},
+        uli,
+        {"RRCEstablishmentCause": cause},
+    ]
+    if s_tmsi is not None:
+        names = zip(("aMFSetID", "aMFPointer", "fiveG-TMSI"), s_tmsi, strict=True)
+        ies.append({"FiveG-S-TMSI": dict(names)})
+    if context:
+        ies.append({"UEContextRequest": "requested"})
+    return encode("InitialUEMessage", *ies)
+
+
+def ue_ids(amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> tuple[Tree, Tree]:
+    """The two IEs that name a UE-associated logical NG-connection."""
+    return {"AMF-UE-NGAP-ID": amf_ue_ngap_id}, {"RAN-UE-NGAP-ID": ran_ue_ngap_id}
+
+
+def uplink_nas_transport(ids: tuple[Tree, Tree], nas: bytes, uli: Tree) -> bytes:
+    """UPLINK NAS TRANSPORT."""
+    return encode("UplinkNASTransport", *ids, {"NAS-PDU": nas.hex()}, uli)
+
+
+def ue_context_release_request(ids: tuple[Tree, Tree], cause: str) -> bytes:
+    """UE CONTEXT RELEASE REQUEST with a radio network layer cause."""
+    return encode("UEContextReleaseRequest", *ids, {"Cause": {"radioNetwork": cause}})
+
+
+def ue_context_release_complete(ids: tuple[Tree, Tree], uli: Tree) -> bytes:
+    """UE CONTEXT RELEASE COMPLETE."""
+    return encode("UEContextReleaseComplete", *ids, uli)
+
+
+def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:
+    """UE RADIO CAPABILITY INFO INDICATION."""
+    capability = {"UERadioCapability": RADIO_CAPABILITY}
+    return encode("UERadioCapabilityInfoIndication", *ids, capability)
+
+
+def initial_context_setup_failure(ids: tuple[Tree, Tree], cause: Tree) -> bytes:
+    """INITIAL CONTEXT SETUP FAILURE."""
+    return encode("InitialContextSetupFailure", *ids, {"Cause": cause})
+
+
+def nas_non_delivery(ids: tuple[Tree, Tree], nas: bytes, cause: str) -> bytes:
+    """NAS NON DELIVERY INDICATION with a radio network layer cause."""
+    ies = {"NAS-PDU": nas.hex()}, {"Cause": {"radioNetwork": cause}}
+    return encode("NASNonDeliveryIndication", *ids, *ies)
+
+
+def error_indication(
+    amf_ue_ngap_id: int | None,
+    ran_ue_ngap_id: int | None,
+    cause: Tree,
+    diagnostics: Tree | None = None,
+) -> bytes:
+    """ERROR INDICATION with the AP IDs as they were received (10.6)."""
+    ies: list[Tree] = []
+    if amf_ue_ngap_id is not None:
+        ies.append({"AMF-UE-NGAP-ID": amf_ue_ngap_id})
+    if ran_ue_ngap_id is not None:
+        ies.append({"RAN-UE-NGAP-ID": ran_ue_ngap_id})
+    ies.append({"Cause": cause})
+    if diagnostics is not None:
+        ies.append({"CriticalityDiagnostics": diagnostics})
+    return encode("ErrorIndication", *ies)
+
+
+def connections(pairs: list[tuple[int | None, int]]) -> list[Tree]:
+    """The items of a UE-associated Logical NG-connection List."""
+    return [
+        {"rAN-UE-NGAP-ID": ran} if amf is None else {"aMF-UE-NGAP-ID": amf, "rAN-UE-NGAP-ID": ran}
+        for amf, ran in pairs
+    ]
+
+
+def ng_reset(pairs: list[tuple[int | None, int]] | None, cause: Tree) -> bytes:
+    """NG RESET of the whole interface, or of some UEs' connections."""
+    kind: Tree = {"nG-Interface": "reset-all"}
+    if pairs is not None:
+        kind = {"partOfNG-Interface": connections(pairs)}
+    return encode("NGReset", {"Cause": cause}, {"ResetType": kind})
+
+
+def ng_reset_acknowledge(some: list[Tree]) -> bytes:
+    """NG RESET ACKNOWLEDGE, with the connections of a partial reset (8.7.4.2)."""
+    ies = [{"UE-associatedLogicalNG-connectionList": some}] if some else []
+    return encode("NGResetAcknowledge", *ies)

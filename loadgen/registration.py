@@ -1,0 +1,175 @@
+"""Initial registration, the UE's side (TS 24.501 5.5.1.2)."""
+
+from typing import TYPE_CHECKING
+
+from loadgen import nas_ue
+from loadgen.accept_checks import check_accept
+from loadgen.identity import Guti
+from loadgen.nas_security import Received
+from loadgen.trees import number
+from loadgen.ue_model import Connection, Procedure, State
+
+if TYPE_CHECKING:
+    from loadgen.ue import Ue
+
+MAX_ATTEMPTS = 5
+_USIM_INVALID = frozenset({3, 6, 7})
+_FORGET = frozenset({3, 6, 7, 11, 12, 13, 15, 27, 31, 72, 73, 74, 75, 76, 77, 78})
+"""Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.1.2.5)."""
+_FINAL = _FORGET | {62, 79, 80, 81, 82, 93}
+"""Causes that end the procedure; the others are abnormal cases, tried again (5.5.1.2.7)."""
+_NO_MORE_ATTEMPTS = frozenset({95, 96, 97, 99, 111})
+_CONGESTION = 22
+_T3346_UNPROTECTED = (900.0, 1800.0)
+"""The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
+
+
+class Registration:
+    """One initial registration, with all its attempts."""
+
+    name = Procedure.REGISTER
+
+    def __init__(self, ue: "Ue") -> None:
+        self.entire: bytes | None = None
+        self._ue = ue
+        self._presented: Guti | None = None
+
+    def start(self, now: float) -> None:
+        """Attempt it, or wait for the timer that forbids to (T3502, T3346)."""
+        ue = self._ue
+        if ue.usim_invalid:
+            ue.finish("usim-invalid", now)
+            return
+        if ue.connection is not Connection.IDLE:
+            # Registering anew is what a UE does that lost its power: nobody was told.
+            ue.leave()
+        ue.state = State.DEREGISTERED
+        if not (ue.running("T3502") or ue.running("T3346")):
+            ue.connect(None, context=True)
+
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
+        """REGISTRATION REQUEST: with the 5G-GUTI where there is one, else with the SUCI.
+
+        With a context it is protected, and entire in its container; without one it has its
+        cleartext IEs alone (4.4.6).
+        """
+        ue = self._ue
+        context, guti = ue.channel.current, ue.guti
+        if context is not None and (guti is None or context.nas.uplink is None):
+            ue.channel.forget()
+            context = None
+        ngksi = nas_ue.NO_KEY if context is None else context.ngksi
+        identity = ue.suci() if guti is None else guti.identity()
+        self._presented = guti
+        self.entire, cleartext = nas_ue.registration_request(ue.profile, ngksi, identity)
+        ue.state = State.REGISTERED_INITIATED
+        ue.request(Procedure.REGISTER)
+        ue.start("T3510", ue.values.t3510)
+        return cleartext if context is None else ue.channel.protect_initial(self.entire)
+
+    def challenged(self, *, failed: bool) -> None:
+        """T3510 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        if failed:
+            self._ue.stop("T3510")
+        elif not self._ue.running("T3510"):
+            self._ue.start("T3510", self._ue.values.t3510)
+
+    def answered(self, message: str, received: Received, now: float) -> None:
+        """Accepted, rejected, or the UE itself refused (5.4.1.3.5)."""
+        self._ue.stop("T3510", "T3516", "T3520")
+        if message == "registration-accept":
+            self._accepted(received, now)
+        elif message == "registration-reject":
+            self._rejected(received, now)
+        else:
+            self._ue.forget()
+            self._ue.usim_invalid = True
+            self._end(message, now)
+
+    def expired(self, timer: str, now: float) -> None:
+        """T3510: the attempt failed. T3511, T3502, T3346: the next one may begin."""
+        ue = self._ue
+        if timer == "T3510":
+            ue.repeat("T3510")
+            ue.leave()
+            self._failed_attempt("t3510-expired", now)
+        elif ue.connection is not Connection.WANTED:
+            if timer == "T3502":
+                ue.attempts = 0
+            ue.leave()
+            ue.connect(None, context=True)
+
+    def released(self, why: str, now: float) -> None:
+        """Lower layer failure, or a release before the answer (5.5.1.2.7 b)."""
+        self._ue.stop("T3510", "T3520")
+        if self._ue.state is State.REGISTERED_INITIATED:
+            self._failed_attempt(why, now)
+
+    def _failed_attempt(self, why: str, now: float) -> None:
+        """Try again after T3511, five times in all; then T3502 (5.5.1.2.7)."""
+        ue = self._ue
+        ue.state = State.DEREGISTERED
+        ue.authentication.delete_response()
+        ue.attempts += 1
+        if ue.attempts < MAX_ATTEMPTS:
+            ue.start("T3511", ue.values.t3511)
+            if why != "t3510-expired":
+                ue.repeat("T3511")
+            return
+        ue.attempts = 0
+        ue.forget()
+        ue.start("T3502", ue.t3502)
+        ue.finish(why, now, await_release=True)
+
+    def _accepted(self, received: Received, now: float) -> None:
+        ue, tree = self._ue, received.tree
+        check_accept(ue, tree, self._presented)
+        guti = Guti.of_nas(tree.get("5g-guti"))
+        ue.state = State.REGISTERED
+        ue.attempts = 0
+        ue.authentication.delete_response()
+        ue.stop("T3502", "T3511", "T3346")
+        t3502 = number(tree, "t3502-value")
+        ue.t3502 = ue.values.t3502 if t3502 is None else float(t3502)
+        if guti is not None:
+            ue.guti = guti
+            ue.discard_suci()
+            ue.send(nas_ue.REGISTRATION_COMPLETE)
+        ue.finish(None, now)
+
+    def _rejected(self, received: Received, now: float) -> None:
+        ue = self._ue
+        cause = received.plain[3]
+        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        t3502 = number(received.tree, "t3502-value")
+        if t3502 is not None:
+            ue.t3502 = float(t3502)
+        if cause == _CONGESTION and self._back_off(received):
+            return
+        if cause in _FORGET:
+            ue.forget()
+        if cause in _FINAL:
+            ue.usim_invalid = cause in _USIM_INVALID
+            self._end(name, now)
+            return
+        if cause in _NO_MORE_ATTEMPTS:
+            ue.attempts = MAX_ATTEMPTS - 1
+        self._failed_attempt(name, now)
+
+    def _back_off(self, received: Received) -> bool:
+        """Wait for T3346, at random where its value is not protected (5.5.1.2.5)."""
+        ue = self._ue
+        value = number(received.tree, "t3346-value")
+        if not value:
+            return False
+        ue.attempts = 0
+        ue.state = State.DEREGISTERED
+        ue.repeat("T3346")
+        seconds = float(value) if ue.channel.secure else ue.rng.uniform(*_T3346_UNPROTECTED)
+        ue.start("T3346", seconds)
+        return True
+
+    def _end(self, cause: str, now: float) -> None:
+        self._ue.state = State.DEREGISTERED
+        self._ue.attempts = 0
+        self._ue.finish(cause, now, await_release=True)

@@ -1,0 +1,185 @@
+"""The report of a run: exact figures, for people and for machines.
+
+Its JSON has the fields of `Report`, under the same names; latencies and times are in seconds.
+"""
+
+from math import ceil
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from loadgen.config import ConfigError
+from loadgen.recorder import Recorder, Samples
+from loadgen.violation import Violation
+
+
+class Latency(Struct, frozen=True):
+    """Percentiles by nearest rank over all samples, in seconds."""
+
+    p50: float
+    p90: float
+    p99: float
+    max: float
+    mean: float
+
+
+class Second(Struct, frozen=True):
+    """One second of a procedure."""
+
+    at: int
+    """Seconds since the start of the run."""
+    succeeded: int
+    failed: int
+    p50: float | None
+    p99: float | None
+
+
+class ProcedureReport(Struct, frozen=True):
+    """One procedure. A procedure in which the core violated a rule counts as failed."""
+
+    count: int
+    """Procedures that ended, well or not; skipped ones apart."""
+    succeeded: int
+    failed: int
+    failures: dict[str, int]
+    """How many failed, by cause."""
+    skipped: int
+    """That had nothing to do: idle for a UE that is idle already."""
+    rate: float
+    """Successes a second, from the start of the run to the last of them."""
+    latency: Latency | None
+    timeline: list[Second]
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A load run."""
+
+    version: int = 1
+    started_at: str
+    """UTC, ISO 8601."""
+    seconds: float
+    """From the first procedure to the end of the last."""
+    ues: int
+    gnbs: int
+    mode: str
+    procedures: dict[str, ProcedureReport]
+    violations: list[Violation]
+    """The first thousand."""
+    violation_counts: dict[str, int]
+    retransmissions: dict[str, int]
+    """By the timer that made a UE repeat something; ``T3550`` counts repeats of the core."""
+    duplicates: int
+    """Protected messages that came twice, octet for octet, and were discarded."""
+    repeated_contexts: int
+    """INITIAL CONTEXT SETUP REQUESTs that came twice, octet for octet."""
+    undelivered: int
+    """NAS messages that a gNB could not send: the AMF had not answered the UE's first one."""
+    reassociations: int
+    """Associations that came up after the first of each gNB."""
+    ng_setups: int
+    error_indications_sent: int
+    error_indications_received: int
+    resets_received: int
+    overload_starts: int
+    held: int
+    """RRC connections that a gNB refused for the AMF's overload."""
+    blocked_arrivals: int
+    """Arrivals of the open loop that found no UE free."""
+    ngap_sent: int
+    ngap_received: int
+    cpu_seconds: float
+    """Of the process that ran the load, while it ran."""
+
+    @property
+    def count(self) -> int:
+        """Procedures that ended."""
+        return sum(p.count for p in self.procedures.values())
+
+    @property
+    def failures(self) -> int:
+        """Procedures that failed."""
+        return sum(p.failed for p in self.procedures.values())
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing failed and the core violated nothing."""
+        return self.failures == 0 and not self.violation_counts
+
+    @property
+    def line(self) -> str:
+        """The last line of a load, for machines."""
+        return (
+            f"load: ues={self.ues} procedures={self.count} failures={self.failures} "
+            f"seconds={self.seconds:.3f}"
+        )
+
+    def to_json(self) -> bytes:
+        """The report as JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2)
+
+    def save(self, path: str) -> None:
+        """Write the JSON to a file.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        try:
+            Path(path).write_bytes(self.to_json() + b"\n")
+        except OSError as error:
+            raise ConfigError(f"json: cannot write {path}: {error.strerror}") from error
+
+
+def percentile(ordered: list[float], percent: float) -> float:
+    """The nearest-rank percentile of samples in order, at least one."""
+    return ordered[max(0, ceil(len(ordered) * percent / 100) - 1)]
+
+
+def latency_of(samples: list[float]) -> Latency | None:
+    """The percentiles of samples, None for no samples."""
+    if not samples:
+        return None
+    ordered = sorted(samples)
+    return Latency(
+        p50=percentile(ordered, 50),
+        p90=percentile(ordered, 90),
+        p99=percentile(ordered, 99),
+        max=ordered[-1],
+        mean=sum(ordered) / len(ordered),
+    )
+
+
+def timeline_of(samples: Samples, start: float) -> list[Second]:
+    """What ended in each second of the run, seconds without an end left out."""
+    good: dict[int, list[float]] = {}
+    for end, latency in zip(samples.ends, samples.latencies, strict=True):
+        good.setdefault(int(end - start), []).append(latency)
+    bad: dict[int, int] = {}
+    for end in samples.failed_at:
+        second = int(end - start)
+        bad[second] = bad.get(second, 0) + 1
+    found: list[Second] = []
+    for second in sorted(good.keys() | bad.keys()):
+        ordered = sorted(good.get(second, []))
+        p50 = percentile(ordered, 50) if ordered else None
+        p99 = percentile(ordered, 99) if ordered else None
+        found.append(Second(second, len(ordered), bad.get(second, 0), p50, p99))
+    return found
+
+
+def procedures_of(recorder: Recorder, start: float) -> dict[str, ProcedureReport]:
+    """The report of each procedure."""
+    found: dict[str, ProcedureReport] = {}
+    for name, samples in recorder.procedures.items():
+        succeeded = len(samples.latencies)
+        found[str(name)] = ProcedureReport(
+            count=succeeded + samples.failed,
+            succeeded=succeeded,
+            failed=samples.failed,
+            failures=dict(sorted(samples.failures.items())),
+            skipped=samples.skipped,
+            rate=succeeded / (max(samples.ends) - start) if succeeded else 0.0,
+            latency=latency_of(list(samples.latencies)),
+            timeline=timeline_of(samples, start),
+        )
+    return found

@@ -1,0 +1,81 @@
+"""A report as tables for a terminal."""
+
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+
+from loadgen.report import ProcedureReport, Report
+
+_SHOWN_VIOLATIONS = 10
+
+
+def tables(report: Report) -> RenderableType:
+    """The tables of a report: procedures, and where there are any, failures and violations."""
+    parts: list[RenderableType] = [_procedures(report)]
+    if report.failures:
+        parts.append(_failures(report))
+    if report.violation_counts:
+        parts.append(_violations(report))
+    parts.append(_notes(report))
+    return Group(*parts)
+
+
+def print_tables(report: Report, console: Console | None = None) -> None:
+    """Print the tables."""
+    (console or Console()).print(tables(report))
+
+
+def _procedures(report: Report) -> Table:
+    table = Table(title=f"{report.ues} UEs on {report.gnbs} gNBs, {report.seconds:.1f} s")
+    table.add_column("procedure")
+    for heading in ("count", "failed", "rate /s", "p50 ms", "p90 ms", "p99 ms", "max ms"):
+        table.add_column(heading, justify="right")
+    for name, procedure in report.procedures.items():
+        table.add_row(name, *_row(procedure))
+    return table
+
+
+def _row(procedure: ProcedureReport) -> list[str]:
+    row = [str(procedure.count), str(procedure.failed), f"{procedure.rate:.1f}"]
+    latency = procedure.latency
+    if latency is None:
+        return [*row, "-", "-", "-", "-"]
+    values = latency.p50, latency.p90, latency.p99, latency.max
+    return row + [f"{value * 1000:.1f}" for value in values]
+
+
+def _failures(report: Report) -> Table:
+    table = Table(title="failures")
+    table.add_column("procedure")
+    table.add_column("cause")
+    table.add_column("count", justify="right")
+    for name, procedure in report.procedures.items():
+        for cause, count in procedure.failures.items():
+            table.add_row(name, cause, str(count))
+    return table
+
+
+def _violations(report: Report) -> Table:
+    table = Table(title=f"violations: {sum(report.violation_counts.values())}")
+    for heading in ("kind", "clause", "who", "what"):
+        table.add_column(heading, overflow="fold")
+    for one in report.violations[:_SHOWN_VIOLATIONS]:
+        table.add_row(str(one.kind), one.clause, one.who, one.text)
+    return table
+
+
+def _notes(report: Report) -> str:
+    per = report.cpu_seconds / report.count * 1e6 if report.count else 0.0
+    notes = [
+        f"CPU {report.cpu_seconds:.2f} s ({per:.0f} us a procedure)",
+        f"NGAP {report.ngap_sent} sent, {report.ngap_received} received",
+    ]
+    notes += [f"{timer} x{count}" for timer, count in sorted(report.retransmissions.items())]
+    counted = {
+        "duplicates": report.duplicates,
+        "re-associations": report.reassociations,
+        "held": report.held,
+        "blocked arrivals": report.blocked_arrivals,
+        "overload starts": report.overload_starts,
+    }
+    notes += [f"{count} {what}" for what, count in counted.items() if count]
+    return ", ".join(notes)

@@ -1,0 +1,37 @@
+"""Reading the trees of `wire`, where an IE that is not as it should be has another shape."""
+
+from typing import Any, TypeAlias, cast
+
+Tree: TypeAlias = dict[str, Any]
+
+
+def part(tree: Tree, name: str) -> Tree:
+    """A value that is a tree itself; empty for any other value, or none."""
+    value = tree.get(name)
+    return cast("Tree", value) if isinstance(value, dict) else {}
+
+
+def items(tree: Tree, name: str) -> list[Tree]:
+    """The trees in a value that is a list; empty for any other value, or none."""
+    value = tree.get(name)
+    if not isinstance(value, list):
+        return []
+    return [cast("Tree", one) for one in cast("list[Any]", value) if isinstance(one, dict)]
+
+
+def number(tree: Tree, name: str) -> int | None:
+    """A value that is a number; None for any other value, or none."""
+    value = tree.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def octets(tree: Tree, name: str) -> bytes:
+    """The octets of a value that is ``{"octets": hex}``; empty for any other value, or none."""
+    value = part(tree, name).get("octets")
+    return bytes.fromhex(value) if isinstance(value, str) else b""
+
+
+def numbers(tree: Tree, name: str) -> tuple[int, ...]:
+    """A list of numbers; empty for any other value, or none."""
+    value = tree.get(name)
+    return tuple(cast("list[int]", value)) if isinstance(value, list) else ()

@@ -1,0 +1,380 @@
+"""A UE without I/O: bytes and time in, the outputs of `loadgen.ue_model` out (TS 24.501).
+
+The UE checks whatever the core sends it, and reports what is wrong as a `Violation`. A
+procedure with a violation in it has failed, whatever its end. No input raises.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from math import inf
+from random import Random
+
+from loadgen import common_procedures, nas_ue
+from loadgen.authentication import Authentication
+from loadgen.deregistration import Deregistration, Idle
+from loadgen.identity import Guami, Guti, SNssai
+from loadgen.nas_security import NEW_CONTEXT, NasChannel, Received
+from loadgen.profile import UeProfile
+from loadgen.registration import Registration
+from loadgen.service_request import ServiceRequest
+from loadgen.timers import TimerValues
+from loadgen.ue_model import (
+    CONNECTION_RELEASED,
+    NOT_RELEASED,
+    SKIPPED,
+    Connect,
+    Connection,
+    Ended,
+    Leave,
+    Output,
+    Procedure,
+    Running,
+    Send,
+    State,
+)
+from loadgen.usim import Usim
+from loadgen.violation import Kind, Violation, violation
+
+_INCOMPATIBLE_WITH_STATE = 98
+_TYPE_NON_EXISTENT = 97
+
+_FAMILY = {
+    "registration-accept": Procedure.REGISTER,
+    "registration-reject": Procedure.REGISTER,
+    "deregistration-accept-ue-originating": Procedure.DEREGISTER,
+    "service-accept": Procedure.SERVICE,
+    "service-reject": Procedure.SERVICE,
+}
+
+
+class Ue:
+    """One UE. What it wants done is in `out`; whoever drives it empties that after each call."""
+
+    def __init__(
+        self,
+        profile: UeProfile,
+        tai: tuple[str, int],
+        *,
+        timers: TimerValues | None = None,
+        rng: Random | None = None,
+        sink: Callable[[Violation], None] | None = None,
+        strict: bool = False,
+    ) -> None:
+        """A UE that is switched on, deregistered and idle.
+
+        Args:
+            profile: its credentials and capabilities.
+            tai: PLMN and TAC of its cell.
+            timers: timer values, those of the specification by default.
+            rng: for the values that the specification wants random.
+            sink: who is told of violations; by default they are kept in `violations`.
+            strict: whether a repeated protected message is a violation.
+        """
+        self.profile = profile
+        self.tai = tai
+        self.values = timers or TimerValues()
+        self.rng = rng or Random(profile.index)  # noqa: S311
+        self.violations: list[Violation] = []
+        self._sink = sink or self.violations.append
+        self.channel = NasChannel(self.violate, strict=strict)
+        usim = Usim(profile.k, profile.opc, profile.sqn)
+        self.authentication = Authentication(usim, profile.supi, profile.sn_name, self.violate)
+        self.state = State.DEREGISTERED
+        self.connection = Connection.IDLE
+        self.guti: Guti | None = None
+        self.usim_invalid = False
+        self.attempts = 0
+        """The registration attempt counter (5.5.1.2.7)."""
+        self.t3502 = self.values.t3502
+        self.out: list[Output] = []
+        self.retransmissions: dict[str, int] = {}
+        """How often something was done again, by the timer that made the UE do it."""
+        self.context_nssai: frozenset[SNssai] | None = None
+        """The allowed NSSAI that the gNB was told, None until it has a context."""
+        self.context_guami: Guami | None = None
+        self.context_owed = False
+        """Whether the UE was accepted and the gNB has not got a context of it yet."""
+        self.now = 0.0
+        self.running_procedure: Running | None = None
+        self._timers: dict[str, float] = {}
+        self._suci: bytes | None = None
+        self._began = 0.0
+        self._tainted: Kind | None = None
+        self._waiting: tuple[Procedure, str | None, float] | None = None
+        self._answers: dict[Procedure, tuple[str, bytes]] = {}
+
+    # what the driver calls
+
+    @property
+    def busy(self) -> Procedure | None:
+        """The procedure in progress."""
+        if self._waiting is not None:
+            return self._waiting[0]
+        return None if self.running_procedure is None else self.running_procedure.name
+
+    @property
+    def registered(self) -> bool:
+        """Whether the UE takes itself for registered."""
+        return self.state in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED)
+
+    @property
+    def waits_for(self) -> str:
+        """The timer that expires next, or ``"connection"``: why a procedure is unfinished."""
+        if self.connection is Connection.WANTED:
+            return "connection"
+        timers = {name: at for name, at in self._timers.items() if name != "T3519"}
+        return min(timers, key=timers.__getitem__, default="nothing")
+
+    def begin(self, procedure: Procedure, now: float, since: float | None = None) -> None:
+        """Start a procedure, whose latency counts from `since`.
+
+        Raises:
+            ValueError: another one is in progress.
+        """
+        if self.busy is not None:
+            raise ValueError(f"{self.profile.supi} is busy with {self.busy}")
+        self.now = now
+        self._began = now if since is None else since
+        self._tainted = None
+        self.running_procedure = _PROCEDURES[procedure](self)
+        self.running_procedure.start(now)
+
+    def power_cycle(self) -> None:
+        """Off and on again, without a word: what the ME and the USIM store is kept.
+
+        The 5G-GUTI, the security context and the sequence numbers survive (annex C); timers,
+        counters and the connection do not.
+        """
+        self.leave()
+        self._timers.clear()
+        self._suci = None
+        self.running_procedure = self._waiting = None
+        self.state = State.DEREGISTERED
+        self.usim_invalid = False
+        self.attempts = 0
+
+    def forget(self) -> None:
+        """Delete the 5G-GUTI and every key, as the UE does at many a reject."""
+        self.guti = None
+        self.channel.forget()
+        self.authentication.delete_response()
+
+    # what the gNB calls
+
+    def connected(self, now: float) -> None:
+        """The RRC connection that was asked for is there."""
+        self.now = now
+        self.connection = Connection.CONNECTED
+        self.channel.open_connection()
+        self.authentication.open_connection()
+        self._answers.clear()
+        self.context_nssai = self.context_guami = None
+        self.context_owed = False
+        if self.running_procedure is None:
+            self.leave()
+        else:
+            self.out.append(Send(self.running_procedure.initial(now)))
+
+    def set_up(self, allowed_nssai: frozenset[SNssai], guami: Guami | None) -> None:
+        """The gNB has a context of this UE (INITIAL CONTEXT SETUP)."""
+        self.context_owed = False
+        self.context_nssai = allowed_nssai
+        self.context_guami = guami
+
+    def released(self, now: float, why: str | None = None) -> None:
+        """The RRC connection is gone: released, or lost for the reason `why`."""
+        self.now = now
+        if self.connection is not Connection.CONNECTED:
+            return
+        self.connection = Connection.IDLE
+        self.channel.secure = False
+        self.stop("T3540")
+        if self.context_owed and why is None:
+            text = "released without INITIAL CONTEXT SETUP, and a UE context was requested"
+            self.violate(Kind.CONTEXT_MISSING, text)
+        if self._waiting is not None:
+            self._end_waiting(why)
+        elif self.running_procedure is not None:
+            self.running_procedure.released(why or CONNECTION_RELEASED, now)
+
+    def receive(self, pdu: bytes, now: float) -> None:
+        """Take a downlink NAS message."""
+        self.now = now
+        if self.connection is not Connection.CONNECTED or self.channel.repeated_command(pdu):
+            return
+        received = self.channel.receive(pdu)
+        if received is not None:
+            self._dispatch(pdu, received, now)
+
+    def violate(self, kind: Kind, text: str) -> None:
+        """Report what the core may not do; the procedure in progress has failed by it."""
+        if self._tainted is None:
+            self._tainted = kind
+        self._sink(violation(kind, text, self.profile.supi, self.now))
+
+    # time
+
+    def deadline(self) -> float:
+        """When `advance` is due next, inf for never."""
+        return min(self._timers.values(), default=inf)
+
+    def advance(self, now: float) -> None:
+        """Run the timers that are due."""
+        self.now = now
+        for name in [name for name, at in self._timers.items() if at <= now]:
+            if self._timers.get(name, inf) <= now:
+                del self._timers[name]
+                self._expired(name, now)
+
+    def _expired(self, name: str, now: float) -> None:
+        running = self.running_procedure
+        if name == "T3516":
+            self.authentication.delete_response()
+        elif name == "T3519":
+            self._suci = None
+        elif name == "T3540":
+            self.leave()
+            self._end_waiting(NOT_RELEASED)
+        elif name == "T3520":
+            # The network is taken for one that fails its own authentication (5.4.1.3.7).
+            self.leave()
+            if running is not None:
+                running.released("t3520-expired", now)
+        elif running is not None:
+            running.expired(name, now)
+
+    def start(self, timer: str, seconds: float) -> None:
+        """Start or restart a timer."""
+        self._timers[timer] = self.now + seconds
+
+    def stop(self, *timers: str) -> None:
+        """Stop timers, running or not."""
+        for timer in timers:
+            self._timers.pop(timer, None)
+
+    def running(self, timer: str) -> bool:
+        """Whether a timer runs."""
+        return timer in self._timers
+
+    # for the procedures
+
+    def send(self, plain: bytes) -> None:
+        """Send a message on the connection, protected once the exchange is secure."""
+        self.out.append(Send(self.channel.protect(plain)))
+
+    def connect(self, s_tmsi: tuple[int, int, int] | None, *, context: bool) -> None:
+        """Ask for an RRC connection."""
+        self.connection = Connection.WANTED
+        self.out.append(Connect("mo-Signalling", s_tmsi, context))
+
+    def leave(self) -> None:
+        """Drop the RRC connection locally."""
+        if self.connection is not Connection.IDLE:
+            self.connection = Connection.IDLE
+            self.channel.secure = False
+            self.out.append(Leave())
+
+    def request(self, family: Procedure) -> None:
+        """A request is sent: the network has not answered it yet."""
+        self._answers.pop(family, None)
+
+    def repeat(self, timer: str) -> None:
+        """Count something done again because a timer expired."""
+        self.retransmissions[timer] = self.retransmissions.get(timer, 0) + 1
+
+    def suci(self) -> bytes:
+        """The SUCI to identify with: the stored one while T3519 runs (5.5.1.2.2)."""
+        if self._suci is None:
+            self._suci = self.profile.conceal()
+            self.start("T3519", self.values.t3519)
+        return self._suci
+
+    def discard_suci(self) -> None:
+        """The network knows the UE: the next SUCI is a fresh one."""
+        self._suci = None
+        self.stop("T3519")
+
+    def finish(self, cause: str | None, now: float, *, await_release: bool = False) -> None:
+        """The procedure in progress has its end; the UE may wait to be released first."""
+        if self.running_procedure is None:
+            return
+        name, self.running_procedure = self.running_procedure.name, None
+        self._waiting = (name, cause, now)
+        if await_release and self.connection is Connection.CONNECTED:
+            self.start("T3540", self.values.t3540)
+        else:
+            self._end_waiting(None)
+
+    def _end_waiting(self, why: str | None) -> None:
+        if self._waiting is None:
+            return
+        (name, cause, ended), self._waiting = self._waiting, None
+        cause = why if cause is None else cause
+        if self._tainted is not None and cause in (None, SKIPPED):
+            cause = f"violation-{self._tainted}"
+        if name is Procedure.SWITCH_OFF:
+            ended = self.now
+        self.out.append(Ended(name, cause, self._began, ended))
+
+    # downlink messages
+
+    def _dispatch(self, pdu: bytes, received: Received, now: float) -> None:
+        name = str(received.tree.get("message-type"))
+        if name == "security-mode-command":
+            common_procedures.security_mode_command(self, pdu, received)
+        elif pdu[1] & 0x0F == NEW_CONTEXT:
+            self.violate(Kind.NAS_HEADER, f"{name} with security header type {NEW_CONTEXT}")
+        elif name in _FAMILY or name == "authentication-reject":
+            self._final(name, received, now)
+        elif name == "authentication-request":
+            common_procedures.authentication_request(self, received)
+        elif name == "identity-request":
+            common_procedures.identity_request(self, received)
+        elif name == "configuration-update-command":
+            common_procedures.configuration_update(self, received)
+        elif name == "deregistration-request-ue-terminated":
+            common_procedures.deregistered_by_network(self, now)
+        elif name == "5gmm-status":
+            self.violate(Kind.NAS_STATUS, f"5GMM STATUS with {received.tree.get('5gmm-cause')}")
+        else:
+            self.unexpected(name, _TYPE_NON_EXISTENT)
+
+    def unexpected(self, name: str, cause: int = _INCOMPATIBLE_WITH_STATE) -> None:
+        """A message that does not go with the state, or that a UE does not receive (7.4)."""
+        self.violate(Kind.NAS_UNEXPECTED, f"{name} in {self.state}")
+        self.send(nas_ue.status(cause))
+
+    def _final(self, name: str, received: Received, now: float) -> None:
+        """An answer that ends a procedure: it must be the only one, or the same again."""
+        running = self.running_procedure
+        family = _FAMILY.get(name)
+        if family is None:
+            # AUTHENTICATION REJECT answers the request in progress, else belies the last answer.
+            family = next(reversed(self._answers), Procedure.REGISTER)
+            if running is not None and running.name is not Procedure.IDLE:
+                family = running.name
+        first = self._answers.get(family)
+        if first is not None:
+            self._answered_again(first, name, received)
+        elif running is None or running.name is not family:
+            self.unexpected(name)
+        else:
+            self._answers[family] = (name, received.plain)
+            running.answered(name, received, now)
+
+    def _answered_again(self, first: tuple[str, bytes], name: str, received: Received) -> None:
+        if first != (name, received.plain):
+            other = "another " if first[0] == name else ""
+            self.violate(Kind.NAS_CONTRADICTION, f"{other}{name} after {first[0]}")
+        elif name == "registration-accept" and self.state is State.REGISTERED:
+            self.repeat("T3550")
+            self.send(nas_ue.REGISTRATION_COMPLETE)
+
+
+_PROCEDURES: dict[Procedure, Callable[[Ue], Running]] = {
+    Procedure.REGISTER: Registration,
+    Procedure.IDLE: Idle,
+    Procedure.SERVICE: ServiceRequest,
+    Procedure.DEREGISTER: partial(Deregistration, name=Procedure.DEREGISTER),
+    Procedure.SWITCH_OFF: partial(Deregistration, name=Procedure.SWITCH_OFF),
+}

@@ -1,0 +1,118 @@
+"""What the core may not do, and what it did: every check of the emulators has a `Kind` here."""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import TypeAlias
+
+from msgspec import Struct
+
+
+class Kind(StrEnum):
+    """What a violation is about; `CLAUSES` says where the rule stands."""
+
+    AUTN_MAC = "autn-mac"
+    AUTN_SEPARATION_BIT = "autn-separation-bit"
+    AUTN_SQN = "autn-sqn"
+    NGKSI_IN_USE = "ngksi-in-use"
+    EAP_UNSUPPORTED = "eap-unsupported"
+    NAS_MAC = "nas-mac"
+    NAS_COUNT_REUSED = "nas-count-reused"
+    NAS_COUNT_BACK = "nas-count-back"
+    NAS_DUPLICATE = "nas-duplicate"
+    NAS_UNPROTECTED = "nas-unprotected"
+    NAS_NO_CONTEXT = "nas-no-context"
+    NAS_NOT_CIPHERED = "nas-not-ciphered"
+    NAS_HEADER = "nas-header"
+    NAS_MALFORMED = "nas-malformed"
+    NAS_UNEXPECTED = "nas-unexpected"
+    NAS_STATUS = "nas-status"
+    NAS_CONTRADICTION = "nas-contradiction"
+    SMC_CAPABILITIES = "smc-capabilities"
+    SMC_ALGORITHM = "smc-algorithm"
+    SMC_NGKSI = "smc-ngksi"
+    ACCEPT_RESULT = "accept-result"
+    ACCEPT_GUTI = "accept-guti"
+    ACCEPT_TAI_LIST = "accept-tai-list"
+    ACCEPT_NSSAI = "accept-nssai"
+    NGAP_MALFORMED = "ngap-malformed"
+    NGAP_SYNTAX = "ngap-syntax"
+    NGAP_IDS = "ngap-ids"
+    NGAP_STREAM = "ngap-stream"
+    NGAP_UNEXPECTED = "ngap-unexpected"
+    NGAP_ERROR_INDICATION = "ngap-error-indication"
+    NGAP_RESET = "ngap-reset"
+    SETUP_PLMN = "setup-plmn"
+    SETUP_SLICES = "setup-slices"
+    CONTEXT_MISSING = "context-missing"
+    CONTEXT_REPEATED = "context-repeated"
+    CONTEXT_KEY = "context-key"
+    CONTEXT_CAPABILITIES = "context-capabilities"
+    CONTEXT_NSSAI = "context-nssai"
+    CONTEXT_GUAMI = "context-guami"
+    CONTEXT_IMEISV = "context-imeisv"
+
+
+CLAUSES: dict[Kind, str] = {
+    Kind.AUTN_MAC: "TS 24.501 5.4.1.3.6",
+    Kind.AUTN_SEPARATION_BIT: "TS 33.501 6.1.3.2",
+    Kind.AUTN_SQN: "TS 33.102 6.3.5",
+    Kind.NGKSI_IN_USE: "TS 24.501 5.4.1.3.2",
+    Kind.EAP_UNSUPPORTED: "TS 24.501 5.4.1.2",
+    Kind.NAS_MAC: "TS 24.501 4.4.4.2",
+    Kind.NAS_COUNT_REUSED: "TS 24.501 4.4.3.1",
+    Kind.NAS_COUNT_BACK: "TS 24.501 4.4.3.1",
+    Kind.NAS_DUPLICATE: "TS 24.501 4.4.3.2",
+    Kind.NAS_UNPROTECTED: "TS 24.501 4.4.4.2",
+    Kind.NAS_NO_CONTEXT: "TS 24.501 4.4.2.5",
+    Kind.NAS_NOT_CIPHERED: "TS 24.501 4.4.5",
+    Kind.NAS_HEADER: "TS 24.501 9.3.1",
+    Kind.NAS_MALFORMED: "TS 24.501 clause 7",
+    Kind.NAS_UNEXPECTED: "TS 24.501 7.4",
+    Kind.NAS_STATUS: "TS 24.501 5.4.6",
+    Kind.NAS_CONTRADICTION: "TS 24.501 5.5.1.2.1",
+    Kind.SMC_CAPABILITIES: "TS 24.501 5.4.2.3",
+    Kind.SMC_ALGORITHM: "TS 33.501 6.7.2",
+    Kind.SMC_NGKSI: "TS 24.501 5.4.2.2",
+    Kind.ACCEPT_RESULT: "TS 24.501 5.5.1.2.4",
+    Kind.ACCEPT_GUTI: "TS 33.501 6.12.3",
+    Kind.ACCEPT_TAI_LIST: "TS 24.501 5.5.1.2.4",
+    Kind.ACCEPT_NSSAI: "TS 24.501 5.5.1.2.4",
+    Kind.NGAP_MALFORMED: "TS 38.413 10.2",
+    Kind.NGAP_SYNTAX: "TS 38.413 10.3",
+    Kind.NGAP_IDS: "TS 38.413 10.6",
+    Kind.NGAP_STREAM: "TS 38.412 clause 7",
+    Kind.NGAP_UNEXPECTED: "TS 38.413 10.4",
+    Kind.NGAP_ERROR_INDICATION: "TS 38.413 8.7.5",
+    Kind.NGAP_RESET: "TS 38.413 8.7.4",
+    Kind.SETUP_PLMN: "TS 38.413 8.7.1.2",
+    Kind.SETUP_SLICES: "TS 38.413 8.7.1.2",
+    Kind.CONTEXT_MISSING: "TS 38.413 8.6.1.2",
+    Kind.CONTEXT_REPEATED: "TS 38.413 8.3.1.2",
+    Kind.CONTEXT_KEY: "TS 33.501 6.8.1.1.2",
+    Kind.CONTEXT_CAPABILITIES: "TS 38.413 9.3.1.86",
+    Kind.CONTEXT_NSSAI: "TS 38.413 8.3.1.2",
+    Kind.CONTEXT_GUAMI: "TS 38.413 8.3.1.2",
+    Kind.CONTEXT_IMEISV: "TS 38.413 9.3.1.54",
+}
+
+
+class Violation(Struct, frozen=True):
+    """One thing that the core did and may not do."""
+
+    kind: Kind
+    clause: str
+    text: str
+    """What was seen, in a sentence without secrets."""
+    who: str
+    """The SUPI, or the name of the gNB."""
+    at: float
+    """Seconds on the clock that the emulators are given."""
+
+
+Report: TypeAlias = Callable[[Kind, str], None]
+"""How a part of an emulator reports a violation: its kind and what was seen."""
+
+
+def violation(kind: Kind, text: str, who: str, at: float) -> Violation:
+    """A violation with the clause of its kind."""
+    return Violation(kind, CLAUSES[kind], text, who, at)

@@ -1,0 +1,440 @@
+"""A small honest AMF, the counterpart of the emulators: real crypto, no timers, one process.
+
+It misbehaves only where a test tells it to: `trees` changes the tree of a NAS message before it
+is protected, `octets` a NAS PDU before it is sent, `pdus` the tree of an NGAP message, `plain`
+names messages to send unprotected and `headers` those to send with another header type.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import wire
+from loadgen.identity import SNssai, serving_network_name
+from loadgen.profile import algorithm_bits
+from loadgen.subscribers import Population
+
+Tree = dict[str, Any]
+PLMN = "001-01"
+GUAMI = {"pLMNIdentity": PLMN, "aMFRegionID": 2, "aMFSetID": 3, "aMFPointer": 4}
+PRIVATE_KEYS = {"A": bytes(range(1, 33)), "B": bytes(range(101, 133))}
+
+
+class Subscriber:
+    """A subscription, and where its SQN stands."""
+
+    def __init__(self, supi: str, k: bytes, opc: bytes) -> None:
+        self.supi = supi
+        self.k = k
+        self.opc = opc
+        self.sqn = 0
+
+    def next_sqn(self) -> int:
+        self.sqn += 32
+        return self.sqn
+
+
+class Registered:
+    """What the AMF knows of a UE."""
+
+    def __init__(self, supi: str) -> None:
+        self.supi = supi
+        self.ngksi = 0
+        self.kamf = b""
+        self.nas: wire.NasSecurity | None = None
+        self.capability: Tree = {}
+        self.tmsi = 0
+        self.state = "deregistered"
+
+
+class Connection:
+    """One UE-associated logical NG-connection."""
+
+    def __init__(self, gnb: str, stream: int, ran: int, amf: int) -> None:
+        self.gnb = gnb
+        self.stream = stream
+        self.ran = ran
+        self.amf = amf
+        self.ue: Registered | None = None
+        self.request: Tree = {}
+        self.secure = False
+        self.verified = False
+        """Whether the initial message was protected, and its MAC right."""
+        self.unverified = False
+        """Whether the initial message was protected with a context that nobody has here."""
+        self.count = 0
+        self.vector: wire.AkaVector | None = None
+        self.kamf = b""
+        self.ngksi = 0
+        self.switch_off = False
+
+
+class Amf:
+    """The AMF. What it sends is in `out`: gNB, stream and PDU."""
+
+    def __init__(self, population: Population, slices: Iterable[SNssai] = ()) -> None:
+        self.out: list[tuple[str, int, bytes]] = []
+        self.subscribers = {p.supi: Subscriber(p.supi, p.k, p.opc) for p in population}
+        self.slices = tuple(slices) or population.slices
+        self.connections: dict[int, Connection] = {}
+        self.by_tmsi: dict[int, Registered] = {}
+        self.by_supi: dict[str, Registered] = {}
+        self.received: list[str] = []
+        """The NGAP and NAS messages that arrived, by name."""
+        self.uplink: list[Tree] = []
+        """The NAS messages that arrived, deciphered."""
+        self.trees: dict[str, Callable[[Tree], Tree | None]] = {}
+        self.octets: dict[str, Callable[[bytes], bytes]] = {}
+        self.pdus: dict[str, Callable[[Tree], Tree | None]] = {}
+        self.plain: set[str] = set()
+        self.headers: dict[str, int] = {}
+        self.reuse_context = True
+        self.reject: Tree | None = None
+        """A REGISTRATION REJECT to answer every request with."""
+        self.time_to_wait: str | None = None
+        self.refuse_setup = False
+        self.discarded = 0
+        self.resynchronises = True
+        self.sn_name = serving_network_name(PLMN)
+        self.last_id = 0
+
+    # NGAP
+
+    def receive(self, gnb: str, stream: int, pdu: bytes) -> None:
+        tree = wire.ngap_decode(pdu)
+        assert wire.ngap_check(pdu) is None, tree
+        name = tree["message"]
+        self.received.append(name)
+        ies = {k: v for ie in tree["ies"] for k, v in ie.items() if k != "criticality"}
+        handler = getattr(self, f"_on_{name}", None)
+        if handler is not None:
+            handler(gnb, stream, ies)
+
+    def send(self, gnb: str, stream: int, message: str, *ies: Tree) -> None:
+        tree: Tree | None = {"message": message, "ies": list(ies)}
+        if message in self.pdus:
+            tree = self.pdus[message](tree)
+        if tree is not None:
+            self.out.append((gnb, stream, wire.ngap_encode(tree)))
+
+    def send_ue(self, to: Connection, message: str, *ies: Tree) -> None:
+        ids = {"AMF-UE-NGAP-ID": to.amf}, {"RAN-UE-NGAP-ID": to.ran}
+        self.send(to.gnb, to.stream, message, *ids, *ies)
+
+    def release(self, to: Connection, cause: Tree) -> None:
+        pair = {"uE-NGAP-ID-pair": {"aMF-UE-NGAP-ID": to.amf, "rAN-UE-NGAP-ID": to.ran}}
+        ies: tuple[Tree, Tree] = ({"UE-NGAP-IDs": pair}, {"Cause": cause})
+        self.send(to.gnb, to.stream, "UEContextReleaseCommand", *ies)
+
+    def _on_NGSetupRequest(self, gnb: str, _: int, ies: Tree) -> None:  # noqa: N802
+        assert ies["RANNodeName"].startswith("gnb-")
+        if self.refuse_setup:
+            wait = [] if self.time_to_wait is None else [{"TimeToWait": self.time_to_wait}]
+            cause = {"Cause": {"misc": "unknown-PLMN-or-SNPN"}}
+            self.send(gnb, 0, "NGSetupFailure", cause, *wait)
+            return
+        support = {
+            "pLMNIdentity": PLMN,
+            "sliceSupportList": [s.ngap() for s in self.slices],
+        }
+        self.send(
+            gnb,
+            0,
+            "NGSetupResponse",
+            {"AMFName": "amf"},
+            {"ServedGUAMIList": [{"gUAMI": GUAMI}]},
+            {"RelativeAMFCapacity": 255},
+            {"PLMNSupportList": [support]},
+        )
+
+    def _on_RANConfigurationUpdate(self, gnb: str, _: int, __: Tree) -> None:  # noqa: N802
+        self.send(gnb, 0, "RANConfigurationUpdateAcknowledge")
+
+    def _on_NGReset(self, gnb: str, _: int, ies: Tree) -> None:  # noqa: N802
+        items = ies["ResetType"].get("partOfNG-Interface")
+        self.connections.clear()
+        done = [] if items is None else [{"UE-associatedLogicalNG-connectionList": items}]
+        self.send(gnb, 0, "NGResetAcknowledge", *done)
+
+    def _on_UEContextReleaseRequest(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+        to = self.connections.get(ies["AMF-UE-NGAP-ID"])
+        if to is not None:
+            self.release(to, ies["Cause"])
+
+    def _on_UEContextReleaseComplete(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+        self.connections.pop(ies["AMF-UE-NGAP-ID"], None)
+
+    def _on_ErrorIndication(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+        self.connections.pop(ies.get("AMF-UE-NGAP-ID", -1), None)
+
+    def _on_InitialUEMessage(self, gnb: str, stream: int, ies: Tree) -> None:  # noqa: N802
+        self.last_id += 1
+        to = Connection(gnb, stream, ies["RAN-UE-NGAP-ID"], self.last_id)
+        self.connections[to.amf] = to
+        self._initial(to, bytes.fromhex(ies["NAS-PDU"]))
+
+    def _on_UplinkNASTransport(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+        to = self.connections.get(ies["AMF-UE-NGAP-ID"])
+        if to is not None:
+            assert ies["RAN-UE-NGAP-ID"] == to.ran
+            self._nas(to, bytes.fromhex(ies["NAS-PDU"]))
+
+    # NAS, uplink
+
+    def _initial(self, to: Connection, pdu: bytes) -> None:
+        peek = wire.nas_peek(pdu)
+        tree = wire.nas_decode(pdu)
+        known = None if peek.guti is None else self.by_tmsi.get(peek.guti[5])
+        if peek.s_tmsi is not None:
+            known = self.by_tmsi.get(peek.s_tmsi[2])
+        if peek.security_header and known is not None and known.nas is not None:
+            try:
+                verified = known.nas.unprotect(pdu, downlink=False)
+            except wire.WireError:
+                known = None
+            else:
+                to.ue, to.count = known, verified.count
+                to.secure = to.verified = True
+                tree = wire.nas_decode(verified.plain)
+        to.unverified = bool(peek.security_header) and not to.secure
+        self._arrived(tree)
+        to.request = tree
+        match tree["message-type"]:
+            case "registration-request":
+                self._register(to, peek)
+            case "service-request" if to.secure:
+                self.context_setup(to, {"message-type": "service-accept"})
+            case "deregistration-request-ue-originating":
+                self._deregister(to, tree)
+            case other:
+                raise AssertionError(other)
+
+    def _arrived(self, tree: Tree) -> None:
+        self.uplink.append(tree)
+        self.received.append(tree["message-type"])
+
+    def _register(self, to: Connection, peek: wire.NasPeek) -> None:
+        if self.reject is not None:
+            self.down(to, self.reject)
+            return
+        if to.secure and self.reuse_context:
+            self.accept(to)
+        elif to.ue is not None:
+            self.challenge(to)
+        elif peek.suci is not None:
+            self._identify(to, peek.suci)
+        else:
+            self.down(to, {"message-type": "identity-request", "identity-type": "suci"})
+
+    def _identify(self, to: Connection, suci: bytes) -> None:
+        scheme, _ = wire.suci_scheme(suci)
+        profile = {0: None, 1: "A", 2: "B"}[scheme]
+        key = None if profile is None else PRIVATE_KEYS[profile]
+        supi = wire.suci_deconceal(suci, profile, key)
+        to.ue = self.by_supi.setdefault(supi, Registered(supi))
+        self.challenge(to)
+
+    def challenge(self, to: Connection, ngksi: int | None = None) -> None:
+        assert to.ue is not None
+        subscriber = self.subscribers[to.ue.supi]
+        to.ngksi = (to.ue.ngksi + 1) % 7 if ngksi is None else ngksi
+        to.vector = wire.aka_vector(
+            subscriber.k,
+            subscriber.opc,
+            bytes([subscriber.sqn // 32 % 256]) * 16,
+            subscriber.next_sqn(),
+            b"\x80\x00",
+            self.sn_name,
+        )
+        self.down(to, self.authentication_request(to))
+
+    def authentication_request(self, to: Connection) -> Tree:
+        assert to.vector is not None
+        return {
+            "message-type": "authentication-request",
+            "ngksi": {"native": to.ngksi},
+            "abba": {"octets": "0000"},
+            "authentication-parameter-rand": {"octets": to.vector.rand.hex()},
+            "authentication-parameter-autn": {"octets": to.vector.autn.hex()},
+        }
+
+    def _nas(self, to: Connection, pdu: bytes) -> None:
+        ue = to.ue
+        if pdu[1] & 0x0F:
+            assert ue is not None
+            assert ue.nas is not None
+            try:
+                pdu = ue.nas.unprotect(pdu, downlink=False).plain
+            except wire.WireError:
+                # Such as a message of a UE's former connection, which its new one overtook.
+                self.discarded += 1
+                return
+            to.secure = True
+        tree = wire.nas_decode(pdu)
+        self._arrived(tree)
+        match tree["message-type"]:
+            case "identity-response":
+                suci = wire.nas_peek(pdu).suci
+                if suci is not None:
+                    self._identify(to, suci)
+            case "authentication-response":
+                self._authenticated(to, tree)
+            case "authentication-failure":
+                self._authentication_failed(to, tree)
+            case "security-mode-complete":
+                self._mode_complete(to, tree)
+            case "deregistration-request-ue-originating":
+                self._deregister(to, tree)
+            case "registration-complete":
+                assert ue is not None
+                ue.state = "registered"
+            case _:
+                pass
+
+    def _authenticated(self, to: Connection, tree: Tree) -> None:
+        assert to.vector is not None
+        assert to.ue is not None
+        res = bytes.fromhex(tree["authentication-response-parameter"]["octets"])
+        if res != to.vector.xres_star:
+            self.down(to, {"message-type": "authentication-reject"})
+            return
+        to.kamf = wire.kamf(to.vector.kseaf, to.ue.supi, b"\0\0")
+        self.command(to)
+
+    def _authentication_failed(self, to: Connection, tree: Tree) -> None:
+        assert to.ue is not None
+        assert to.vector is not None
+        match tree["5gmm-cause"]:
+            case "synch-failure":
+                subscriber = self.subscribers[to.ue.supi]
+                auts = bytes.fromhex(tree["authentication-failure-parameter"]["octets"])
+                rand = to.vector.rand
+                sqn_ms = wire.verify_auts(subscriber.k, subscriber.opc, rand, auts)
+                if self.resynchronises:
+                    subscriber.sqn = sqn_ms
+                self.challenge(to, to.ngksi)
+            case "ng-ksi-already-in-use":
+                self.challenge(to, (to.ngksi + 1) % 7)
+            case _:
+                self.down(to, {"message-type": "authentication-reject"})
+
+    def command(self, to: Connection, *, rinmr: bool = False) -> None:
+        """SECURITY MODE COMMAND with the last algorithms that the UE offers."""
+        assert to.ue is not None
+        capability = to.request.get("ue-security-capability", to.ue.capability)
+        nea, nia = capability["ea"][-1], capability["ia"][-1]
+        to.ue.capability = capability
+        to.ue.kamf, to.ue.ngksi = to.kamf, to.ngksi
+        to.ue.nas = wire.NasSecurity(to.kamf, nia, nea)
+        to.secure = True
+        tree: Tree = {
+            "message-type": "security-mode-command",
+            "selected-nas-security-algorithms": {
+                "ciphering": f"nea{nea}",
+                "integrity": f"nia{nia}",
+            },
+            "ngksi": {"native": to.ngksi},
+            "replayed-ue-security-capabilities": capability,
+            "imeisv-request": "requested",
+        }
+        if rinmr or to.unverified:
+            tree["additional-5g-security-information"] = {"rinmr": True, "hdp": False}
+        self.down(to, tree, 3)
+
+    def _mode_complete(self, to: Connection, tree: Tree) -> None:
+        assert to.ue is not None
+        assert to.ue.nas is not None
+        assert to.ue.nas.uplink is not None
+        to.count = to.ue.nas.uplink - 1
+        assert len(tree["imeisv"]["imeisv"]) == 16
+        if not to.verified:
+            container = tree["nas-message-container"]
+            assert container["message-type"] == "registration-request"
+            assert container["requested-nssai"]
+        self.accept(to)
+
+    def accept(self, to: Connection) -> None:
+        """REGISTRATION ACCEPT with a new 5G-GUTI, in INITIAL CONTEXT SETUP REQUEST."""
+        ue = to.ue
+        assert ue is not None
+        self.by_tmsi.pop(ue.tmsi, None)
+        self.last_id += 1
+        ue.tmsi = 0xC0000000 + self.last_id
+        self.by_tmsi[ue.tmsi] = ue
+        self.context_setup(to, self.registration_accept(to))
+
+    def registration_accept(self, to: Connection) -> Tree:
+        assert to.ue is not None
+        guti = {
+            "plmn": PLMN,
+            "amf-region-id": 2,
+            "amf-set-id": 3,
+            "amf-pointer": 4,
+            "tmsi": to.ue.tmsi,
+        }
+        return {
+            "message-type": "registration-accept",
+            "5gs-registration-result": {
+                "result": "3gpp-access",
+                "sms-allowed": False,
+                "nssaa-performed": False,
+                "emergency-registered": False,
+                "disaster-roaming": False,
+            },
+            "5g-guti": {"guti": guti},
+            "tai-list": [{"one-plmn-non-consecutive": {"plmn": PLMN, "tacs": [1]}}],
+            "allowed-nssai": [s.nas() for s in self.slices],
+            "t3512-value": 3600,
+            "t3502-value": 600,
+        }
+
+    def _deregister(self, to: Connection, tree: Tree) -> None:
+        assert to.ue is not None
+        to.ue.state = "deregistered"
+        if not tree["de-registration-type"]["switch-off"]:
+            self.down(to, {"message-type": "deregistration-accept-ue-originating"})
+        self.release(to, {"nas": "deregister"})
+
+    # NAS, downlink
+
+    def protect(self, to: Connection, tree: Tree, header: int = 2) -> bytes | None:
+        """The NAS PDU of a message, as the tests want it."""
+        name = tree["message-type"]
+        changed = self.trees[name](tree) if name in self.trees else tree
+        if changed is None:
+            return None
+        plain = wire.nas_encode(changed)
+        header = self.headers.get(name, header)
+        pdu = plain
+        if to.secure and name not in self.plain and to.ue is not None and to.ue.nas is not None:
+            pdu = to.ue.nas.protect(plain, header, downlink=True)
+        return self.octets[name](pdu) if name in self.octets else pdu
+
+    def down(self, to: Connection, tree: Tree, header: int = 2) -> None:
+        pdu = self.protect(to, tree, header)
+        if pdu is not None:
+            self.send_ue(to, "DownlinkNASTransport", {"NAS-PDU": pdu.hex()})
+
+    def context_setup(self, to: Connection, nas: Tree) -> None:
+        ue = to.ue
+        assert ue is not None
+        if ue.nas is not None and ue.kamf == b"":
+            raise AssertionError("no K_AMF")
+        pdu = self.protect(to, nas)
+        if pdu is None:
+            return
+        capability = ue.capability
+        algorithms = {
+            "nRencryptionAlgorithms": algorithm_bits(tuple(capability["ea"])),
+            "nRintegrityProtectionAlgorithms": algorithm_bits(tuple(capability["ia"])),
+            "eUTRAencryptionAlgorithms": "0000",
+            "eUTRAintegrityProtectionAlgorithms": "0000",
+        }
+        self.send_ue(
+            to,
+            "InitialContextSetupRequest",
+            {"GUAMI": GUAMI},
+            {"AllowedNSSAI": [s.ngap() for s in self.slices]},
+            {"UESecurityCapabilities": algorithms},
+            {"SecurityKey": wire.kgnb(ue.kamf, to.count).hex()},
+            {"NAS-PDU": pdu.hex()},
+        )

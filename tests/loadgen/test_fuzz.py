@@ -1,0 +1,200 @@
+"""No input raises: arbitrary octets and messages in any state of a UE and a gNB."""
+
+import os
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import wire
+from loadgen.ue_model import Procedure
+from tests.loadgen.amf import Amf
+from tests.loadgen.steps import IDLE, REGISTER, lose, next_count, registered, sealed
+from tests.loadgen.world import World, population
+
+MESSAGE_TYPES = [*range(0x41, 0x50), *range(0x54, 0x6B)]
+EXAMPLES = int(os.environ.get("EVCORE_FUZZ_EXAMPLES", "150"))
+CASUAL = settings(
+    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
+
+
+def fresh() -> tuple[World, Any]:
+    world = World()
+    return world, world.ue()
+
+
+def waiting(message: str) -> Any:
+    def build() -> tuple[World, Any]:
+        world, ue = fresh()
+        lose(message, 99)(world.amf)
+        world.begin(ue, REGISTER)
+        world.settle()
+        return world, ue
+
+    return build
+
+
+def leaving() -> tuple[World, Any]:
+    world, ue = registered()
+    lose("deregistration-accept-ue-originating", 99)(world.amf)
+    world.amf.pdus["UEContextReleaseCommand"] = lambda _: None
+    world.begin(ue, Procedure.DEREGISTER)
+    world.settle()
+    return world, ue
+
+
+def serving() -> tuple[World, Any]:
+    world, ue = registered()
+    world.run(ue, IDLE)
+    lose("service-accept", 99)(world.amf)
+    world.begin(ue, Procedure.SERVICE)
+    world.settle()
+    return world, ue
+
+
+def idling() -> tuple[World, Any]:
+    world, ue = registered()
+    world.amf.pdus["UEContextReleaseCommand"] = lambda _: None
+    world.begin(ue, IDLE)
+    world.settle()
+    return world, ue
+
+
+STATES = {
+    "deregistered": fresh,
+    "unanswered": waiting("authentication-request"),
+    "authenticated": waiting("security-mode-command"),
+    "secured": waiting("registration-accept"),
+    "registered": registered,
+    "leaving": leaving,
+    "serving": serving,
+    "idling": idling,
+}
+
+octets = st.binary(max_size=60)
+
+
+def plain_message(kind: int, rest: bytes) -> bytes:
+    return bytes([0x7E, 0x00, kind]) + rest
+
+
+typed = st.builds(plain_message, st.sampled_from(MESSAGE_TYPES), octets)
+
+
+def change(pdu: bytes, at: int, octet: int, cut: int) -> bytes:
+    """One octet is another one, and some are cut off the end."""
+    at %= len(pdu)
+    return (pdu[:at] + bytes([octet]) + pdu[at + 1 :])[: max(1, len(pdu) - cut)]
+
+
+def captured() -> list[bytes]:
+    """The NAS messages of an AMF, to be changed."""
+    world, ue = registered()
+    found = [wire.ngap_peek(pdu).nas_pdu for pdu in world.heard]
+    to = next(iter(world.amf.connections.values()))
+    plain = [
+        wire.nas_encode(world.amf.registration_accept(to)),
+        wire.nas_encode({"message-type": "registration-reject", "5gmm-cause": "congestion"}),
+        wire.nas_encode({"message-type": "authentication-reject"}),
+    ]
+    assert ue.context is not None
+    return [pdu for pdu in found if pdu is not None] + plain
+
+
+CAPTURED = captured()
+changed = st.builds(
+    change,
+    st.sampled_from(CAPTURED),
+    st.integers(0, 200),
+    st.integers(0, 255),
+    st.integers(0, 3),
+)
+
+
+def drive(world: World, camped: Any) -> None:
+    """Whatever happened, the UE can be driven on: time passes, and it starts afresh."""
+    world.pass_time(200)
+    camped.ue.power_cycle()
+    camped.ue.forget()
+    camped.cell.pump(camped, world.now)
+    world.settle()
+    world.amf.trees.clear()
+    world.amf.pdus.clear()
+    world.ended(camped)
+    world.register(camped)
+    assert camped.ue.registered
+
+
+def quiet(world: World) -> None:
+    """The AMF need not understand what a confused UE answers."""
+
+    def ignore(gnb: str, stream: int, pdu: bytes) -> None:
+        del gnb, stream, pdu
+
+    world.amf.receive = ignore
+
+
+@pytest.mark.parametrize("state", STATES)
+@CASUAL
+@given(pdus=st.lists(octets | typed | changed, min_size=1, max_size=4))
+def test_any_nas_octets_in_any_state(state: str, pdus: list[bytes]) -> None:
+    world, ue = STATES[state]()
+    quiet(world)
+    for pdu in pdus:
+        world.down(ue, pdu)
+    del world.amf.receive
+    drive(world, ue)
+
+
+@pytest.mark.parametrize("state", ["secured", "registered", "leaving", "serving", "idling"])
+@CASUAL
+@given(plains=st.lists(octets | typed | changed, min_size=1, max_size=3), header=st.integers(1, 4))
+def test_any_authentic_message_in_any_state(state: str, plains: list[bytes], header: int) -> None:
+    world, ue = STATES[state]()
+    quiet(world)
+    for plain in plains:
+        if ue.ue.channel.current is not None and plain:
+            count = next_count(ue)
+            world.down(ue, sealed(ue, count, plain, header=header, cipher=header in (2, 4)))
+
+
+def ngap_captured() -> list[bytes]:
+    world, ue = registered()
+    world.run(ue, IDLE)
+    amf = Amf(population())
+    cause = {"Cause": {"misc": "unspecified"}}
+    amf.send("gnb-1", 0, "NGReset", cause, {"ResetType": {"nG-Interface": "reset-all"}})
+    amf.send("gnb-1", 0, "OverloadStart", {"AMFTrafficLoadReductionIndication": 50})
+    amf.send("gnb-1", 0, "ErrorIndication", cause, {"AMF-UE-NGAP-ID": 1})
+    amf.send("gnb-1", 0, "NGSetupFailure", cause, {"TimeToWait": "v1s"})
+    amf.send("gnb-1", 0, "AMFConfigurationUpdate", {"RelativeAMFCapacity": 1})
+    return world.heard + world.sent + [pdu for _, _, pdu in amf.out]
+
+
+NGAP_CAPTURED = ngap_captured()
+ngap_changed = st.builds(
+    change,
+    st.sampled_from(NGAP_CAPTURED),
+    st.integers(0, 300),
+    st.integers(0, 255),
+    st.just(0),
+)
+
+
+@pytest.mark.parametrize("state", STATES)
+@CASUAL
+@given(
+    pdus=st.lists(octets | st.sampled_from(NGAP_CAPTURED) | ngap_changed, min_size=1, max_size=4),
+    stream=st.integers(0, 9),
+)
+def test_any_ngap_octets_in_any_state(state: str, pdus: list[bytes], stream: int) -> None:
+    world, _ = STATES[state]()
+    quiet(world)
+    for pdu in pdus:
+        world.gnb.receive(stream, pdu, world.now)
+        world.settle()
+    for pdu in world.sent:
+        assert wire.ngap_check(pdu) is None
+    world.pass_time(60)

@@ -1,0 +1,148 @@
+"""gNBs, UEs and the test AMF on links without a network, under a clock that a test moves."""
+
+from collections import deque
+from math import inf
+
+import wire
+from loadgen.cell import Camped
+from loadgen.gnb import Fault, Gnb
+from loadgen.identity import SNssai
+from loadgen.ngap_gnb import GnbConfig
+from loadgen.profile import Algorithms, HomeKey
+from loadgen.subscribers import Population
+from loadgen.timers import Deadlines, TimerValues
+from loadgen.ue import Ue
+from loadgen.ue_model import Ended, Procedure
+from loadgen.violation import Kind, Violation
+from tests.loadgen.amf import PRIVATE_KEYS, Amf
+
+HOME_KEYS = (
+    HomeKey("A", 1, wire.suci_public_key("A", PRIVATE_KEYS["A"]).hex()),
+    HomeKey("B", 2, wire.suci_public_key("B", PRIVATE_KEYS["B"]).hex()),
+)
+SLICE = SNssai(1, "010203")
+
+
+def population(count: int = 4, **changes: object) -> Population:
+    given: dict[str, object] = {
+        "count": count,
+        "home_keys": HOME_KEYS,
+        "algorithms": (Algorithms((0, 1, 2), (1, 2)),),
+        "slices": (SLICE,),
+    }
+    return Population(**{**given, **changes})  # pyright: ignore[reportArgumentType]
+
+
+class World:
+    """One AMF and some gNBs, all of it in this thread and at this moment."""
+
+    def __init__(
+        self,
+        subscribers: Population | None = None,
+        *,
+        gnbs: int = 1,
+        timers: TimerValues | None = None,
+        fault: Fault | None = None,
+        strict: bool = False,
+        streams: int = 8,
+        up: bool = True,
+    ) -> None:
+        self.population = population() if subscribers is None else subscribers
+        self.amf = Amf(self.population)
+        self.deadlines = Deadlines()
+        self.now = 100.0
+        self.violations: list[Violation] = []
+        self.links: deque[tuple[bool, str, int, bytes]] = deque()
+        self.sent: list[bytes] = []
+        """Every PDU of the gNBs."""
+        self.heard: list[bytes] = []
+        """Every PDU of the AMF."""
+        self.streams = streams
+        self.timers = timers
+        self.strict = strict
+        self.gnbs = {
+            config.name: Gnb(
+                config, self.deadlines, timers=timers, sink=self.violations.append, fault=fault
+            )
+            for config in (GnbConfig(f"gnb-{n}", n, slices=(SLICE,)) for n in range(1, gnbs + 1))
+        }
+        self.gnb = self.gnbs["gnb-1"]
+        if up:
+            for gnb in self.gnbs.values():
+                gnb.association_up(streams, self.now)
+            self.settle()
+
+    def ue(self, index: int = 0, gnb: str = "gnb-1") -> Camped:
+        ue = Ue(
+            self.population.profile(index),
+            ("001-01", 1),
+            timers=self.timers,
+            sink=self.violations.append,
+            strict=self.strict,
+        )
+        return self.gnbs[gnb].cell.camp(ue)
+
+    def begin(self, camped: Camped, procedure: Procedure) -> None:
+        camped.cell.begin(camped, procedure, self.now)
+
+    def run(self, camped: Camped, *procedures: Procedure) -> Ended:
+        """Run procedures to their end, without time passing; the last one's end."""
+        ended: list[Ended] = []
+        for procedure in procedures:
+            self.begin(camped, procedure)
+            self.settle()
+            ended = self.ended(camped)
+            assert ended, f"{procedure} did not end: waits for {camped.ue.waits_for}"
+        return ended[-1]
+
+    def register(self, camped: Camped) -> Ended:
+        return self.run(camped, Procedure.REGISTER)
+
+    def ended(self, camped: Camped) -> list[Ended]:
+        """The procedures that ended, taken out."""
+        cell = camped.cell
+        found = [end for who, end in cell.ended if who is camped]
+        cell.ended = [(who, end) for who, end in cell.ended if who is not camped]
+        return found
+
+    def settle(self) -> None:
+        """Carry messages until nobody has one to send."""
+        while True:
+            self._collect()
+            if not self.links:
+                return
+            uplink, name, stream, pdu = self.links.popleft()
+            if uplink:
+                self.sent.append(pdu)
+                self.amf.receive(name, stream, pdu)
+            else:
+                self.heard.append(pdu)
+                self.gnbs[name].receive(stream, pdu, self.now)
+
+    def _collect(self) -> None:
+        for name, gnb in self.gnbs.items():
+            out, gnb.out = gnb.out, []
+            self.links.extend((True, name, stream, pdu) for stream, pdu in out)
+        down, self.amf.out = self.amf.out, []
+        self.links.extend((False, name, stream, pdu) for name, stream, pdu in down)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass, with every timer at its time."""
+        self.settle()
+        end = self.now + seconds
+        while self.deadlines.next() <= end and self.deadlines.next() != inf:
+            self.now = max(self.now, self.deadlines.next())
+            self.deadlines.run(self.now)
+            self.settle()
+        self.now = end
+        self.deadlines.run(self.now)
+        self.settle()
+
+    def down(self, camped: Camped, nas: bytes) -> None:
+        """Give a UE a NAS message, as if it came from the AMF."""
+        camped.ue.receive(nas, self.now)
+        camped.cell.pump(camped, self.now)
+        self.settle()
+
+    def kinds(self) -> list[Kind]:
+        return [v.kind for v in self.violations]
