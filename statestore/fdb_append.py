@@ -1,0 +1,190 @@
+"""Appending steps in FoundationDB transactions."""
+
+import os
+from collections.abc import Iterator, Sequence
+
+from statestore.contract import (
+    Append,
+    Appended,
+    Conflict,
+    Duplicate,
+    IndexKey,
+    IndexTaken,
+    Outcome,
+)
+from statestore.fdb_api import Transaction
+from statestore.fdb_blob import check_size, put_blob
+from statestore.fdb_client import Client, done, ready
+from statestore.fdb_keys import SEQ_OCTETS, Keys, end_below
+
+TOKEN_OCTETS = 16
+
+# FoundationDB takes 10 MB and advises to stay under 1 MB; a versionstamp numbers 65,536 keys.
+_TRANSACTION_OCTETS = 900_000
+_TRANSACTION_STEPS = 500
+_APPENDED = Appended()
+
+
+def transactions(batch: Sequence[Append]) -> Iterator[Sequence[Append]]:
+    """Cut a batch so that each piece fits a transaction, but a step larger than that stands alone.
+
+    Raises:
+        StoreError: a step is too large for any.
+    """
+    start = octets = 0
+    for end, step in enumerate(batch):
+        cost = _cost(step)
+        if end > start and (
+            octets + cost > _TRANSACTION_OCTETS or end - start >= _TRANSACTION_STEPS
+        ):
+            yield batch[start:end]
+            start, octets = end, 0
+        octets += cost
+    if start < len(batch):
+        yield batch[start:]
+
+
+def _cost(step: Append) -> int:
+    """About how many octets of keys, values and conflict ranges a step adds to a transaction."""
+    check_size(f"step {step.seq} of {step.aggregate!r}", step.body + step.snapshot)
+    names = 10 * len(step.aggregate) + 3 * len(step.trigger)
+    entries = sum(len(e.kind) + len(e.key) for e in (*step.put, *step.drop))
+    payload = len(step.body) + len(step.snapshot) + len(step.data_key)
+    return 600 + payload + names + 5 * entries + 100 * (len(step.put) + len(step.drop))
+
+
+class _Seen:
+    """What a transaction has read, and what the steps before made of it."""
+
+    def __init__(self) -> None:
+        self.heads: dict[str, int] = {}
+        self.data_keys: dict[str, bytes] = {}
+        self.triggers: dict[tuple[str, str], int] = {}
+        self.tokens: set[bytes] = set()
+        self.owners: dict[IndexKey, str | None] = {}
+
+
+class BatchAppender:
+    """Appends one piece of a batch in one transaction, however many attempts that takes.
+
+    `stopped` are the aggregates with a step that failed before; it is added to.
+    """
+
+    def __init__(
+        self, client: Client, keys: Keys, batch: Sequence[Append], stopped: set[str]
+    ) -> None:
+        self._client = client
+        self._keys = keys
+        self._batch = batch
+        self._stopped = stopped
+        self._attempts: dict[bytes, tuple[list[Outcome], set[str]]] = {}
+        """What each attempt would have done, by the token that its triggers carry."""
+
+    async def run(self) -> list[Outcome]:
+        """Append the piece; one outcome for each step."""
+        outcomes, stopped = await self._client.run(self._attempt)
+        self._stopped |= stopped
+        return outcomes
+
+    async def _attempt(self, transaction: Transaction) -> tuple[list[Outcome], set[str]]:
+        seen = await self._read(transaction)
+        # The commit of an attempt before may have happened, whatever was said of it. Each writes
+        # its own token with all of its triggers, so finding one tells what became of all of it.
+        # And if none is there, what is written below ends every chance of it: an attempt
+        # whose commit is still on its way conflicts with this one's heads, or this with it.
+        for token in seen.tokens & self._attempts.keys():
+            return self._attempts[token]
+        token = os.urandom(TOKEN_OCTETS)
+        decided = self._decide(transaction, seen, token)
+        if any(outcome is _APPENDED for outcome in decided[0]):
+            self._attempts[token] = decided
+            await done(transaction.commit())
+        return decided
+
+    async def _read(self, transaction: Transaction) -> _Seen:
+        keys, get = self._keys, transaction.get
+        names = dict.fromkeys(step.aggregate for step in self._batch)
+        entries = dict.fromkeys(e for step in self._batch for e in (*step.drop, *step.put))
+        heads = {name: get(keys.head(name)) for name in names}
+        # A trigger is only ever written together with its aggregate's head, which is read in a
+        # way that conflicts.
+        triggers = [
+            transaction.snapshot.get(keys.trigger(s.aggregate, s.trigger)) for s in self._batch
+        ]
+        owners = {entry: get(keys.entry(*entry)) for entry in entries}
+        await ready(*heads.values(), *triggers, *owners.values())
+        seen = _Seen()
+        for aggregate, future in heads.items():
+            value = future.value or bytes(SEQ_OCTETS)
+            seen.heads[aggregate] = int.from_bytes(value[:SEQ_OCTETS])
+            seen.data_keys[aggregate] = value[SEQ_OCTETS:]
+        for step, future in zip(self._batch, triggers, strict=True):
+            value = future.value
+            if value is not None:
+                seq = int.from_bytes(value[:SEQ_OCTETS])
+                seen.triggers[step.aggregate, step.trigger] = seq
+                seen.tokens.add(value[SEQ_OCTETS:])
+        for entry, future in owners.items():
+            value = future.value
+            seen.owners[entry] = None if value is None else value.decode()
+        return seen
+
+    def _decide(
+        self, transaction: Transaction, seen: _Seen, token: bytes
+    ) -> tuple[list[Outcome], set[str]]:
+        stopped = set(self._stopped)
+        outcomes: list[Outcome] = []
+        changed: set[str] = set()
+        for step in self._batch:
+            failure = self._failure(seen, step, stopped)
+            if failure is not None:
+                stopped.add(step.aggregate)
+                outcomes.append(failure)
+                continue
+            self._add(transaction, seen, step, token, len(outcomes))
+            changed.add(step.aggregate)
+            outcomes.append(_APPENDED)
+        for aggregate in changed:
+            head = seen.heads[aggregate].to_bytes(SEQ_OCTETS)
+            transaction.set(self._keys.head(aggregate), head + seen.data_keys[aggregate])
+        return outcomes, stopped
+
+    @staticmethod
+    def _failure(seen: _Seen, step: Append, stopped: set[str]) -> Outcome | None:
+        """Why a step may not be appended; what is looked at first is part of the contract."""
+        taken = seen.triggers.get((step.aggregate, step.trigger))
+        if taken is not None:
+            return Duplicate(taken)
+        head = seen.heads[step.aggregate]
+        if step.seq != head + 1 or step.aggregate in stopped:
+            return Conflict(head)
+        for entry in step.put:
+            owner = seen.owners[entry]
+            if owner is not None and owner not in {step.aggregate, step.take_from}:
+                return IndexTaken(entry, owner)
+        return None
+
+    def _add(
+        self, transaction: Transaction, seen: _Seen, step: Append, token: bytes, number: int
+    ) -> None:
+        keys, aggregate = self._keys, step.aggregate
+        seq = step.seq.to_bytes(SEQ_OCTETS)
+        seen.heads[aggregate] = step.seq
+        if step.seq == 1:
+            seen.data_keys[aggregate] = step.data_key
+        seen.triggers[aggregate, step.trigger] = step.seq
+        transaction.set(keys.trigger(aggregate, step.trigger), seq + token)
+        put_blob(transaction, keys, keys.step(aggregate, step.seq), b"", step.body)
+        transaction.set_versionstamped_key(keys.new_feed(number), seq + aggregate.encode())
+        for entry in step.drop:
+            if seen.owners[entry] == aggregate:
+                seen.owners[entry] = None
+                transaction.clear(keys.entry(*entry))
+        for entry in step.put:
+            seen.owners[entry] = aggregate
+            transaction.set(keys.entry(*entry), aggregate.encode())
+        if step.snapshot:
+            key = keys.snapshot(aggregate)
+            parts = keys.parts(key)
+            transaction.clear_range(parts, end_below(parts))
+            put_blob(transaction, keys, key, seq, step.snapshot)

@@ -1,0 +1,140 @@
+"""FoundationDB transactions on an asyncio loop: futures, retries and ranges.
+
+The asyncio event model of the bindings is broken on Python 3.11, and their own waiting blocks
+the thread. So a future wakes the loop itself, from the network thread of the client library.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+from statestore.contract import StoreError, StoreUnavailable
+from statestore.fdb_api import Api, Database, FdbError, Future, KeyValue, Page, Reader, Transaction
+
+T = TypeVar("T")
+
+_TOO_LARGE = {
+    2101: "a transaction is larger than the 10 MB that FoundationDB takes",
+    2102: "a key is longer than the 10 kB that FoundationDB takes",
+    2103: "a value is larger than the 100 kB that FoundationDB takes",
+}
+_TOO_SLOW = {1004, 1031}
+
+
+async def ready(*futures: Future) -> None:
+    """Wait until all of these have their answers or errors."""
+    for future in futures:
+        # Most are ready when the first one is: asking costs less than a callback.
+        if not future.is_ready():
+            await _woken(future)
+
+
+async def _woken(future: Future) -> None:
+    loop = asyncio.get_running_loop()
+    waiter = loop.create_future()
+
+    def wake() -> None:
+        if not waiter.done():
+            waiter.set_result(None)
+
+    def on_network_thread(_: object) -> None:
+        with suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+            loop.call_soon_threadsafe(wake)
+
+    future.on_ready(on_network_thread)
+    try:
+        await waiter
+    except asyncio.CancelledError:
+        future.cancel()
+        raise
+
+
+async def done(future: Future) -> None:
+    """Wait for a future without a value; its error is raised."""
+    await ready(future)
+    future.wait()
+
+
+class Client:
+    """Runs transactions against one cluster, each of them for at most `patience` seconds."""
+
+    def __init__(self, api: Api, database: Database, patience: float) -> None:
+        self._api = api
+        self._database = database
+        self._patience = patience
+
+    async def run(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
+        """What `work` returns once an attempt succeeds; it reads, writes and commits.
+
+        A retry calls it again with the transaction reset. When an earlier attempt's commit has
+        an unknown result, it is `work` that must find out.
+
+        Raises:
+            StoreUnavailable: time ran out. A commit on its way then may or may not happen.
+            StoreError: FoundationDB refuses it for good.
+        """
+        last: FdbError | None = None
+        try:
+            async with asyncio.timeout(self._patience):
+                transaction = self._database.create_transaction()
+                while True:
+                    try:
+                        return await work(transaction)
+                    except self._api.FDBError as err:
+                        last = err
+                    await done(transaction.on_error(last.code))
+        except TimeoutError:
+            why = f": {last}" if last else ""
+            raise StoreUnavailable(
+                f"FoundationDB did not answer within {self._patience:g} s{why}"
+            ) from None
+        except self._api.FDBError as err:
+            if err.code in _TOO_SLOW:
+                raise StoreUnavailable(f"FoundationDB is too slow: {err}") from None
+            raise StoreError(_TOO_LARGE.get(err.code, f"FoundationDB refuses: {err}")) from None
+
+    def start_page(self, reader: Reader, begin: bytes, end: bytes, limit: int) -> Page:
+        """Start to read up to `limit` rows, or some 80 kB, from `begin` to just below `end`."""
+        # The public iterator blocks the thread between the pieces of a range; this, which it
+        # is made of, does not.
+        select = self._api.KeySelector.first_greater_or_equal
+        return reader._get_range(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+            select(begin), select(end), limit, self._api.StreamingMode.want_all, 1, False
+        )
+
+    async def page(
+        self, reader: Reader, begin: bytes, end: bytes, limit: int
+    ) -> tuple[list[KeyValue], bool]:
+        """Rows as of `start_page`, and whether there may be more up to the limit."""
+        future = self.start_page(reader, begin, end, limit)
+        await ready(future)
+        rows, count, more = future.wait()
+        return rows, bool(more) and count < limit
+
+    async def scan(self, begin: bytes, end: bytes, limit: int) -> list[KeyValue]:
+        """Up to `limit` rows of a range. What takes longer than a transaction lives goes on in
+        another, so the rows need not be of one moment."""
+        rows: list[KeyValue] = []
+
+        async def read_on(transaction: Transaction) -> None:
+            more = True
+            while more and len(rows) < limit:
+                start = rows[-1].key + b"\0" if rows else begin
+                page, more = await self.page(transaction.snapshot, start, end, limit - len(rows))
+                rows.extend(page)
+
+        if limit > 0:
+            await self.run(read_on)
+        return rows
+
+    async def values(self, keys: Iterable[bytes]) -> list[bytes | None]:
+        """The values of keys, at one moment."""
+        keys = list(keys)
+
+        async def read(transaction: Transaction) -> list[bytes | None]:
+            futures = [transaction.snapshot.get(key) for key in keys]
+            await ready(*futures)
+            return [future.value for future in futures]
+
+        return await self.run(read)

@@ -1,0 +1,143 @@
+"""A lock between processes that is granted in turn.
+
+Linux does not hand an flock(2) over: who releases it and asks again often wins against those
+who wait, for half a second in a measured case. So there are two locks. Whoever wants the turn
+takes the gate first, and keeps it while waiting for the turn. The one at the gate is next, and
+who has just had the turn must queue behind the gate like everyone else.
+"""
+
+import asyncio
+import fcntl
+import os
+import threading
+from pathlib import Path
+
+from statestore.contract import StoreError, StoreUnavailable
+
+
+class WriteLock:
+    """One turn at a time: between the processes that name the same path, and between the
+    coroutines of this process, which share one object.
+
+    The kernel frees the locks of a process that dies. A free lock is taken in line. Only who
+    has to wait for another process spends a thread on it, so that the event loop goes on.
+    """
+
+    def __init__(self, path: Path, patience: float) -> None:
+        """Open the two files of the lock, ``<path>-gate`` and ``<path>-turn``.
+
+        `patience` is how long to wait for the turn, in seconds.
+
+        Raises:
+            StoreError: they can be neither opened nor made.
+        """
+        self._path = path
+        self.patience = patience
+        self._mine = asyncio.Lock()
+        self.queued: asyncio.Future[None] | None = None
+        """Done once the thread in the queue gets the turn; None while there is no such thread."""
+        self._wanted = False
+        self._closed = False
+        self._gate = _open(path, "gate")
+        try:
+            self._turn = _open(path, "turn")
+        except StoreError:
+            os.close(self._gate)
+            raise
+
+    async def acquire(self) -> None:
+        """Wait for the turn.
+
+        Raises:
+            StoreUnavailable: it did not come in time; somebody holds it and is stuck.
+            StoreError: the lock is closed.
+        """
+        await self._mine.acquire()
+        try:
+            if self.queued is not None or not self._take():
+                await self._wait()
+        except BaseException:
+            self._mine.release()
+            raise
+
+    def release(self) -> None:
+        """Let the next one have its turn."""
+        fcntl.flock(self._turn, fcntl.LOCK_UN)
+        self._mine.release()
+
+    def close(self) -> None:
+        """Close the files, and with them give up the turn."""
+        if self._closed:
+            return
+        self._closed = True
+        # A thread in the queue needs the descriptors still; `_granted` closes them.
+        if self.queued is None:
+            self._close_files()
+
+    def _take(self) -> bool:
+        """Take the turn if nobody has it and nobody queues for it."""
+        if self._closed:
+            raise StoreError(f"{self._path} is closed")
+        try:
+            fcntl.flock(self._gate, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        try:
+            fcntl.flock(self._turn, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        finally:
+            fcntl.flock(self._gate, fcntl.LOCK_UN)
+        return True
+
+    async def _wait(self) -> None:
+        """Wait for the turn in the queue, or for a place that was given up but still stands."""
+        if self.queued is None:
+            loop = asyncio.get_running_loop()
+            self.queued = loop.create_future()
+            threading.Thread(target=self._queue, args=(loop,), daemon=True).start()
+        queued = self.queued
+        self._wanted = True
+        try:
+            await asyncio.wait([queued], timeout=self.patience)
+        except asyncio.CancelledError:
+            if queued.done():
+                fcntl.flock(self._turn, fcntl.LOCK_UN)
+            raise
+        finally:
+            self._wanted = False
+        if not queued.done():
+            raise StoreUnavailable(
+                f"another process has kept {self._path} locked for {self.patience:g} s"
+            )
+
+    def _queue(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Stand in the queue; the body of the thread."""
+        fcntl.flock(self._gate, fcntl.LOCK_EX)
+        fcntl.flock(self._turn, fcntl.LOCK_EX)
+        fcntl.flock(self._gate, fcntl.LOCK_UN)
+        try:
+            loop.call_soon_threadsafe(self._granted)
+        except RuntimeError:  # The loop is closed: nobody is left who wants it.
+            self._close_files()
+
+    def _granted(self) -> None:
+        queued, self.queued = self.queued, None
+        if self._closed:
+            self._close_files()
+        elif not self._wanted:
+            fcntl.flock(self._turn, fcntl.LOCK_UN)
+        if queued is not None:
+            queued.set_result(None)
+
+    def _close_files(self) -> None:
+        os.close(self._gate)
+        os.close(self._turn)
+
+
+def _open(path: Path, part: str) -> int:
+    name = f"{path}-{part}"
+    try:
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+    except OSError as err:
+        raise StoreError(f"the lock {name} cannot be opened: {err.strerror}") from None

@@ -1,0 +1,80 @@
+"""The JSON documents of a file: an array, one to a line, or any sequence of them."""
+
+import json
+from collections.abc import Iterator
+from typing import Any, NoReturn, cast
+
+from statestore.importers.problems import ImportProblem, shown
+
+_WHITESPACE = " \t\r\n"
+# How mongoexport writes what JSON has no type for (MongoDB Extended JSON, both of its forms).
+_NUMBERS = {"$numberLong": int, "$numberInt": int, "$numberDouble": float, "$numberDecimal": float}
+_TEXTS = ("$oid", "$date", "$uuid")
+
+
+def documents(text: str) -> list[Any]:
+    """The documents in `text`, an array's elements each for itself.
+
+    Raises:
+        ImportProblem: it is not JSON; the line and the column are told.
+    """
+    found: list[Any] = []
+    for value in _values(text):
+        if isinstance(value, list):
+            found.extend(cast("list[Any]", value))
+        else:
+            found.append(value)
+    return [_plain(value) for value in found]
+
+
+def _values(text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder(parse_constant=_no_constant, object_pairs_hook=_object)
+    at = 0
+    while True:
+        while at < len(text) and text[at] in _WHITESPACE:
+            at += 1
+        if at == len(text):
+            return
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as err:
+            raise ImportProblem(
+                f"line {err.lineno}, column {err.colno}: this is not JSON: {err.msg}"
+            ) from None
+        except ValueError as err:
+            raise ImportProblem(f"a number in the file cannot be read: {err}") from None
+        except RecursionError:
+            raise ImportProblem("the file is JSON nested without measure") from None
+        yield value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ImportProblem(f"{name} is not a number of JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ImportProblem(f"an object has the field {shown(repr(twice))} twice")
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """`value` with MongoDB's typed values made plain."""
+    if isinstance(value, list):
+        return [_plain(item) for item in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    fields = cast("dict[str, Any]", value)
+    if len(fields) == 1:
+        ((name, inner),) = fields.items()
+        if name in _TEXTS:
+            return str(inner)
+        if name in _NUMBERS:
+            try:
+                return _NUMBERS[name](inner)
+            except (TypeError, ValueError):
+                raise ImportProblem(f"{{{name}: {shown(repr(inner))}}} is not a number") from None
+    return {name: _plain(inner) for name, inner in fields.items()}

@@ -1,0 +1,119 @@
+"""Values as files write them, checked."""
+
+import re
+from decimal import Decimal
+from typing import Any
+
+from schemas.identity import supi_of_imsi
+from schemas.subscriber import PduSessionType
+from statestore.importers.problems import shown
+
+_IMSI = re.compile(r"(?:imsi-)?([0-9]{6,15})")
+_DNN = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*")
+_HEX = re.compile(r"[0-9A-Fa-f]*")
+_RATE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) *([KMGTP]?)bps", re.IGNORECASE)
+_UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
+_MAX_RATE = 10**15
+_NO_SD = "ffffff"
+
+
+class BadValue(ValueError):
+    """A value that may not be; it says what is expected instead."""
+
+
+def supi(value: Any) -> str:
+    """A SUPI: an IMSI of 6 to 15 digits, with or without ``imsi-`` (TS 23.003 2.2)."""
+    match = _IMSI.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise BadValue("is not an IMSI of 6 to 15 digits")
+    return supi_of_imsi(match[1])
+
+
+def octets(value: Any, count: int) -> bytes:
+    """Octets in hexadecimal digits, which may be set apart by spaces. A secret is not told."""
+    digits = "".join(value.split()) if isinstance(value, str) else None
+    if digits is None or not _HEX.fullmatch(digits) or len(digits) != 2 * count:
+        raise BadValue(f"is not a string of {2 * count} hexadecimal digits")
+    return bytes.fromhex(digits)
+
+
+def amf(value: Any) -> bytes:
+    """An authentication management field with the separation bit (TS 33.501 6.1.3.2)."""
+    field = octets(value, 2)
+    if not field[0] & 0x80:
+        raise BadValue(f"is {field.hex()}, without the separation bit that 5G demands")
+    return field
+
+
+def integer(value: Any, least: int, most: int) -> int:
+    """A whole number."""
+    # Some JSON writers know floating point numbers only.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise BadValue(f"is not a whole number from {least} to {most}")
+    if not least <= value <= most:
+        raise BadValue(f"is {shown(str(value))}, not a number from {least} to {most}")
+    return value
+
+
+def sqn(value: Any) -> int:
+    """A sequence number of 48 bits: a number, or 12 hexadecimal digits."""
+    if isinstance(value, str):
+        if not value or not _HEX.fullmatch(value) or len(value) > 12:
+            raise BadValue("is not a string of up to 12 hexadecimal digits")
+        return int(value, 16)
+    return integer(value, 0, 2**48 - 1)
+
+
+def boolean(value: Any) -> bool:
+    """True or false."""
+    if not isinstance(value, bool):
+        raise BadValue("is neither true nor false")
+    return value
+
+
+def rate(value: Any) -> int:
+    """A bit rate in bit/s: a number, or as TS 29.571 5.5.2 writes it (``"1.5 Gbps"``). Its
+    prefixes are decimal."""
+    if isinstance(value, str):
+        match = _RATE.fullmatch(value.strip())
+        if match is None:
+            raise BadValue('is no bit rate as "100 Mbps" is one')
+        value = int(Decimal(match[1]) * 1000 ** _UNITS[match[2].upper()])
+    return integer(value, 0, _MAX_RATE)
+
+
+def sst(value: Any) -> int:
+    """A slice/service type (TS 23.003 28.4.2)."""
+    return integer(value, 0, 255)
+
+
+def sd(value: Any) -> str | None:
+    """A slice differentiator; ``ffffff`` stands for none (TS 23.003 28.4.2)."""
+    digits = octets(value, 3).hex()
+    return None if digits == _NO_SD else digits
+
+
+def dnn(value: Any) -> str:
+    """A data network name (TS 23.003 9.1)."""
+    if not isinstance(value, str) or len(value) > 100 or not _DNN.fullmatch(value):
+        raise BadValue("is not a data network name")
+    return value
+
+
+def tac(value: Any) -> int:
+    """A tracking area code: a number, or hexadecimal digits as in TS 29.571 5.4.2."""
+    if isinstance(value, str):
+        if len(value) not in {4, 6} or not _HEX.fullmatch(value):
+            raise BadValue("is not a string of 4 or 6 hexadecimal digits")
+        return int(value, 16)
+    return integer(value, 0, 0xFFFFFF)
+
+
+def session_type(value: Any) -> PduSessionType:
+    """A PDU session type by its name (TS 29.571 5.4.3.3)."""
+    try:
+        return PduSessionType(value)
+    except ValueError:
+        raise BadValue(f"is none of {', '.join(PduSessionType)}") from None

@@ -1,0 +1,78 @@
+"""Opening a store by its URL."""
+
+from importlib import import_module
+from typing import cast
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from statestore.contract import Engine, StoreError
+from statestore.fdb_api import Api
+from statestore.foundationdb import API_VERSION, FoundationDbEngine
+from statestore.sqlite import SqliteEngine
+
+FORMS = "sqlite:///PATH or fdb:///PATH-OF-CLUSTER-FILE?prefix=NAME"
+
+
+async def open_store(url: str, *, read_only: bool = False) -> Engine:
+    """The engine of a URL: ``sqlite:///var/lib/evcore/store.db``, ``sqlite:store.db`` for a
+    relative path, or ``fdb:///etc/foundationdb/fdb.cluster?prefix=evcore``.
+
+    With `read_only` an SQLite store must exist and is not changed.
+
+    Raises:
+        StoreError: the URL is none of these, what the engine needs is not installed, or the
+            store cannot be opened.
+        StoreUnavailable: it cannot be reached now.
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError as err:
+        raise StoreError(f"{url}: {err}; write {FORMS}") from None
+    if parts.netloc:
+        raise StoreError(f"{url}: a store has no host name; write {FORMS}")
+    path = unquote(parts.path)
+    if parts.scheme == "sqlite":
+        _options(url, parts.query, ())
+        if not path:
+            raise StoreError(f"{url}: the path of the file is missing; write {FORMS}")
+        return await SqliteEngine.open(path, read_only=read_only)
+    if parts.scheme == "fdb":
+        options = _options(url, parts.query, ("prefix",))
+        api = foundationdb_bindings()
+        try:
+            database = api.open(path or None)
+        except api.FDBError as err:
+            raise StoreError(f"{url}: the cluster file cannot be used: {err}") from None
+        return await FoundationDbEngine.open(api, database, options.get("prefix", "evcore"))
+    raise StoreError(f"{url}: {parts.scheme or 'no scheme'!r} is no kind of store; write {FORMS}")
+
+
+def foundationdb_bindings() -> Api:
+    """The official bindings, with the version of their API chosen.
+
+    Raises:
+        StoreError: they, or the native client library under them, are not installed.
+    """
+    try:
+        module = import_module("fdb")
+    except ImportError:
+        raise StoreError(
+            "the FoundationDB bindings are not installed: pip install 'evcore[foundationdb]'"
+        ) from None
+    try:
+        module.api_version(API_VERSION)
+    except Exception as err:
+        # The bindings raise a bare Exception where libfdb_c is missing, and a RuntimeError
+        # where it is too old or another version of the API was chosen in this process.
+        raise StoreError(
+            f"the FoundationDB client library cannot be used: {err}"
+            " (it comes with the package foundationdb-clients)"
+        ) from None
+    return cast("Api", module)
+
+
+def _options(url: str, query: str, known: tuple[str, ...]) -> dict[str, str]:
+    options = dict(parse_qsl(query, keep_blank_values=True))
+    for name in options:
+        if name not in known:
+            raise StoreError(f"{url}: there is no option {name!r} for this kind of store")
+    return options

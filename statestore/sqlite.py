@@ -1,0 +1,255 @@
+"""Event logs in an SQLite file: the embedded engine, for the processes of one machine."""
+
+import sqlite3
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+from statestore.contract import (
+    Append,
+    Document,
+    FeedEntry,
+    IndexKey,
+    Loaded,
+    Outcome,
+    Record,
+    StoreDamaged,
+    StoreError,
+)
+from statestore.filelock import WriteLock
+from statestore.names import prefix_end
+from statestore.sqlite_append import append_batch
+from statestore.sqlite_file import PATIENCE, Errors, connect
+
+_CURSOR_OCTETS = 8
+
+_LOAD = """
+SELECT a.id, (SELECT max(seq) FROM log WHERE aggregate = a.id), a.data_key, s.seq, s.body
+FROM aggregates a LEFT JOIN snapshots s ON s.aggregate = a.id WHERE a.name = ?
+"""
+_TAIL = "SELECT seq, body FROM log WHERE aggregate = ? AND seq > ? ORDER BY seq"
+_READ = """
+SELECT seq, body FROM log WHERE aggregate = (SELECT id FROM aggregates WHERE name = ?)
+AND seq > ? ORDER BY seq LIMIT ?
+"""
+_DATA_KEY = "SELECT data_key FROM aggregates WHERE name = ?"
+_TAKEN = """
+SELECT seq FROM log
+WHERE aggregate = (SELECT id FROM aggregates WHERE name = ?) AND trigger = ?
+"""
+_OWNER = "SELECT name FROM entries JOIN aggregates ON id = owner WHERE kind = ? AND key = ?"
+_SCAN = """
+SELECT e.key, a.name FROM entries e JOIN aggregates a ON a.id = e.owner
+WHERE e.kind = ? AND {range} ORDER BY e.key LIMIT ?
+"""
+_AGGREGATES = """
+SELECT name, (SELECT max(seq) FROM log WHERE aggregate = id) FROM aggregates
+WHERE {range} ORDER BY name LIMIT ?
+"""
+_FEED = """
+SELECT position, name, seq, body FROM log JOIN aggregates ON id = aggregate
+WHERE position > ? ORDER BY position LIMIT ?
+"""
+_LAST_DOCUMENT = """
+SELECT version, body FROM documents WHERE name = ? ORDER BY version DESC LIMIT 1
+"""
+_DOCUMENT = "SELECT version, body FROM documents WHERE name = ? AND version = ?"
+_ADD_DOCUMENT = "INSERT INTO documents (name, version, body) VALUES (?, ?, ?)"
+_DOCUMENTS = """
+SELECT name, max(version) FROM documents WHERE {range} GROUP BY name ORDER BY name LIMIT ?
+"""
+
+
+class SqliteEngine:
+    """The `Engine` on one SQLite file, which several processes may use at once.
+
+    Calls run in the thread of the event loop and do not give way to it: a call takes as long as
+    its rows and, for a write, one flush of the disk. That is shorter than a hop to a thread and
+    back would be for most. Only a write that must wait for the write of another process lets
+    the loop go on. A commit is on the disk before it is answered (WAL, synchronous=FULL), and
+    the steps of one `append` share one. An object belongs to the thread that opened it.
+    """
+
+    def __init__(self, path: Path, db: sqlite3.Connection, lock: WriteLock | None) -> None:
+        """Use `open`."""
+        self._path = path
+        self._db = db
+        self._cursor = db.cursor()
+        self._lock = lock
+        self._errors = Errors(path)
+
+    @classmethod
+    async def open(
+        cls, path: str | Path, *, read_only: bool = False, patience: float = PATIENCE
+    ) -> "SqliteEngine":
+        """Open the store at `path`, and make it where there is none.
+
+        With `read_only` nothing is made or changed, and others may write meanwhile. `patience`
+        is how long to wait for what another process has locked, in seconds.
+
+        Raises:
+            StoreError: the directory or the file cannot be used, or a newer evcore made it.
+            StoreDamaged: the file is not a store.
+            StoreUnavailable: another process keeps it locked.
+        """
+        path = Path(path)
+        if read_only:
+            return cls(path, connect(path, read_only=True, patience=patience), None)
+        if not path.parent.is_dir():
+            raise StoreError(f"the directory {path.parent} of the store does not exist")
+        lock = WriteLock(path, patience)
+        try:
+            await lock.acquire()
+            try:
+                db = connect(path, read_only=False, patience=patience)
+            finally:
+                lock.release()
+        except BaseException:
+            lock.close()
+            raise
+        return cls(path, db, lock)
+
+    async def append(self, batch: Sequence[Append]) -> list[Outcome]:
+        """See `Engine.append`. The whole batch is one transaction."""
+        async with self._writing() as cursor:
+            return append_batch(cursor, batch)
+
+    async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
+        """See `Engine.load`. All are read at one moment."""
+        with self._reading() as cursor:
+            return [self._load(cursor, name) for name in aggregates]
+
+    @staticmethod
+    def _load(cursor: sqlite3.Cursor, name: str) -> Loaded | None:
+        row = cursor.execute(_LOAD, (name,)).fetchone()
+        if row is None:
+            return None
+        number, head, data_key, snapshot_seq, snapshot = row
+        if head is None:
+            raise StoreDamaged(f"the aggregate {name!r} has no steps")
+        after = snapshot_seq or 0
+        tail = tuple(map(Record._make, cursor.execute(_TAIL, (number, after))))
+        if after + len(tail) != head:
+            raise StoreDamaged(f"of {name!r} {head - after - len(tail)} steps are missing")
+        return Loaded(head, data_key, after, snapshot or b"", tail)
+
+    async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
+        """See `Engine.read`."""
+        return list(map(Record._make, self._rows(_READ, (aggregate, after, max(limit, 0)))))
+
+    async def data_key(self, aggregate: str) -> bytes | None:
+        """See `Engine.data_key`."""
+        return self._value(_DATA_KEY, (aggregate,))
+
+    async def taken(self, aggregate: str, trigger: str) -> int | None:
+        """See `Engine.taken`."""
+        return self._value(_TAKEN, (aggregate, trigger))
+
+    async def owners(self, entries: Sequence[IndexKey]) -> list[str | None]:
+        """See `Engine.owners`. All are read at one moment."""
+        with self._reading() as cursor:
+            rows = [cursor.execute(_OWNER, entry).fetchone() for entry in entries]
+        return [row[0] if row else None for row in rows]
+
+    async def scan(
+        self, kind: str, prefix: str, after: str = "", limit: int = 1000
+    ) -> list[tuple[str, str]]:
+        """See `Engine.scan`."""
+        return self._range(_SCAN, "e.key", (kind,), prefix, after, limit=limit)
+
+    async def aggregates(
+        self, prefix: str = "", after: str = "", limit: int = 1000
+    ) -> list[tuple[str, int]]:
+        """See `Engine.aggregates`."""
+        return self._range(_AGGREGATES, "name", (), prefix, after, limit=limit)
+
+    async def feed(self, after: bytes = b"", limit: int = 1000) -> list[FeedEntry]:
+        """See `Engine.feed`. A cursor is the position of a step, in eight octets."""
+        if len(after) not in {0, _CURSOR_OCTETS}:
+            raise StoreError(f"{after.hex()} is not a cursor of {self._path}")
+        rows = self._rows(_FEED, (int.from_bytes(after), max(limit, 0)))
+        return [
+            FeedEntry(position.to_bytes(_CURSOR_OCTETS), name, seq, body)
+            for position, name, seq, body in rows
+        ]
+
+    async def put_document(self, name: str, body: bytes) -> int:
+        """See `Engine.put_document`."""
+        async with self._writing() as cursor:
+            last = cursor.execute(_LAST_DOCUMENT, (name,)).fetchone()
+            version, before = last or (0, None)
+            if before == body:
+                return version
+            cursor.execute(_ADD_DOCUMENT, (name, version + 1, body))
+            return version + 1
+
+    async def get_document(self, name: str, version: int = 0) -> Document | None:
+        """See `Engine.get_document`."""
+        if version:
+            rows = self._rows(_DOCUMENT, (name, version))
+        else:
+            rows = self._rows(_LAST_DOCUMENT, (name,))
+        return Document._make(rows[0]) if rows else None
+
+    async def documents(
+        self, prefix: str = "", after: str = "", limit: int = 1000
+    ) -> list[tuple[str, int]]:
+        """See `Engine.documents`."""
+        return self._range(_DOCUMENTS, "name", (), prefix, after, limit=limit)
+
+    async def close(self) -> None:
+        """See `Engine.close`."""
+        self._db.close()
+        if self._lock is not None:
+            self._lock.close()
+
+    def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        with self._errors:
+            return self._cursor.execute(sql, values).fetchall()
+
+    def _value(self, sql: str, values: Sequence[Any]) -> Any:
+        rows = self._rows(sql, values)
+        return rows[0][0] if rows else None
+
+    def _range(
+        self, sql: str, column: str, before: tuple[str, ...], prefix: str, after: str, *, limit: int
+    ) -> list[Any]:
+        """The rows of a statement whose `column` is above `after` and starts with `prefix`;
+        `before` are its values in front of the range."""
+        least = f"{column} > ?" if after >= prefix else f"{column} >= ?"
+        values = [*before, max(after, prefix)]
+        end = prefix_end(prefix)
+        if end is not None:
+            least += f" AND {column} < ?"
+            values.append(end)
+        return self._rows(sql.format(range=least), (*values, max(limit, 0)))
+
+    @contextmanager
+    def _reading(self) -> Generator[sqlite3.Cursor]:
+        """A read transaction: every statement in it sees the same commits."""
+        with self._errors:
+            self._cursor.execute("BEGIN")
+            try:
+                yield self._cursor
+            finally:
+                self._cursor.execute("COMMIT")
+
+    @asynccontextmanager
+    async def _writing(self) -> AsyncGenerator[sqlite3.Cursor]:
+        """A write transaction: committed at the end of the block, undone by an exception."""
+        if self._lock is None:
+            raise StoreError(f"{self._path} was opened to be read only")
+        await self._lock.acquire()
+        try:
+            with self._errors:
+                self._cursor.execute("BEGIN IMMEDIATE")
+                try:
+                    yield self._cursor
+                    self._cursor.execute("COMMIT")
+                except BaseException:
+                    if self._db.in_transaction:
+                        self._cursor.execute("ROLLBACK")
+                    raise
+        finally:
+            self._lock.release()

@@ -1,0 +1,105 @@
+"""Appending steps inside one SQLite transaction."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from statestore.contract import (
+    Append,
+    Appended,
+    Conflict,
+    Duplicate,
+    IndexKey,
+    IndexTaken,
+    Outcome,
+)
+
+_AGGREGATE = """
+SELECT id, coalesce((SELECT max(seq) FROM log WHERE aggregate = id), 0)
+FROM aggregates WHERE name = ?
+"""
+_ADD_AGGREGATE = "INSERT INTO aggregates (name, data_key) VALUES (?, ?)"
+# Only a trigger taken before may stop this quietly: that the sequence number is new was seen.
+_ADD_STEP = """
+INSERT INTO log (aggregate, seq, trigger, body) VALUES (?, ?, ?, ?)
+ON CONFLICT (aggregate, trigger) DO NOTHING
+"""
+_TRIGGER = "SELECT seq FROM log WHERE aggregate = ? AND trigger = ?"
+_OWNER = """
+SELECT id, name FROM entries JOIN aggregates ON id = owner WHERE kind = ? AND key = ?
+"""
+_PUT = """
+INSERT INTO entries (kind, key, owner) VALUES (?, ?, ?)
+ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner
+"""
+_DROP = "DELETE FROM entries WHERE kind = ? AND key = ? AND owner = ?"
+_SNAPSHOT = """
+INSERT INTO snapshots (aggregate, seq, body) VALUES (?, ?, ?)
+ON CONFLICT (aggregate) DO UPDATE SET seq = excluded.seq, body = excluded.body
+"""
+_APPENDED = Appended()
+
+
+class _Aggregate:
+    """An aggregate as it stands within the transaction."""
+
+    __slots__ = ("head", "id", "stopped")
+
+    def __init__(self, row: tuple[int, int] | None) -> None:
+        self.id, self.head = row or (0, 0)
+        self.stopped = False
+        """A step of this batch failed: those after it were decided on what is not there."""
+
+
+def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcome]:
+    """Append what can be appended; the caller holds the transaction and ends it.
+
+    Everything is checked before the first row of a step is written, so a step that fails has
+    nothing to undo.
+    """
+    execute = cursor.execute
+    aggregates: dict[str, _Aggregate] = {}
+    outcomes: list[Outcome] = []
+    for step in batch:
+        aggregate = aggregates.get(step.aggregate)
+        if aggregate is None:
+            row = execute(_AGGREGATE, (step.aggregate,)).fetchone()
+            aggregate = aggregates[step.aggregate] = _Aggregate(row)
+        follows = step.seq == aggregate.head + 1 and not aggregate.stopped
+        taken = _taken(cursor, aggregate, step) if follows and step.put else None
+        if follows and taken is None and _add(cursor, aggregate, step):
+            outcomes.append(_APPENDED)
+            continue
+        aggregate.stopped = True
+        row = execute(_TRIGGER, (aggregate.id, step.trigger)).fetchone()
+        if row is not None:
+            outcomes.append(Duplicate(row[0]))
+        else:
+            outcomes.append(taken or Conflict(aggregate.head))
+    return outcomes
+
+
+def _taken(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> IndexTaken | None:
+    for kind, key in step.put:
+        row = cursor.execute(_OWNER, (kind, key)).fetchone()
+        if row is not None and row[0] != aggregate.id and row[1] != step.take_from:
+            return IndexTaken(IndexKey(kind, key), row[1])
+    return None
+
+
+def _add(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> bool:
+    """Write a step that may be appended; False, and nothing written, for a trigger taken before."""
+    execute = cursor.execute
+    if not aggregate.id:
+        execute(_ADD_AGGREGATE, (step.aggregate, step.data_key))
+        aggregate.id = cursor.lastrowid or 0
+    execute(_ADD_STEP, (aggregate.id, step.seq, step.trigger, step.body))
+    if not cursor.rowcount:
+        return False
+    aggregate.head = step.seq
+    for kind, key in step.drop:
+        execute(_DROP, (kind, key, aggregate.id))
+    for kind, key in step.put:
+        execute(_PUT, (kind, key, aggregate.id))
+    if step.snapshot:
+        execute(_SNAPSHOT, (aggregate.id, step.seq, step.snapshot))
+    return True

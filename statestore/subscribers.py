@@ -1,0 +1,105 @@
+"""Subscriptions in the store: a versioned document for each SUPI, sealed."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from schemas.subscriber import Subscriber
+from statestore.contract import Document, Engine, StoreDamaged
+from statestore.vault import Vault
+
+_PREFIX = "subscriber/"
+_KIND = "subscription"
+_AT_ONCE = 32
+
+_decode_body = msgspec.msgpack.Decoder(tuple[bytes, bytes | None]).decode
+_decode_subscriber = msgspec.msgpack.Decoder(Subscriber).decode
+_encode = msgspec.msgpack.Encoder().encode
+_WITHDRAWN = _encode([b"", None])
+
+
+class Subscription(NamedTuple):
+    """One version of a subscription; `subscriber` is None for one that withdraws it."""
+
+    supi: str
+    version: int
+    subscriber: Subscriber | None
+
+
+class SubscriberStore:
+    """The subscriptions of a store. Their K and OPc never leave it unsealed.
+
+    Every version stays, so that a step that was decided with it can be decided again; each has
+    a data key of its own.
+    """
+
+    def __init__(self, engine: Engine, vault: Vault) -> None:
+        self._engine = engine
+        self._vault = vault
+
+    async def put(self, subscriber: Subscriber) -> int:
+        """Store a subscriber; the version. One that is stored just so already keeps its."""
+        last = await self.get(subscriber.supi)
+        if last is not None and last.subscriber == subscriber:
+            return last.version
+        name = _PREFIX + subscriber.supi
+        wrapped = self._vault.new_data_key()
+        sealed = self._vault.sealer(wrapped, name).seal(_KIND, 0, _encode(subscriber))
+        return await self._engine.put_document(name, _encode([wrapped, sealed]))
+
+    async def put_all(self, subscribers: Sequence[Subscriber]) -> list[int]:
+        """Store many; their versions. After a failure some are stored, and the same call again
+        stores the rest."""
+        versions: list[int] = []
+        for start in range(0, len(subscribers), _AT_ONCE):
+            some = subscribers[start : start + _AT_ONCE]
+            versions += await asyncio.gather(*(self.put(one) for one in some))
+        return versions
+
+    async def get(self, supi: str, version: int = 0) -> Subscription | None:
+        """A version of a subscription, the last one for 0; None where there is none.
+
+        Raises:
+            StoreDamaged: what is stored is no subscription.
+            WrongKeyError: the master key is not the one it was sealed under.
+        """
+        document = await self._engine.get_document(_PREFIX + supi, version)
+        return None if document is None else self._open(supi, document)
+
+    async def withdraw(self, supi: str) -> int | None:
+        """Withdraw a subscription; the version that says so, None where there is none."""
+        if await self._engine.get_document(_PREFIX + supi) is None:
+            return None
+        return await self._engine.put_document(_PREFIX + supi, _WITHDRAWN)
+
+    async def list_from(
+        self, prefix: str = "", after: str = "", limit: int = 1000
+    ) -> list[Subscription]:
+        """The last versions of up to `limit` subscriptions whose SUPIs start with `prefix` and
+        are above `after`, in order; also those that were withdrawn."""
+        names = await self._engine.documents(
+            _PREFIX + prefix, _PREFIX + after if after else "", limit
+        )
+        found: list[Subscription] = []
+        for start in range(0, len(names), _AT_ONCE):
+            some = names[start : start + _AT_ONCE]
+            got = await asyncio.gather(
+                *(self.get(name.removeprefix(_PREFIX), version) for name, version in some)
+            )
+            found += (one for one in got if one is not None)
+        return found
+
+    def _open(self, supi: str, document: Document) -> Subscription:
+        name = _PREFIX + supi
+        try:
+            wrapped, sealed = _decode_body(document.body)
+            if not sealed:
+                return Subscription(supi, document.version, None)
+            plain = self._vault.sealer(wrapped, name).open(_KIND, 0, sealed)
+            return Subscription(supi, document.version, _decode_subscriber(plain))
+        except msgspec.DecodeError as err:
+            raise StoreDamaged(
+                f"version {document.version} of the subscription of {supi} cannot be read: {err}"
+            ) from None

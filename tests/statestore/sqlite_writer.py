@@ -1,0 +1,43 @@
+"""A process that appends to an SQLite store and tells what it may count on.
+
+    python -m tests.statestore.sqlite_writer STORE AGGREGATE LAST BATCH
+
+Prints "ready" and waits for a line. Then appends steps up to `LAST` from wherever the aggregate
+stands, `BATCH` at a time, and prints the head after each batch. Each body says its number a
+hundred times.
+"""
+
+import asyncio
+import sys
+
+from statestore.sqlite import SqliteEngine
+from tests.statestore.steps import OK, step
+
+
+def body(seq: int) -> bytes:
+    """The body of a step, in which a torn write would show."""
+    return b"%d " % seq * 100
+
+
+async def main(store: str, aggregate: str, last: int, batch: int) -> None:
+    """Append and tell."""
+    engine = await SqliteEngine.open(store)
+    (loaded,) = await engine.load([aggregate])
+    head = loaded.head if loaded else 0
+    sys.stdout.write("ready\n")
+    sys.stdout.flush()
+    sys.stdin.readline()
+    while head < last:
+        end = min(head + batch, last)
+        told = [step(aggregate, seq, body=body(seq)) for seq in range(head + 1, end + 1)]
+        outcomes = await engine.append(told)
+        if outcomes != [OK] * len(told):
+            raise SystemExit(f"not appended: {outcomes}")
+        head = end
+        sys.stdout.write(f"{head}\n")
+        sys.stdout.flush()
+    await engine.close()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])))

@@ -1,0 +1,62 @@
+"""Steps to append, as short as a test can say them."""
+
+from collections.abc import Iterable
+
+from statestore.contract import Append, Appended, Engine, FeedEntry, IndexKey
+
+UE = "ue/imsi-001010000000001"
+OTHER = "ue/imsi-001010000000002"
+TMSI = IndexKey("tmsi", "tmsi-0badcafe")
+NGAP = IndexKey("ngap", "ngap-0000000001")
+OK = Appended()
+
+
+def step(
+    aggregate: str,
+    seq: int,
+    trigger: str = "",
+    body: bytes = b"",
+    *,
+    put: Iterable[IndexKey] = (),
+    drop: Iterable[IndexKey] = (),
+    take_from: str = "",
+    snapshot: bytes = b"",
+) -> Append:
+    """A step; its trigger and its body are told by its number where they are not given."""
+    return Append(
+        aggregate=aggregate,
+        seq=seq,
+        trigger=trigger or f"t{seq}",
+        body=body or f"{aggregate} {seq}".encode(),
+        data_key=f"key of {aggregate}".encode() if seq == 1 else b"",
+        put=tuple(put),
+        drop=tuple(drop),
+        take_from=take_from,
+        snapshot=snapshot,
+    )
+
+
+def steps(aggregate: str, first: int, last: int) -> list[Append]:
+    """The steps `first` to `last`."""
+    return [step(aggregate, seq) for seq in range(first, last + 1)]
+
+
+async def follow(engine: Engine, after: bytes = b"", page: int = 1000) -> list[FeedEntry]:
+    """The whole feed after a cursor."""
+    entries: list[FeedEntry] = []
+    while found := await engine.feed(after, page):
+        entries += found
+        after = found[-1].cursor
+    return entries
+
+
+async def stored(engine: Engine, aggregate: str) -> list[int]:
+    """The sequence numbers of an aggregate, told the same by every way to read them."""
+    records = await engine.read(aggregate, 0, 100_000)
+    numbers = [record.seq for record in records]
+    (loaded,) = await engine.load([aggregate])
+    assert (loaded.head if loaded else 0) == len(numbers)
+    assert [e.seq for e in await follow(engine) if e.aggregate == aggregate] == numbers
+    listed = dict(await engine.aggregates(aggregate))
+    assert listed.get(aggregate, 0) == len(numbers)
+    return numbers
