@@ -1,1 +1,28 @@
 """SCTP for asyncio: of the kernel, over UDP or over raw IP, behind one small interface."""
+
+from transport.contract import (
+    NGAP_PPID,
+    UDP_ENCAPSULATION_PORT,
+    Association,
+    BufferFull,
+    Handler,
+    Mode,
+    Transport,
+    TransportError,
+)
+from transport.limits import Limits
+from transport.opening import connect, listen
+
+__all__ = [
+    "NGAP_PPID",
+    "UDP_ENCAPSULATION_PORT",
+    "Association",
+    "BufferFull",
+    "Handler",
+    "Limits",
+    "Mode",
+    "Transport",
+    "TransportError",
+    "connect",
+    "listen",
+]

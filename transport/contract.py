@@ -71,8 +71,8 @@ class Handler(Protocol):
         ...
 
     def down(self, association: Association, reason: str) -> None:
-        """It is gone, for whatever reason; called once for each that was up, after the last
-        message that the peer knows to have arrived."""
+        """It is gone, for whatever reason; called once for each that was up, after its last
+        message."""
         ...
 
     def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:

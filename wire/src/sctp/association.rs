@@ -73,7 +73,13 @@ impl Association {
     /// The same state machine after the peer restarted, without anything of the time before.
     pub fn restarted(self, options: &Options) -> Self {
         let fresh = Self::new(options, self.peer, self.born);
-        Self { socket: self.socket, port: self.port, due: self.due, tags: self.tags, ..fresh }
+        Self {
+            socket: self.socket,
+            port: self.port,
+            due: self.due,
+            tags: self.tags,
+            ..fresh
+        }
     }
 
     pub fn established(&mut self) {
@@ -85,6 +91,12 @@ impl Association {
     /// Whether the peer's INIT was answered and nothing more came of it yet.
     pub fn half_open(&self) -> bool {
         !self.up && self.socket.state() == SocketState::Closed
+    }
+
+    /// Whether we are connecting, with that verification tag.
+    pub fn awaits(&self, tag: u32) -> bool {
+        let connecting = self.socket.state() == SocketState::Connecting;
+        connecting && self.socket.verification_tag() == tag
     }
 
     pub fn advance(&mut self, now: u64) {
@@ -103,7 +115,10 @@ impl Association {
             }
             at - SocketTime::zero()
         };
-        Some(self.born.saturating_add(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)))
+        Some(
+            self.born
+                .saturating_add(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)),
+        )
     }
 
     /// Remembers a tag that was offered to the peer. Gives one back that is to be forgotten,
@@ -113,8 +128,13 @@ impl Association {
             self.tags.push(tag);
         }
         let in_use = self.socket.verification_tag();
-        let oldest = self.tags.iter().position(|old| *old != in_use && *old != tag);
-        oldest.filter(|_| self.tags.len() > TAGS).map(|at| self.tags.remove(at))
+        let oldest = self
+            .tags
+            .iter()
+            .position(|old| *old != in_use && *old != tag);
+        oldest
+            .filter(|_| self.tags.len() > TAGS)
+            .map(|at| self.tags.remove(at))
     }
 
     /// Takes a message. True when there is enough to hand over.
@@ -125,12 +145,15 @@ impl Association {
             return Err(Refused::Invalid(text));
         }
         if stream >= streams {
-            return Err(Refused::Invalid(format!("stream {stream} is not below {streams}")));
+            return Err(Refused::Invalid(format!(
+                "stream {stream} is not below {streams}"
+            )));
         }
         self.room = self.room.saturating_sub(octets);
         self.outbox_octets += octets;
         self.streams.insert(stream);
-        self.outbox.push(Message::new(StreamId(stream), PpId(ppid), payload));
+        self.outbox
+            .push(Message::new(StreamId(stream), PpId(ppid), payload));
         Ok(self.outbox_octets >= BUNDLE)
     }
 

@@ -16,11 +16,30 @@ use super::window::Window;
 const OUT_OF_RESOURCE: u16 = 4;
 const USER_INITIATED_ABORT: u16 = 12;
 
+/// Why the state machine gave up, for people; the text may be the peer's.
+fn reason(kind: &str, text: &str) -> String {
+    let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
+    if text.is_empty() {
+        kind.to_owned()
+    } else {
+        text
+    }
+}
+
 /// What happened to an association.
 pub enum Event {
-    Up { association: u64, peer: SocketAddr, port: u16 },
-    Down { association: u64, reason: String },
-    Writable { association: u64 },
+    Up {
+        association: u64,
+        peer: SocketAddr,
+        port: u16,
+    },
+    Down {
+        association: u64,
+        reason: String,
+    },
+    Writable {
+        association: u64,
+    },
 }
 
 /// The limits and timers of an endpoint's associations.
@@ -100,7 +119,9 @@ impl Endpoint {
         if self.count() < self.limits.max_associations {
             return true;
         }
-        let Some(id) = self.half_open.first().copied() else { return false };
+        let Some(id) = self.half_open.first().copied() else {
+            return false;
+        };
         self.forget(id);
         true
     }
@@ -178,12 +199,19 @@ impl Endpoint {
     }
 
     fn receive_for(&mut self, id: u64, head: packet::Head, data: &[u8], from: SocketAddr) {
-        let Some(association) = self.associations.get_mut(&id) else { return };
+        let Some(association) = self.associations.get_mut(&id) else {
+            return;
+        };
         if association.peer != from && head.tag != 0 {
             // RFC 6951 clause 5.4: the peer's UDP port is where its packets come from now.
             self.by_peer.remove(&(association.peer, association.port));
             association.peer = from;
             self.by_peer.insert((from, association.port), id);
+        }
+        if head.first_chunk == packet::ABORT && association.awaits(head.tag) {
+            // dcsctp overlooks the ABORT that answers an INIT.
+            self.remove(id, "refused by the peer".to_owned());
+            return;
         }
         let admitted = association.window.incoming(data, head);
         if let Some(answer) = admitted.answer {
@@ -203,7 +231,9 @@ impl Endpoint {
     /// there ends that association, and nothing else.
     fn run(&mut self, id: u64, call: impl FnOnce(&mut Socket)) {
         let now = self.now;
-        let Some(association) = self.associations.get_mut(&id) else { return };
+        let Some(association) = self.associations.get_mut(&id) else {
+            return;
+        };
         let done = catch_unwind(AssertUnwindSafe(|| {
             association.advance(now);
             call(&mut association.socket);
@@ -223,7 +253,9 @@ impl Endpoint {
     fn collect_events(&mut self, mut id: u64) -> Option<u64> {
         loop {
             let association = self.associations.get_mut(&id)?;
-            let Some(event) = association.socket.poll_event() else { return Some(id) };
+            let Some(event) = association.socket.poll_event() else {
+                return Some(id);
+            };
             match event {
                 SocketEvent::SendPacket(mut data) => {
                     if let Some(tag) = packet::offered_tag(&data) {
@@ -239,8 +271,7 @@ impl Endpoint {
                 SocketEvent::OnConnectionRestarted() => id = self.renumber(id),
                 SocketEvent::OnClosed() => self.remove(id, "closed".to_owned()),
                 SocketEvent::OnAborted(kind, text) => {
-                    let reason = if text.is_empty() { format!("{kind:?}") } else { text };
-                    self.remove(id, reason);
+                    self.remove(id, reason(&format!("{kind:?}"), &text));
                 }
                 SocketEvent::OnTotalBufferedAmountLow() if association.refused => {
                     association.refused = false;
@@ -253,7 +284,9 @@ impl Endpoint {
 
     /// Moves the messages out, so that the state machine's own window stays open.
     fn collect_messages(&mut self, id: u64) {
-        let Some(association) = self.associations.get_mut(&id) else { return };
+        let Some(association) = self.associations.get_mut(&id) else {
+            return;
+        };
         while let Some(message) = association.socket.get_next_message() {
             association.window.fill(Window::cost(&message.payload));
             self.inbox.push(Received {
@@ -266,7 +299,9 @@ impl Endpoint {
     }
 
     fn set_timer(&mut self, id: u64) {
-        let Some(association) = self.associations.get_mut(&id) else { return };
+        let Some(association) = self.associations.get_mut(&id) else {
+            return;
+        };
         let due = association.next_due();
         if due == association.due {
             return;
@@ -288,26 +323,34 @@ impl Endpoint {
         if let Some(association) = self.associations.get_mut(&id) {
             association.established();
             let (peer, port) = (association.peer, association.port);
-            self.events.push_back(Event::Up { association: id, peer, port });
+            self.events.push_back(Event::Up {
+                association: id,
+                peer,
+                port,
+            });
         }
         id
     }
 
     /// A peer that restarted has lost what it knew: to the user, a new association.
     fn renumber(&mut self, old: u64) -> u64 {
-        let Some(association) = self.associations.remove(&old) else { return old };
+        let Some(association) = self.associations.remove(&old) else {
+            return old;
+        };
         let id = self.number();
         if let Some(due) = association.due {
             self.timers.remove(&(due, old));
             self.timers.insert((due, id));
         }
         self.unflushed.remove(&old);
-        self.by_peer.insert((association.peer, association.port), id);
+        self.by_peer
+            .insert((association.peer, association.port), id);
         for tag in &association.tags {
             self.by_tag.insert(*tag, id);
         }
         let options = self.options(association.port);
-        self.associations.insert(id, association.restarted(&options));
+        self.associations
+            .insert(id, association.restarted(&options));
         if self.count() > self.limits.max_associations {
             self.inbox.clear(old); // a peer that restarts again and again, and nobody reads
         }
@@ -323,7 +366,9 @@ impl Endpoint {
 
     /// Takes an association out of every table; false when there is none.
     fn detach(&mut self, id: u64) -> bool {
-        let Some(association) = self.associations.remove(&id) else { return false };
+        let Some(association) = self.associations.remove(&id) else {
+            return false;
+        };
         let key = (association.peer, association.port);
         if self.by_peer.get(&key) == Some(&id) {
             self.by_peer.remove(&key);
@@ -344,7 +389,10 @@ impl Endpoint {
     /// Reports an end, at once or after the last message was read.
     fn end(&mut self, id: u64, reason: String) {
         if let Some(reason) = self.inbox.end(id, reason) {
-            self.events.push_back(Event::Down { association: id, reason });
+            self.events.push_back(Event::Down {
+                association: id,
+                reason,
+            });
         }
     }
 
@@ -363,7 +411,10 @@ impl Endpoint {
         now: u64,
     ) -> Result<(), Refused> {
         self.now = now;
-        let has_room = self.associations.get(&id).is_some_and(Association::has_room);
+        let has_room = self
+            .associations
+            .get(&id)
+            .is_some_and(Association::has_room);
         if !has_room {
             self.flush(id);
         }
@@ -412,7 +463,10 @@ impl Endpoint {
             }
             out.push(message);
             if let Some(reason) = ended {
-                self.events.push_back(Event::Down { association: id, reason });
+                self.events.push_back(Event::Down {
+                    association: id,
+                    reason,
+                });
             }
         }
         out
@@ -421,7 +475,11 @@ impl Endpoint {
     /// Runs the timers that are due.
     pub fn advance(&mut self, now: u64) {
         self.now = now;
-        let due: Vec<u64> = self.timers.range(..=(now, u64::MAX)).map(|(_, id)| *id).collect();
+        let due: Vec<u64> = self
+            .timers
+            .range(..=(now, u64::MAX))
+            .map(|(_, id)| *id)
+            .collect();
         for id in due {
             if self.half_open.contains(&id) {
                 self.forget(id);

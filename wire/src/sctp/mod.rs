@@ -22,7 +22,9 @@ use endpoint::{Endpoint, Event, Limits};
 pub struct SctpEndpoint(Endpoint);
 
 fn address(ip: &str, port: u16) -> PyResult<SocketAddr> {
-    let ip: IpAddr = ip.parse().map_err(|_| error("sctp", format!("{ip:?} is no IP address")))?;
+    let ip: IpAddr = ip
+        .parse()
+        .map_err(|_| error("sctp", format!("{ip:?} is no IP address")))?;
     Ok(SocketAddr::new(ip, port))
 }
 
@@ -61,9 +63,19 @@ impl SctpEndpoint {
                 .map_err(|_| error("sctp", format!("{name} cannot be {value} seconds")))
         };
         if !(512..=65_000).contains(&mtu) || streams == 0 {
-            return Err(error("sctp", "mtu is 512 to 65000 octets, streams at least 1"));
+            return Err(error(
+                "sctp",
+                "mtu is 512 to 65000 octets, streams at least 1",
+            ));
         }
         let rto_max = seconds("rto_max", rto_max)?;
+        let heartbeat = seconds("heartbeat", heartbeat)?;
+        let mut rto_initial = Options::default().rto_initial.min(rto_max);
+        if !heartbeat.is_zero() {
+            // dcsctp waits this long for the answer to a heartbeat, and forgets that it waited
+            // when it sends the next one.
+            rto_initial = rto_initial.min(heartbeat * 3 / 4);
+        }
         let options = Options {
             announced_maximum_incoming_streams: streams,
             announced_maximum_outgoing_streams: streams,
@@ -74,26 +86,40 @@ impl SctpEndpoint {
             max_send_buffer_size: u32::MAX as usize,
             per_stream_send_queue_limit: u32::MAX as usize,
             total_buffered_amount_low_threshold: send_buffer / 2,
+            rto_initial,
+            rto_min: Options::default().rto_min.min(rto_max),
             rto_max,
             max_timer_backoff_duration: Some(rto_max),
-            heartbeat_interval: seconds("heartbeat", heartbeat)?,
+            heartbeat_interval: heartbeat,
             max_retransmissions: Some(max_retransmissions),
             // NGAP is reliable; a peer that is asked for less may refuse the association.
             enable_partial_reliability: false,
             ..Options::default()
         };
-        Ok(Self(Endpoint::new(port, accept, Limits { max_associations, send_buffer, options })))
+        Ok(Self(Endpoint::new(
+            port,
+            accept,
+            Limits {
+                max_associations,
+                send_buffer,
+                options,
+            },
+        )))
     }
 
     fn connect(&mut self, ip: &str, udp_port: u16, port: u16, now: f64) -> PyResult<u64> {
         let peer = address(ip, udp_port)?;
         self.0.connect(peer, port, nanoseconds(now)).ok_or_else(|| {
-            error("sctp", format!("an association with {peer} port {port} exists, or too many do"))
+            error(
+                "sctp",
+                format!("an association with {peer} port {port} exists, or too many do"),
+            )
         })
     }
 
     fn receive(&mut self, data: &[u8], ip: &str, udp_port: u16, now: f64) -> PyResult<()> {
-        self.0.receive(data, address(ip, udp_port)?, nanoseconds(now));
+        self.0
+            .receive(data, address(ip, udp_port)?, nanoseconds(now));
         Ok(())
     }
 
@@ -105,11 +131,16 @@ impl SctpEndpoint {
         payload: Vec<u8>,
         now: f64,
     ) -> PyResult<()> {
-        self.0.send(association, stream, ppid, payload, nanoseconds(now)).map_err(|refused| match refused {
-            Refused::NoAssociation => error("sctp", format!("no association {association}")),
-            Refused::Full => error("sctp-full", format!("association {association}: buffer full")),
-            Refused::Invalid(text) => error("sctp", text),
-        })
+        self.0
+            .send(association, stream, ppid, payload, nanoseconds(now))
+            .map_err(|refused| match refused {
+                Refused::NoAssociation => error("sctp", format!("no association {association}")),
+                Refused::Full => error(
+                    "sctp-full",
+                    format!("association {association}: buffer full"),
+                ),
+                Refused::Invalid(text) => error("sctp", text),
+            })
     }
 
     fn advance(&mut self, now: f64) {
@@ -117,7 +148,9 @@ impl SctpEndpoint {
     }
 
     fn timeout(&self) -> Option<f64> {
-        self.0.timeout().map(|due| Duration::from_nanos(due).as_secs_f64())
+        self.0
+            .timeout()
+            .map(|due| Duration::from_nanos(due).as_secs_f64())
     }
 
     fn packets<'py>(&mut self, py: Python<'py>) -> Vec<Packet<'py>> {
@@ -130,7 +163,14 @@ impl SctpEndpoint {
     fn messages<'py>(&mut self, py: Python<'py>, limit: usize) -> Vec<Message<'py>> {
         let messages = self.0.messages(limit).into_iter();
         messages
-            .map(|m| (m.association, m.stream, m.ppid, PyBytes::new(py, &m.payload)))
+            .map(|m| {
+                (
+                    m.association,
+                    m.stream,
+                    m.ppid,
+                    PyBytes::new(py, &m.payload),
+                )
+            })
             .collect()
     }
 
@@ -138,10 +178,15 @@ impl SctpEndpoint {
         let events = self.0.events().into_iter();
         events
             .map(|event| match event {
-                Event::Up { association, peer, port } => {
-                    ("up", association, format!("{peer} port {port}"))
-                }
-                Event::Down { association, reason } => ("down", association, reason),
+                Event::Up {
+                    association,
+                    peer,
+                    port,
+                } => ("up", association, format!("{peer} port {port}")),
+                Event::Down {
+                    association,
+                    reason,
+                } => ("down", association, reason),
                 Event::Writable { association } => ("writable", association, String::new()),
             })
             .collect()

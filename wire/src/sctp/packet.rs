@@ -71,7 +71,11 @@ pub fn chunks(data: &[u8]) -> impl Iterator<Item = Chunk> + '_ {
         let kind = *data.get(start)?;
         let length = usize::from(u16_at(data, start + 2)?).max(4);
         at += length.next_multiple_of(4);
-        Some(Chunk { kind, start, end: at.min(data.len()) })
+        Some(Chunk {
+            kind,
+            start,
+            end: at.min(data.len()),
+        })
     })
 }
 
@@ -82,7 +86,10 @@ pub fn offered_tag(data: &[u8]) -> Option<u32> {
 
 /// Whether the CRC32c of the packet is right (RFC 9260 clause 6.8).
 pub fn intact(data: &[u8]) -> bool {
-    let Some(field) = data.get(8..HEADER).and_then(|b| <[u8; 4]>::try_from(b).ok()) else {
+    let Some(field) = data
+        .get(8..HEADER)
+        .and_then(|b| <[u8; 4]>::try_from(b).ok())
+    else {
         return false;
     };
     checksum(data) == u32::from_le_bytes(field)
@@ -129,7 +136,11 @@ pub fn split_data(packet: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut data = packet[..HEADER].to_vec();
     let mut rest = data.clone();
     for chunk in chunks(packet) {
-        let to = if chunk.kind == DATA { &mut data } else { &mut rest };
+        let to = if chunk.kind == DATA {
+            &mut data
+        } else {
+            &mut rest
+        };
         let start = to.len();
         to.extend_from_slice(&packet[chunk.start..chunk.end]);
         if chunk.kind == DATA {
@@ -155,7 +166,14 @@ pub fn heartbeat_number(packet: &[u8], heartbeat: Chunk) -> Option<u32> {
 pub fn heartbeat_ack(head: Head, number: u32) -> Vec<u8> {
     let mut body = vec![0, 1, 0, 8];
     body.extend(number.to_be_bytes());
-    build(head.source, head.destination, head.tag, HEARTBEAT_ACK, 0, &body)
+    build(
+        head.source,
+        head.destination,
+        head.tag,
+        HEARTBEAT_ACK,
+        0,
+        &body,
+    )
 }
 
 fn build(source: u16, destination: u16, tag: u32, kind: u8, flags: u8, body: &[u8]) -> Vec<u8> {
@@ -164,7 +182,12 @@ fn build(source: u16, destination: u16, tag: u32, kind: u8, flags: u8, body: &[u
     out.extend(destination.to_be_bytes());
     out.extend(tag.to_be_bytes());
     out.extend([0; 4]);
-    out.extend([kind, flags, 0, u8::try_from(4 + body.len()).unwrap_or(u8::MAX)]);
+    out.extend([
+        kind,
+        flags,
+        0,
+        u8::try_from(4 + body.len()).unwrap_or(u8::MAX),
+    ]);
     out.extend(body);
     seal(&mut out);
     out
@@ -180,7 +203,14 @@ pub fn answer_out_of_the_blue(head: Head, data: &[u8]) -> Option<Vec<u8>> {
             _ => {}
         }
     }
-    Some(build(head.destination, head.source, head.tag, kind, TAG_REFLECTED, &[]))
+    Some(build(
+        head.destination,
+        head.source,
+        head.tag,
+        kind,
+        TAG_REFLECTED,
+        &[],
+    ))
 }
 
 /// The ABORT for an INIT that is not accepted (clause 8.4 rule 3); `error` is the cause code.

@@ -42,7 +42,15 @@ impl Window {
     pub fn new(receive_window: usize, mtu: usize) -> Self {
         // dcsctp keeps a tenth of its buffer to itself.
         let size = receive_window - receive_window / 10;
-        Self { size, mtu, waiting: 0, announced: size, sack: None, probe: None, heartbeat: 0 }
+        Self {
+            size,
+            mtu,
+            waiting: 0,
+            announced: size,
+            sack: None,
+            probe: None,
+            heartbeat: 0,
+        }
     }
 
     pub fn cost(payload: &[u8]) -> usize {
@@ -89,11 +97,19 @@ impl Window {
         let alive = slow.then(|| packet::heartbeat_ack(head, self.heartbeat));
         let full = self.waiting >= self.size && self.sack.is_some();
         if !full || !packet::chunks(data).any(|chunk| chunk.kind == packet::DATA) {
-            return Admitted { packet: Cow::Borrowed(data), alive, answer: None };
+            return Admitted {
+                packet: Cow::Borrowed(data),
+                alive,
+                answer: None,
+            };
         }
         let (probe, rest) = packet::split_data(data);
         self.probe = Some(probe);
-        Admitted { packet: Cow::Owned(rest), alive, answer: self.announce() }
+        Admitted {
+            packet: Cow::Owned(rest),
+            alive,
+            answer: self.announce(),
+        }
     }
 
     /// A message left. The probe to take now, and the SACK to send, if the peer must hear of it.

@@ -1,0 +1,1 @@
+"""SCTP of a Linux kernel, in a virtual machine."""

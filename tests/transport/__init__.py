@@ -1,0 +1,1 @@
+"""The contract of transports, on every implementation of it."""

@@ -1,0 +1,115 @@
+"""A reader that is slower than its peer."""
+
+import asyncio
+
+import pytest
+
+from tests.transport.recorder import Message
+from tests.transport.worlds import Pair, World
+from transport import BufferFull, Limits
+
+SMALL = Limits(receive_window=128 * 1024, send_buffer=128 * 1024, heartbeat=1.0)
+
+
+async def _fill(pair: Pair, size: int, settle: int = 20) -> int:
+    """Send until the buffer is full and stays so; how many messages were taken."""
+    count = full_in_a_row = 0
+    while full_in_a_row < settle:
+        try:
+            pair.to_server.send(count % 4, b"%08d" % count + bytes(size - 8))
+        except BufferFull:
+            full_in_a_row += 1
+            # Not a wait for a time: the other side gets its turns of the loop.
+            await asyncio.sleep(0.005)
+        else:
+            count += 1
+            full_in_a_row = 0
+            await asyncio.sleep(0)
+    return count
+
+
+@pytest.mark.parametrize("size", [200, 5_000])
+async def test_pause_full_resume_writable(world: World, size: int) -> None:
+    pair = await Pair(world, SMALL).open()
+    pair.server.pause()
+    count = await _fill(pair, size)
+    # What was taken fits into the two buffers, with some slack for what is under way and for
+    # the kernel, which doubles what it is asked for and counts its own bookkeeping.
+    octets = count * size
+    assert octets <= (SMALL.receive_window + SMALL.send_buffer) * 2.5
+    assert octets >= SMALL.send_buffer
+    assert pair.at_server.messages == []
+    assert pair.at_client.writable_ == []
+    pair.server.resume()
+    await pair.at_client.until(lambda: bool(pair.at_client.writable_))
+    pair.to_server.send(0, b"%08d" % count)
+    messages = await pair.at_server.got(count + 1)
+    numbers = [int(m.payload[:8]) for m in messages]
+    assert sorted(numbers) == list(range(count + 1))
+    for stream in range(4):
+        of_stream = [int(m.payload[:8]) for m in messages if m.stream == stream]
+        assert of_stream == sorted(of_stream)
+    assert pair.at_client.writable_ == [pair.to_server]
+    assert pair.at_client.down_ == pair.at_server.down_ == []
+
+
+async def test_the_other_direction_flows_while_paused(world: World) -> None:
+    pair = await Pair(world, SMALL).open()
+    pair.server.pause()
+    await _fill(pair, 1_000)
+    for number in range(300):
+        pair.to_client.send(0, b"%d" % number)
+    messages = await pair.at_client.got(300)
+    assert [int(m.payload) for m in messages] == list(range(300))
+
+
+async def test_pause_from_received_takes_effect_at_once(world: World) -> None:
+    pair = await Pair(world).open()
+
+    def pause_at_ten(_: Message) -> None:
+        if len(pair.at_server.messages) == 10:
+            pair.server.pause()
+
+    pair.at_server.on_message = pause_at_ten
+    for number in range(100):
+        pair.to_server.send(0, b"%d" % number)
+    await pair.at_server.got(10)
+    pair.to_client.send(0, b"what is sent goes on")
+    await pair.at_client.got(1)
+    assert len(pair.at_server.messages) == 10
+    pair.server.resume()
+    messages = await pair.at_server.got(100)
+    assert [int(m.payload) for m in messages] == list(range(100))
+
+
+async def test_resume_from_writable(world: World) -> None:
+    """Whoever reads no more while it cannot write, as a relay does."""
+    pair = await Pair(world, SMALL).open()
+    pair.server.pause()
+    await _fill(pair, 1_000)
+    pair.client.pause()
+    pair.to_client.send(0, b"for the paused client")
+    pair.at_client.on_writable = pair.client.resume
+    pair.server.resume()
+    await pair.at_client.got(1)
+
+
+async def test_a_flood_does_not_starve_another(world: World) -> None:
+    """The messages of one association do not wait for all the messages of another."""
+    pair = await Pair(world).open()
+    other = Pair(world)
+    await world.connect(pair.server, other.at_client)
+    await pair.at_server.ups(2)
+    pair.server.pause()
+    for _ in range(2_000):
+        pair.to_server.send(0, b"flood")
+    other.to_server.send(0, b"excuse me")
+    # Both have arrived when the server's own messages have made the way there and back.
+    for association, recorder in zip(
+        pair.at_server.up_, (pair.at_client, other.at_client), strict=True
+    ):
+        association.send(0, b"ping")
+        await recorder.got(1)
+    pair.server.resume()
+    messages = await pair.at_server.got(2_001)
+    assert [m.payload for m in messages].index(b"excuse me") < 500

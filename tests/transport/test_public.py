@@ -1,0 +1,20 @@
+"""The names that others may use."""
+
+import transport
+
+
+def test_public_names() -> None:
+    assert transport.__all__ == [
+        "NGAP_PPID",
+        "UDP_ENCAPSULATION_PORT",
+        "Association",
+        "BufferFull",
+        "Handler",
+        "Limits",
+        "Mode",
+        "Transport",
+        "TransportError",
+        "connect",
+        "listen",
+    ]
+    assert all(hasattr(transport, name) for name in transport.__all__)

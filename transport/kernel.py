@@ -1,0 +1,365 @@
+"""SCTP of the Linux kernel for asyncio: a one-to-one style socket for each association.
+
+The loop's `add_reader` and `add_writer` alone are used: uvloop never gives out what is
+accepted on an SCTP socket that its own servers were handed (MagicStack/uvloop#467).
+"""
+
+import asyncio
+import logging
+import os
+import socket
+from typing import Any
+
+from transport import kernel_socket
+from transport.checks import check_message
+from transport.contract import NGAP_PPID, BufferFull, Handler, Mode, TransportError
+from transport.kernel_socket import Piece, why_no_kernel_sctp
+from transport.limits import Limits
+
+__all__ = ["KernelAssociation", "KernelTransport", "why_no_kernel_sctp"]
+
+_log = logging.getLogger(__name__)
+
+_BATCH = 32
+"""Messages read of one association, or associations accepted, in one wake-up."""
+_CLOSE_SECONDS = 1.0
+_ACCEPT_AGAIN_SECONDS = 1.0
+_BACKLOG = 128
+
+
+class KernelAssociation:
+    """An association of a `KernelTransport`, and its socket."""
+
+    def __init__(self, transport: "KernelTransport", sock: Any) -> None:
+        self.sock = sock
+        self.fd: int = sock.fileno()
+        self.peer = kernel_socket.peer_text(sock)
+        self.outbound_streams = kernel_socket.outbound_streams(sock)
+        self.alive = True
+        self.parts: list[bytes] = []
+        """Of a message that has not arrived whole."""
+        self.parts_octets = 0
+        self._transport = transport
+
+    def __repr__(self) -> str:
+        return f"<association with {self.peer}>"
+
+    def send(self, stream: int, payload: bytes, ppid: int = NGAP_PPID) -> None:
+        """See `Association.send`."""
+        limit = self._transport.limits.max_message
+        if not self.alive:
+            raise TransportError(f"the association with {self.peer} is gone")
+        check_message(stream, self.outbound_streams, payload, ppid, limit)
+        try:
+            kernel_socket.send_message(self.sock, stream, ppid, payload)
+        except BlockingIOError:
+            self._transport.tell_when_writable(self)
+            raise BufferFull(f"to {self.peer}: buffer full") from None
+        except OSError as err:
+            raise TransportError(f"to {self.peer}: gone ({err.strerror})") from err
+
+    def shutdown(self) -> None:
+        """See `Association.shutdown`."""
+        if self.alive:
+            try:
+                self.sock.shutdown(socket.SHUT_WR)
+            except OSError as err:
+                # It ended by itself; the notice of that is still to be read.
+                _log.debug("%r: %s", self, err)
+
+    def abort(self) -> None:
+        """See `Association.abort`."""
+        if self.alive:
+            self.alive = False
+            self._transport.aborted(self)
+
+
+class KernelTransport:
+    """A listening socket with what it accepted, or one connected socket."""
+
+    mode = Mode.KERNEL
+    udp_port = None
+
+    def __init__(self, sock: Any, handler: Handler, limits: Limits, *, accept: bool) -> None:
+        self.limits = limits
+        self._handler = handler
+        self._loop = asyncio.get_running_loop()
+        self._host, self.port = sock.getsockname()[:2]
+        self._associations: set[KernelAssociation] = set()
+        self._sock: Any = sock
+        self._fd: int = sock.fileno()
+        self._listens = accept
+        self._accepting = False
+        self._paused = False
+        self._closing: asyncio.Future[None] | None = None
+        self._closed = False
+        if accept:
+            # Else the kernel does not let it listen again while there are associations.
+            sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._accept(True)
+            self._loop.add_reader(self._fd, self._acceptable)
+
+    @classmethod
+    def listening(
+        cls, family: int, ip: str, port: int, handler: Handler, limits: Limits
+    ) -> "KernelTransport":
+        """Accept associations on an address of ours.
+
+        Raises:
+            TransportError: no kernel SCTP here, or the address is not to be had.
+        """
+        return cls(_bound(family, ip, port, limits), handler, limits, accept=True)
+
+    @classmethod
+    def to_connect(
+        cls, family: int, local: str, local_port: int, handler: Handler, limits: Limits
+    ) -> "KernelTransport":
+        """Be ready to connect from an address of ours.
+
+        Raises:
+            TransportError: no kernel SCTP here, or the address is not to be had.
+        """
+        return cls(_bound(family, local, local_port, limits), handler, limits, accept=False)
+
+    @property
+    def address(self) -> str:
+        """See `Transport.address`."""
+        host = f"[{self._host}]" if ":" in self._host else self._host
+        return f"{host}:{self.port} in the kernel"
+
+    def pause(self) -> None:
+        """See `Transport.pause`. Ends of associations are not seen either until `resume`."""
+        self._paused = True
+        for association in self._associations:
+            self._loop.remove_reader(association.fd)
+
+    def resume(self) -> None:
+        """See `Transport.resume`."""
+        if self._paused and not self._closed:
+            self._paused = False
+            for association in self._associations:
+                self._loop.add_reader(association.fd, self._readable, association)
+
+    async def connect(self, ip: str, _udp_port: int, port: int) -> None:
+        """Start the association and wait until it is up.
+
+        Raises:
+            TransportError: it did not come up; the transport is still to be closed.
+        """
+        done: asyncio.Future[None] = self._loop.create_future()
+        try:
+            self._sock.connect((ip, port))
+        except BlockingIOError:
+            self._loop.add_writer(self._fd, lambda: done.done() or done.set_result(None))
+        except OSError as err:
+            raise TransportError(f"not connected: {err.strerror}") from err
+        else:
+            done.set_result(None)
+        try:
+            async with asyncio.timeout(self.limits.connect_timeout):
+                await done
+        except TimeoutError:
+            raise TransportError(f"no answer from {ip} port {port}") from None
+        finally:
+            self._loop.remove_writer(self._fd)
+        error = self._sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if error:
+            raise TransportError(f"not connected: {os.strerror(error)}")
+        try:
+            association = KernelAssociation(self, self._sock)
+        except OSError as err:
+            raise TransportError(f"not connected: {err.strerror}") from err
+        self._host, self.port = self._sock.getsockname()[:2]
+        self._add(association)
+
+    async def close(self) -> None:
+        """See `Transport.close`."""
+        if self._closed:
+            return
+        if self._closing is None:
+            self._closing = self._loop.create_future()
+            if self._listens:
+                self._loop.remove_reader(self._fd)
+                self._sock.close()
+            for association in list(self._associations):
+                association.shutdown()
+            self._look_for_end()
+        try:
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await asyncio.shield(self._closing)
+        except TimeoutError:
+            pass
+        finally:
+            self._closed = True
+            for association in list(self._associations):
+                association.alive = False
+                self._end(association, "aborted", abort=True)
+            self._sock.close()
+
+    def _accept(self, accepting: bool) -> None:
+        """Take associations, or have the kernel answer an INIT with ABORT."""
+        if accepting != self._accepting:
+            self._sock.listen(_BACKLOG if accepting else 0)
+            self._accepting = accepting
+
+    def _acceptable(self) -> None:
+        for _ in range(_BATCH):
+            try:
+                sock, _ = self._sock.accept()
+            except BlockingIOError:
+                break
+            except OSError as err:
+                _log.warning("%s: cannot accept: %s", self.address, err)
+                self._loop.remove_reader(self._fd)
+                self._loop.call_later(_ACCEPT_AGAIN_SECONDS, self._accept_again)
+                return
+            sock.setblocking(False)
+            if len(self._associations) >= self.limits.max_associations:
+                kernel_socket.abort(sock)
+                continue
+            try:
+                association = KernelAssociation(self, sock)
+            except OSError:
+                sock.close()  # gone before we looked
+                continue
+            self._add(association)
+        self._accept(len(self._associations) < self.limits.max_associations)
+
+    def _accept_again(self) -> None:
+        if self._closing is None:
+            self._loop.add_reader(self._fd, self._acceptable)
+
+    def _add(self, association: KernelAssociation) -> None:
+        self._associations.add(association)
+        if not self._paused:
+            self._loop.add_reader(association.fd, self._readable, association)
+        self._up(association)
+
+    def _up(self, association: KernelAssociation) -> None:
+        try:
+            self._handler.up(association)
+        except Exception:
+            self._failed(association)
+
+    def _readable(self, association: KernelAssociation) -> None:
+        for _ in range(_BATCH):
+            if self._paused or not association.alive:
+                return
+            try:
+                piece = kernel_socket.receive_piece(association.sock)
+            except BlockingIOError:
+                return
+            except OSError as err:
+                self._end(association, err.strerror or "gone")
+                return
+            if piece.notice is not None:
+                association = self._noticed(association, piece.notice)
+            elif not piece.data:
+                self._end(association, "closed")
+            else:
+                self._take(association, piece)
+
+    def _take(self, association: KernelAssociation, piece: Piece) -> None:
+        payload = piece.data
+        if association.parts or not piece.last:
+            association.parts.append(payload)
+            association.parts_octets += len(payload)
+            if association.parts_octets > self.limits.receive_window:
+                _log.error("%r sent a message over the receive window; aborting it", association)
+                association.abort()
+                return
+            if not piece.last:
+                return
+            payload = b"".join(association.parts)
+            association.parts.clear()
+            association.parts_octets = 0
+        try:
+            self._handler.received(association, piece.stream, piece.ppid, payload)
+        except Exception:
+            self._failed(association)
+
+    def _noticed(self, association: KernelAssociation, notice: int) -> KernelAssociation:
+        """Gives the association to go on with."""
+        if notice in (kernel_socket.COMM_LOST, kernel_socket.CANNOT_START):
+            self._end(association, "lost")
+        elif notice == kernel_socket.SHUTDOWN_COMPLETE:
+            self._end(association, "closed")
+        elif notice == kernel_socket.DELIVERY_ABORTED:
+            association.parts.clear()
+            association.parts_octets = 0
+        elif notice == kernel_socket.RESTART:
+            return self._restart(association)
+        return association
+
+    def _restart(self, old: KernelAssociation) -> KernelAssociation:
+        """A peer that restarted has lost what it knew: to the user, a new association."""
+        try:
+            new = KernelAssociation(self, old.sock)
+        except OSError:
+            self._end(old, "restarted by the peer")
+            return old
+        self._loop.remove_reader(old.fd)
+        self._loop.remove_writer(old.fd)
+        self._associations.remove(old)
+        self._down(old, "restarted by the peer")
+        self._add(new)
+        return new
+
+    def tell_when_writable(self, association: KernelAssociation) -> None:
+        """Call the handler once the association's send buffer has room."""
+        self._loop.add_writer(association.fd, self._writable, association)
+
+    def _writable(self, association: KernelAssociation) -> None:
+        self._loop.remove_writer(association.fd)
+        if association.alive:
+            try:
+                self._handler.writable(association)
+            except Exception:
+                self._failed(association)
+
+    def _failed(self, association: KernelAssociation) -> None:
+        _log.exception("the handler failed; aborting %r", association)
+        association.abort()
+
+    def aborted(self, association: KernelAssociation) -> None:
+        """The user aborted it: nothing more is read, and the end is told in a later turn."""
+        self._loop.remove_reader(association.fd)
+        self._loop.remove_writer(association.fd)
+        self._loop.call_soon(lambda: self._end(association, "aborted", abort=True))
+
+    def _end(self, association: KernelAssociation, reason: str, *, abort: bool = False) -> None:
+        if association not in self._associations:
+            return
+        self._associations.remove(association)
+        self._loop.remove_reader(association.fd)
+        self._loop.remove_writer(association.fd)
+        if abort:
+            kernel_socket.abort(association.sock)
+        else:
+            association.sock.close()
+        self._down(association, reason)
+        if self._listens and self._closing is None:
+            self._accept(True)
+        self._look_for_end()
+
+    def _down(self, association: KernelAssociation, reason: str) -> None:
+        association.alive = False
+        try:
+            self._handler.down(association, reason)
+        except Exception:
+            _log.exception("the handler failed on the end of %r", association)
+
+    def _look_for_end(self) -> None:
+        closing = self._closing
+        if closing is not None and not self._associations and not closing.done():
+            closing.set_result(None)
+
+
+def _bound(family: int, ip: str, port: int, limits: Limits) -> Any:
+    sock = kernel_socket.open_socket(family, limits)
+    try:
+        sock.bind((ip, port))
+    except OSError as err:
+        sock.close()
+        raise TransportError(f"cannot bind {ip} port {port}: {err.strerror}") from err
+    return sock
