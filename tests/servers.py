@@ -70,7 +70,7 @@ class Site(NamedTuple):
 
 @asynccontextmanager
 async def site(
-    folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE
+    folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE, max_under_way: int = 8192
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme."""
     data = DataDirectory(folder / "data")
@@ -79,7 +79,9 @@ async def site(
         count=ues, schemes=("null", "A", "B"), home_keys=populations.home_keys(secrets)
     )
     await populations.provision(data.root, population)
-    n2 = N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP)
+    n2 = N2Config(
+        udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP, max_under_way=max_under_way
+    )
     try:
         async with local_core(data, Config(n2=n2), groups) as core:
             yield Site(core, data, population)

@@ -1,0 +1,62 @@
+"""JetStream stands still or dies: the gateway holds its gNBs back, and nothing is lost."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from evcore.local.broker import Broker
+from loadgen import Procedure, run
+from tests.e2e import checks
+from tests.servers import Site, site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+PROGRAMME = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
+
+
+async def test_the_broker_stands_still(tmp_path: Path) -> None:
+    """More than the gateway may hold comes meanwhile: its gNBs are told OVERLOAD START."""
+
+    async def stop_and_go(it: Site) -> None:
+        await asyncio.sleep(3.0)
+        os.kill(it.core.broker.process.pid, signal.SIGSTOP)
+        await asyncio.sleep(4.0)
+        os.kill(it.core.broker.process.pid, signal.SIGCONT)
+
+    async with site(tmp_path, 400, max_under_way=32) as it:
+        standing = asyncio.ensure_future(stop_and_go(it))
+        report = await run(it.load(rate=50.0, programme=PROGRAMME, drain=90.0))
+        await standing
+        assert report.violations == [], report.violations
+        assert report.ok, report.procedures
+        assert report.overload_starts == 2, "one for each gNB"
+        await it.settled()
+    await checks.verified(it.data)
+    assert await checks.index_entries(it.data, "ngap") == []
+
+
+async def test_the_broker_dies_and_comes_back(tmp_path: Path) -> None:
+    async with site(tmp_path, 200) as it:
+        old = it.core.broker
+
+        async def kill() -> Broker:
+            await asyncio.sleep(3.0)
+            old.process.kill()
+            await old.process.wait()
+            store, log = it.data.broker, it.data.log("nats-server-again")
+            return await Broker.start(store, log, old.port, old.monitor_port)
+
+        killing = asyncio.ensure_future(kill())
+        report = await run(it.load(rate=25.0, programme=PROGRAMME, drain=90.0))
+        new = await killing
+        try:
+            assert report.violations == [], report.violations
+            assert report.ok, report.procedures
+            await it.settled()
+        finally:
+            await new.stop()
+    await checks.verified(it.data)
+    assert await checks.index_entries(it.data, "ngap") == []
