@@ -1,0 +1,108 @@
+"""From the start of a worker process to its first answer, which waits for it in the stream."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+import wire
+from evcore.local.broker import Broker
+from evcore.local.data import DataDirectory
+from evcore.local.process import Process
+from eventing import subjects
+from eventing.bus import connected
+from eventing.publisher import Publisher
+from eventing.streams import BusConfig, ensure
+from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType
+from schemas.config import Config, NatsConfig
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
+
+GNB, ASSOCIATION = "001-01-gnb-24-1", "0-0"
+
+NG_SETUP = wire.ngap_encode(
+    {
+        "message": "NGSetupRequest",
+        "ies": [
+            {
+                "GlobalRANNodeID": {
+                    "globalGNB-ID": {
+                        "pLMNIdentity": "001-01",
+                        "gNB-ID": {"gNB-ID": {"value": "000001", "length": 24}},
+                    }
+                }
+            },
+            {
+                "SupportedTAList": [
+                    {
+                        "tAC": 1,
+                        "broadcastPLMNList": [
+                            {
+                                "pLMNIdentity": "001-01",
+                                "tAISliceSupportList": [{"s-NSSAI": {"sST": 1, "sD": "010203"}}],
+                            }
+                        ],
+                    }
+                ]
+            },
+            {"DefaultPagingDRX": "v128"},
+        ],
+    }
+)
+
+
+async def first_messages(folder: Path, runs: int) -> list[float]:
+    """Seconds from the start of the process to its answer to an NG SETUP, once for each run."""
+    data = DataDirectory(folder)
+    data.prepare()
+    broker = await Broker.start(data.broker, data.log("nats-server"))
+    try:
+        data.write_config(Config(nats=NatsConfig(url=broker.url)))
+        async with connected(broker.url, "bench") as client:
+            await ensure(client, BusConfig())
+            publisher = Publisher(client, BusConfig().partitions)
+            await publisher.start()
+            answers = await client.subscribe(subjects.downlink(GNB, ASSOCIATION))
+            found: list[float] = []
+            for number in range(runs):
+                await publisher.publish([publisher.outgoing(_set_up(number))])
+                begun = time.perf_counter()
+                worker = await _worker(data)
+                await answers.next_msg(timeout=30)
+                found.append(time.perf_counter() - begun)
+                await worker.stop()
+            return found
+    finally:
+        await broker.stop()
+
+
+def _set_up(number: int) -> CloudEvent:
+    return CloudEvent(
+        id=f"bench-{number}",
+        source=f"/n2/{GNB}/{ASSOCIATION}",
+        type=EventType.NGAP_UPLINK,
+        partitionkey=f"gnb-{GNB}",
+        data=NG_SETUP,
+        datacontenttype=NGAP_MEDIA_TYPE,
+        slot=slot_of(GNB),
+        procedure=Procedure.RAN,
+    )
+
+
+async def _worker(data: DataDirectory) -> Process:
+    command = [
+        *(sys.executable, "-m", "functions.runtime"),
+        *("--config", str(data.config_file), "--secrets", str(data.secrets_file)),
+    ]
+    return await Process.start("worker", command, data.log("worker"))
+
+
+async def python_starts(runs: int) -> list[float]:
+    """Seconds of a Python process that does nothing, to compare with."""
+    found: list[float] = []
+    for _ in range(runs):
+        begun = time.perf_counter()
+        child = await asyncio.create_subprocess_exec(sys.executable, "-c", "pass")
+        await child.wait()
+        found.append(time.perf_counter() - begun)
+    return found

@@ -1,0 +1,58 @@
+"""CPU time of processes that come and go, from /proc."""
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+_TICK = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """User and system time of a process, None once it is gone."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    fields = stat.rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * _TICK
+
+
+class CpuMeter:
+    """Adds up the CPU time of groups of processes while it runs.
+
+    A process that ends between two looks loses what it used after the last one.
+    """
+
+    def __init__(
+        self, pids: Callable[[], Mapping[str, Iterable[int]]], every: float = 0.25
+    ) -> None:
+        self._pids = pids
+        self._every = every
+        self._first: dict[int, float] = {}
+        self._last: dict[int, float] = {}
+        self._group: dict[int, str] = {}
+
+    def look(self, *, begin: bool = False) -> None:
+        """Note the time that each process has used; one first seen later began at nothing."""
+        for group, pids in self._pids().items():
+            for pid in pids:
+                used = cpu_seconds(pid)
+                if used is not None:
+                    self._group[pid] = group
+                    self._first.setdefault(pid, used if begin else 0.0)
+                    self._last[pid] = used
+
+    async def run(self) -> None:
+        """Look until cancelled."""
+        self.look(begin=True)
+        while True:
+            await asyncio.sleep(self._every)
+            self.look()
+
+    def totals(self) -> dict[str, float]:
+        """Seconds that each group used."""
+        found: dict[str, float] = {}
+        for pid, group in self._group.items():
+            found[group] = found.get(group, 0.0) + self._last[pid] - self._first[pid]
+        return found
