@@ -5,12 +5,14 @@ value of a message as dicts, lists, strings, numbers and booleans, with the name
 specification: ``{"message": "DownlinkNASTransport", "ies": [{"AMF-UE-NGAP-ID": 1}, ...]}``
 for NGAP, ``{"message-type": "registration-reject", "5gmm-cause": "illegal-ue"}`` for NAS.
 Octets in a tree are hexadecimal strings. A tree of a decoded message encodes to the octets
-it came from.
+it came from, where they are in the form that the encoder writes (ITU-T X.691; the IEs of a NAS
+message in the order of its table), else to octets of the same tree.
 
-Every refusal is a `WireError`.
+Every refusal is a `WireError`. An argument of another type is a `TypeError`, and a number that
+its parameter cannot hold at all an `OverflowError`, as elsewhere in Python.
 """
 
-from typing import Any, Final, final
+from typing import Any, Final, Self, final
 
 ERROR_KINDS: Final[list[str]]
 """Every `WireError.kind` there is."""
@@ -23,7 +25,7 @@ class WireError(ValueError):
     ie: str | None
     """The IE at fault, by its name or its number in the specification."""
     offset: int | None
-    """The octet, from 0, at which reading stopped."""
+    """The octet, from 0, at which reading stopped; for kind ``nas-refused``, in `plain`."""
     cause: int | None
     """The 5GMM or 5GSM cause value that TS 24.501 clause 7 answers with."""
     count: int | None
@@ -58,12 +60,19 @@ def ngap_peek(data: bytes) -> NgapPeek:
     """Read the header and the routing IEs of a PDU.
 
     Raises:
-        WireError: kind ``ngap-decode``, for octets that are no NGAP PDU. An IE that does not
-            decode is left out, not refused: `ngap_check` tells what is wrong with it.
+        WireError: kind ``ngap-decode``, for octets that are no NGAP PDU, or one whose IEs cannot
+            be told apart. An IE that does not decode is left out, not refused: `ngap_check`
+            tells what is wrong with it.
     """
 
 def ngap_decode(data: bytes) -> dict[str, Any]:
     """The tree of a PDU: ``message`` and ``ies``, a list with one name and value each.
+
+    Where a criticality is not the one of the ASN.1, ``criticality`` stands beside the value or
+    the message. An IE that NGAP does not have has its number for a name and ``octets`` in its
+    value. A procedure that NGAP does not have has ``procedure_code`` and ``direction`` for its
+    ``message``, and a private message no ``ies`` but ``octets``. A PDU that is not in the form of
+    ITU-T X.691 to the bit is read as if it were.
 
     Raises:
         WireError: kind ``ngap-decode``; `ie` is the number of an IE whose value does not decode.
@@ -154,6 +163,7 @@ class NasVerified:
     outer: bytes | None
     """The cleartext message around the container, where there was one."""
 
+@final
 class NasSecurity:
     """The NAS keys of a K_AMF with their algorithms and the next NAS COUNT of each direction.
 
@@ -161,9 +171,7 @@ class NasSecurity:
     protected with a new context, 4 and ciphered.
     """
 
-    def __init__(
-        self, kamf: bytes, nia: int, nea: int, uplink: int = 0, downlink: int = 0
-    ) -> None:
+    def __new__(cls, kamf: bytes, nia: int, nea: int, uplink: int = 0, downlink: int = 0) -> Self:
         """Restore a context.
 
         Raises:
@@ -182,7 +190,7 @@ class NasSecurity:
 
         Raises:
             WireError: ``nas-decode`` and ``nas-encode`` for a message that may not be sent so,
-                ``nas-count`` when all COUNTs are used.
+                ``nas-count`` when all COUNTs are used, ``security`` for header type 0.
         """
 
     def protect_initial(self, plain: bytes) -> bytes:
@@ -203,9 +211,7 @@ class NasSecurity:
 def milenage_opc(k: bytes, op: bytes) -> bytes:
     """OPc from K and OP, 16 octets each."""
 
-def milenage(
-    k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes
-) -> dict[str, bytes]:
+def milenage(k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes) -> dict[str, bytes]:
     """The outputs of f1, f1*, f2, f3, f4, f5 and f5* by those names."""
 
 @final
@@ -219,9 +225,7 @@ class AkaVector:
     kausf: bytes
     kseaf: bytes
 
-def aka_vector(
-    k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes, sn_name: str
-) -> AkaVector:
+def aka_vector(k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes, sn_name: str) -> AkaVector:
     """A 5G-AKA vector: `rand` 16 octets, `sqn` 48 bits, `amf` 2 octets with the separation bit,
     `sn_name` as ``"5G:mnc001.mcc001.3gppnetwork.org"``."""
 
@@ -339,7 +343,7 @@ def suci_deconceal(suci: bytes, profile: str | None = None, key: bytes | None = 
 class TmsiCipher:
     """Format-preserving encryption of 32-bit values (FF1, NIST SP 800-38G, AES-256)."""
 
-    def __init__(self, key: bytes) -> None: ...
+    def __new__(cls, key: bytes) -> Self: ...
     def encrypt(self, value: int) -> int: ...
     def decrypt(self, tmsi: int) -> int: ...
 
@@ -347,7 +351,7 @@ class TmsiCipher:
 class Sealer:
     """Encryption at rest under one data key of 32 octets: AES-256-GCM."""
 
-    def __init__(self, key: bytes) -> None: ...
+    def __new__(cls, key: bytes) -> Self: ...
     def seal(self, nonce: bytes, plain: bytes, context: bytes) -> bytes:
         """Seal `plain` under a `nonce` of 12 octets that is never used again with this key;
         `context` must be the same to open it."""
@@ -361,16 +365,18 @@ class Sealer:
 
 # SCTP in user space (RFC 9260 over UDP, RFC 6951, or over a raw IP socket)
 
+@final
 class SctpEndpoint:
     """The associations on one datagram socket, without I/O.
 
     The owner of the socket gives packets in with `receive` and time with `now` (seconds of a
     clock that does not go back), and after each call takes out `packets`, `events` and
-    `messages`. It calls `advance` at `timeout`. An object stays in the thread that made it.
+    `messages`. It calls `advance` at `timeout`, which it asks for after `packets`: what was
+    sent together is bundled there. An object stays in the thread that made it, and ends there.
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         port: int,
         *,
         accept: bool = False,
@@ -383,8 +389,15 @@ class SctpEndpoint:
         rto_max: float = 5.0,
         max_retransmissions: int = 10,
         max_message: int = 262144,
-    ) -> None:
-        """An endpoint on SCTP port `port`; sizes in octets, times in seconds."""
+    ) -> Self:
+        """An endpoint on SCTP port `port`; sizes in octets, times in seconds.
+
+        `max_associations` counts half-open ones too, the oldest of which give way; else one
+        too many is answered with ABORT, as is every INIT without `accept`.
+
+        Raises:
+            WireError: kind ``sctp``, for a limit that cannot be.
+        """
 
     def connect(self, ip: str, udp_port: int, port: int, now: float) -> int:
         """Start an association with SCTP port `port` of a peer; its number.
@@ -397,14 +410,13 @@ class SctpEndpoint:
         """Take a packet, its IP and UDP headers removed (`udp_port` 0 over raw IP). A packet
         that is broken or of no association is counted in `dropped`."""
 
-    def send(
-        self, association: int, stream: int, ppid: int, payload: bytes, now: float
-    ) -> None:
+    def send(self, association: int, stream: int, ppid: int, payload: bytes, now: float) -> None:
         """Queue a message.
 
         Raises:
             WireError: ``sctp-full`` when the send buffer is full (an event ``writable``
-                follows), ``sctp`` for no such association or an invalid message.
+                follows), ``sctp`` for no such association (or one that is ending), a stream it
+                does not have, or a message that is empty or too large.
         """
 
     def advance(self, now: float) -> None:
@@ -422,7 +434,9 @@ class SctpEndpoint:
 
     def events(self) -> list[tuple[str, int, str]]:
         """What happened: ``up`` (with the peer), ``down`` (with the reason) or ``writable``,
-        the association and the text. A peer that restarts goes down and up, under a new number."""
+        the association and the text. A peer that restarts goes down and up, under a new number.
+        ``down`` comes after the association's last message was taken, unless it was aborted
+        from here; it also comes for one that was started by `connect` and never was up."""
 
     def shutdown(self, association: int, now: float) -> None:
         """End an association after what is queued has arrived."""

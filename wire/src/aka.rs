@@ -44,8 +44,14 @@ pub fn milenage<'py>(
     let (sub, rand, sqn) = (subscriber(k, opc)?, rand_of(rand)?, sqn_of(sqn)?);
     let amf = Amf::from_slice(amf).map_err(of_security)?;
     let out = PyDict::new(py);
-    out.set_item("f1", PyBytes::new(py, sub.f1(&rand, &sqn, &amf).as_octets()))?;
-    out.set_item("f1*", PyBytes::new(py, sub.f1_star(&rand, &sqn, &amf).as_octets()))?;
+    out.set_item(
+        "f1",
+        PyBytes::new(py, sub.f1(&rand, &sqn, &amf).as_octets()),
+    )?;
+    out.set_item(
+        "f1*",
+        PyBytes::new(py, sub.f1_star(&rand, &sqn, &amf).as_octets()),
+    )?;
     out.set_item("f2", PyBytes::new(py, sub.f2(&rand).as_octets()))?;
     out.set_item("f3", PyBytes::new(py, sub.f3(&rand).as_octets()))?;
     out.set_item("f4", PyBytes::new(py, sub.f4(&rand).as_octets()))?;
@@ -150,9 +156,7 @@ pub fn verify_auts(k: &[u8], opc: &[u8], rand: &[u8], auts: &[u8]) -> PyResult<u
     let sqn = subscriber(k, opc)?.verify_auts(&rand_of(rand)?, &auts);
     match sqn {
         Ok(sqn) => Ok(sqn.get()),
-        Err(SecurityError::MacFailure) => {
-            Err(error("aka-mac", "the MAC-S of AUTS does not match"))
-        }
+        Err(SecurityError::MacFailure) => Err(error("aka-mac", "the MAC-S of AUTS does not match")),
         Err(other) => Err(of_security(other)),
     }
 }

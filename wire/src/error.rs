@@ -62,7 +62,9 @@ pub fn detailed(kind: &'static str, text: impl std::fmt::Display, detail: Detail
             value.setattr("offset", detail.offset)?;
             value.setattr("cause", detail.cause)?;
             value.setattr("count", detail.count)?;
-            let plain = detail.plain.map(|p| pyo3::types::PyBytes::new(py, &p).unbind());
+            let plain = detail
+                .plain
+                .map(|p| pyo3::types::PyBytes::new(py, &p).unbind());
             value.setattr("plain", plain)
         };
         match set() {
@@ -78,20 +80,32 @@ pub fn of_ngap(err: &oxirush_ngap::Error) -> PyErr {
         ErrorKind::Decode | ErrorKind::UndecodableIe | ErrorKind::WrongMessage => "ngap-decode",
         _ => "ngap-encode",
     };
-    let ie = err
-        .ie()
-        .map(|ie| ie.id.to_string())
-        .or_else(|| err.fields().last().map(str::to_owned));
-    detailed(kind, err, Detail { ie, ..Detail::default() })
+    let ie = err.ie().map(|ie| ie.id.to_string());
+    detailed(
+        kind,
+        err,
+        Detail {
+            ie,
+            ..Detail::default()
+        },
+    )
 }
 
-/// The error of a NAS codec or NAS security call. `octets` is the length of what was read.
-pub fn of_nas(err: &NasError, octets: usize) -> PyErr {
-    nas_detail(err, octets, Detail::default())
+/// The error of a NAS codec or NAS security call; `data` is what was read.
+pub fn of_nas(err: &NasError, data: &[u8]) -> PyErr {
+    nas_detail(err, data, Detail::default())
+}
+
+/// Where the plain message starts whose faults the codec numbers from its own first octet.
+fn start_of_plain(data: &[u8]) -> usize {
+    match data {
+        [0x7e, header, _, _, _, _, _, ..] if matches!(header & 0x0f, 1..=4) => 7,
+        _ => 0,
+    }
 }
 
 /// As [`of_nas`], with the details that the caller knows already.
-pub fn nas_detail(err: &NasError, octets: usize, mut detail: Detail) -> PyErr {
+pub fn nas_detail(err: &NasError, data: &[u8], mut detail: Detail) -> PyErr {
     let kind = match err {
         NasError::IntegrityCheckFailed => "nas-integrity",
         NasError::AuthenticMessageRefused { .. } => "nas-refused",
@@ -100,13 +114,15 @@ pub fn nas_detail(err: &NasError, octets: usize, mut detail: Detail) -> PyErr {
         NasError::EncodingError(_) => "nas-encode",
         _ => "nas-decode",
     };
-    let inner = match err {
+    let (inner, data) = match err {
         NasError::AuthenticMessageRefused { error, plain } => {
             detail.plain = Some(plain.to_vec());
-            error.as_ref()
+            // It is refused for what is in the plain message, where reading stopped.
+            (error.as_ref(), &**plain)
         }
-        other => other,
+        other => (other, data),
     };
+    let start = start_of_plain(data);
     match inner {
         NasError::InvalidMandatoryIe { ie, .. } => {
             detail.ie = Some(ie.to_string());
@@ -114,16 +130,20 @@ pub fn nas_detail(err: &NasError, octets: usize, mut detail: Detail) -> PyErr {
         }
         NasError::UnknownIeCutShort { iei, octets: cut } => {
             detail.ie = Some(format!("{iei:#04x}"));
-            detail.offset = octets.checked_sub(*cut);
+            detail.offset = data.len().checked_sub(*cut);
             detail.cause = Some(96);
         }
-        NasError::UnknownMessageType(_) | NasError::UnknownSessionMessageType { .. } => {
-            detail.offset = Some(2);
+        NasError::UnknownMessageType(_) => {
+            detail.offset = Some(start + 2);
             detail.cause = Some(97);
         }
-        NasError::BufferTooShort | NasError::MessageTooShort => detail.offset = Some(octets),
-        NasError::UnknownProtocolDiscriminator(_) => detail.offset = Some(0),
-        NasError::ReservedSecurityHeaderType(_) => detail.offset = Some(1),
+        NasError::UnknownSessionMessageType { .. } => {
+            detail.offset = Some(start + 3);
+            detail.cause = Some(97);
+        }
+        NasError::BufferTooShort | NasError::MessageTooShort => detail.offset = Some(data.len()),
+        NasError::UnknownProtocolDiscriminator(_) => detail.offset = Some(start),
+        NasError::ReservedSecurityHeaderType(_) => detail.offset = Some(start + 1),
         NasError::DecodingError(_) => detail.cause = Some(111),
         _ => {}
     }

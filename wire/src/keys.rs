@@ -1,12 +1,12 @@
 //! Key derivation (TS 33.501 annex A) and the raw NIA and NEA algorithms (annex D).
 
-use oxirush_security::nas_5gs::{
-    KAmf, KAusf, KGnb, KSeaf, KamfMobilityDirection, Nh, Supi, derive_kamf, derive_kamf_prime,
-    derive_kausf, derive_kgnb, derive_kn3iwf, derive_knas_enc, derive_knas_int, derive_kng_ran_star,
-    derive_krrc_enc, derive_krrc_int, derive_kseaf, derive_kup_enc, derive_kup_int, derive_nh,
-    compute_hres_star, compute_res_star,
-};
 use oxirush_security::milenage::Res;
+use oxirush_security::nas_5gs::{
+    KAmf, KAusf, KGnb, KSeaf, KamfMobilityDirection, Nh, Supi, compute_hres_star, compute_res_star,
+    derive_kamf, derive_kamf_prime, derive_kausf, derive_kgnb, derive_kn3iwf, derive_knas_enc,
+    derive_knas_int, derive_kng_ran_star, derive_krrc_enc, derive_krrc_int, derive_kseaf,
+    derive_kup_enc, derive_kup_int, derive_nh,
+};
 use oxirush_security::{
     Autn, Bearer, CipheringAlgorithm, Ck, Direction, Ik, IntegrityAlgorithm, NasCount, Rand,
     nea_cipher, nia_mac,
@@ -84,12 +84,18 @@ pub fn kamf_prime<'py>(
 
 #[pyfunction]
 pub fn knas_int<'py>(py: Python<'py>, kamf: &[u8], nia: u8) -> PyResult<Octets<'py>> {
-    Ok(PyBytes::new(py, derive_knas_int(&kamf_of(kamf)?, nia_of(nia)?).as_octets()))
+    Ok(PyBytes::new(
+        py,
+        derive_knas_int(&kamf_of(kamf)?, nia_of(nia)?).as_octets(),
+    ))
 }
 
 #[pyfunction]
 pub fn knas_enc<'py>(py: Python<'py>, kamf: &[u8], nea: u8) -> PyResult<Octets<'py>> {
-    Ok(PyBytes::new(py, derive_knas_enc(&kamf_of(kamf)?, nea_of(nea)?).as_octets()))
+    Ok(PyBytes::new(
+        py,
+        derive_knas_enc(&kamf_of(kamf)?, nea_of(nea)?).as_octets(),
+    ))
 }
 
 #[pyfunction]
@@ -107,7 +113,10 @@ pub fn kn3iwf<'py>(py: Python<'py>, kamf: &[u8], uplink_count: u32) -> PyResult<
 #[pyfunction]
 pub fn nh<'py>(py: Python<'py>, kamf: &[u8], sync_input: &[u8]) -> PyResult<Octets<'py>> {
     let input = Nh::from_slice(sync_input).map_err(of_security)?;
-    Ok(PyBytes::new(py, derive_nh(&kamf_of(kamf)?, &input).as_octets()))
+    Ok(PyBytes::new(
+        py,
+        derive_nh(&kamf_of(kamf)?, &input).as_octets(),
+    ))
 }
 
 #[pyfunction]
@@ -154,8 +163,8 @@ pub fn res_star<'py>(
     let ik = Ik::from_slice(ik).map_err(of_security)?;
     let rand = Rand::from_slice(rand).map_err(of_security)?;
     let res = Res::from_slice(res).map_err(of_security)?;
-    let out =
-        compute_res_star(&ck, &ik, sn_name.as_bytes(), &rand, res.as_octets()).map_err(of_security)?;
+    let out = compute_res_star(&ck, &ik, sn_name.as_bytes(), &rand, res.as_octets())
+        .map_err(of_security)?;
     Ok(PyBytes::new(py, out.as_octets()))
 }
 
@@ -167,7 +176,11 @@ pub fn hres_star<'py>(py: Python<'py>, rand: &[u8], res_star: &[u8]) -> PyResult
 }
 
 fn direction(downlink: bool) -> Direction {
-    if downlink { Direction::Downlink } else { Direction::Uplink }
+    if downlink {
+        Direction::Downlink
+    } else {
+        Direction::Uplink
+    }
 }
 
 fn bearer_of(bearer: u8) -> PyResult<Bearer> {

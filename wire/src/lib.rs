@@ -2,6 +2,8 @@
 //! The Python face is described in wire.pyi.
 
 mod aka;
+mod canonical;
+mod depth;
 mod error;
 mod keys;
 mod nas;
@@ -17,8 +19,16 @@ use pyo3::prelude::*;
 /// How this extension was built.
 #[pyfunction]
 fn build_info() -> String {
-    let profile = if cfg!(debug_assertions) { "debug" } else { "release" };
-    format!("wire {} ({profile}), oxirush-ngap {}", env!("CARGO_PKG_VERSION"), oxirush_ngap::VERSION)
+    let profile = if cfg!(debug_assertions) {
+        "debug"
+    } else {
+        "release"
+    };
+    format!(
+        "wire {} ({profile}), oxirush-ngap {}",
+        env!("CARGO_PKG_VERSION"),
+        oxirush_ngap::VERSION
+    )
 }
 
 #[pymodule]

@@ -1,6 +1,5 @@
 //! 5GS NAS (TS 24.501): trees, the clause 7 answer to a faulty message, and `peek`.
 
-
 use oxirush_nas::nas_5gs::{
     Direction, MobileIdentityType, Nas5gmmMessage, Nas5gsMessage, NasFGsMobileIdentity, Suci,
 };
@@ -8,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use pythonize::{depythonize, pythonize};
 
+use crate::depth::bounded;
 use crate::error::{error, of_nas};
 
 /// What can be read of a NAS message without a security context.
@@ -55,10 +55,10 @@ pub fn peek(octets: &[u8]) -> Option<NasPeek> {
             found.sequence_number = octets.get(6).copied();
             // Types 2 and 4 are ciphered (TS 24.501 table 9.3.1), unless with NEA0:
             // the receiver's context tells, and nothing here may guess.
-            if !matches!(found.security_header, 1 | 3) {
-                return Some(found);
+            match octets.get(7..) {
+                Some(plain) if matches!(found.security_header, 1 | 3) => plain,
+                _ => return Some(found),
             }
-            octets.get(7..)?
         }
         (0x2e, _) => {
             found.message_type = octets.get(3).copied();
@@ -66,7 +66,8 @@ pub fn peek(octets: &[u8]) -> Option<NasPeek> {
         }
         _ => return Some(found),
     };
-    if plain.first() != Some(&0x7e) {
+    // A protected message in a protected one is nothing that clause 4.4 knows.
+    if plain.first() != Some(&0x7e) || plain.get(1).is_none_or(|header| header << 4 != 0) {
         return Some(found);
     }
     found.message_type = plain.get(2).copied();
@@ -89,7 +90,14 @@ fn read_identity(identity: &NasFGsMobileIdentity, found: &mut NasPeek) {
             found.guti = identity.as_guti().map(|g| {
                 let plmn = g.plmn();
                 let (mcc, mnc) = (plmn.mcc().to_owned(), plmn.mnc().to_owned());
-                (mcc, mnc, g.amf_region_id(), g.amf_set_id(), g.amf_pointer(), g.tmsi())
+                (
+                    mcc,
+                    mnc,
+                    g.amf_region_id(),
+                    g.amf_set_id(),
+                    g.amf_pointer(),
+                    g.tmsi(),
+                )
             });
         }
         Some(MobileIdentityType::STmsi) => {
@@ -98,8 +106,9 @@ fn read_identity(identity: &NasFGsMobileIdentity, found: &mut NasPeek) {
                 .map(|s| (s.amf_set_id(), s.amf_pointer(), s.tmsi()));
         }
         Some(MobileIdentityType::Suci) => {
-            found.suci =
-                Some(Python::attach(|py| PyBytes::new(py, &identity.value).unbind()));
+            found.suci = Some(Python::attach(|py| {
+                PyBytes::new(py, &identity.value).unbind()
+            }));
             match identity.as_suci() {
                 Some(Suci::Imsi(suci)) => {
                     found.suci_scheme = Some(suci.protection_scheme().identifier());
@@ -117,24 +126,20 @@ fn read_identity(identity: &NasFGsMobileIdentity, found: &mut NasPeek) {
 
 #[pyfunction]
 pub fn nas_peek(data: &[u8]) -> PyResult<NasPeek> {
-    peek(data).ok_or_else(|| {
-        of_nas(&oxirush_nas::common::NasError::MessageTooShort, data.len())
-    })
+    peek(data).ok_or_else(|| of_nas(&oxirush_nas::common::NasError::MessageTooShort, data))
 }
 
 #[pyfunction]
 pub fn nas_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
-    let message = Nas5gsMessage::decode(data).map_err(|e| of_nas(&e, data.len()))?;
+    let message = Nas5gsMessage::decode(data).map_err(|e| of_nas(&e, data))?;
     Ok(pythonize(py, &message)?.unbind())
 }
 
 #[pyfunction]
-pub fn nas_encode<'py>(
-    py: Python<'py>,
-    tree: &Bound<'py, PyAny>,
-) -> PyResult<Bound<'py, PyBytes>> {
+pub fn nas_encode<'py>(py: Python<'py>, tree: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    bounded(tree, "nas-encode")?;
     let message: Nas5gsMessage = depythonize(tree).map_err(|e| error("nas-encode", e))?;
-    let octets = message.encode().map_err(|e| of_nas(&e, 0))?;
+    let octets = message.encode().map_err(|e| of_nas(&e, &[]))?;
     Ok(PyBytes::new(py, &octets))
 }
 
@@ -144,7 +149,7 @@ pub fn nas_answer<'py>(py: Python<'py>, plain: &[u8]) -> PyResult<Option<Bound<'
     let Some(answer) = Nas5gsMessage::answer_to(plain, &received, Direction::Uplink) else {
         return Ok(None);
     };
-    let octets = answer.encode().map_err(|e| of_nas(&e, plain.len()))?;
+    let octets = answer.encode().map_err(|e| of_nas(&e, plain))?;
     Ok(Some(PyBytes::new(py, &octets)))
 }
 
@@ -154,9 +159,11 @@ pub fn ue_security_capability<'py>(
     py: Python<'py>,
     plain: &[u8],
 ) -> PyResult<Option<Bound<'py, PyBytes>>> {
-    let message = Nas5gsMessage::decode(plain).map_err(|e| of_nas(&e, plain.len()))?;
+    let message = Nas5gsMessage::decode(plain).map_err(|e| of_nas(&e, plain))?;
     let Nas5gsMessage::Gmm(_, Nas5gmmMessage::RegistrationRequest(request)) = message else {
         return Ok(None);
     };
-    Ok(request.ue_security_capability.map(|ie| PyBytes::new(py, &ie.value)))
+    Ok(request
+        .ue_security_capability
+        .map(|ie| PyBytes::new(py, &ie.value)))
 }

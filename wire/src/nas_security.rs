@@ -10,6 +10,9 @@ use pyo3::types::PyBytes;
 
 use crate::error::{Detail, error, nas_detail, of_nas, of_security};
 
+/// How many NAS COUNTs of 24 bits there are.
+const COUNTS: u32 = 1 << 24;
+
 /// A verified NAS message.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct NasVerified {
@@ -24,7 +27,11 @@ pub struct NasVerified {
 pub struct NasSecurity(NasSecurityContext);
 
 fn direction(downlink: bool) -> Direction {
-    if downlink { Direction::Downlink } else { Direction::Uplink }
+    if downlink {
+        Direction::Downlink
+    } else {
+        Direction::Uplink
+    }
 }
 
 fn count(value: u32) -> PyResult<NasCount> {
@@ -37,13 +44,18 @@ impl NasSecurity {
     #[pyo3(signature = (kamf, nia, nea, uplink=0, downlink=0))]
     fn new(kamf: &[u8], nia: u8, nea: u8, uplink: u32, downlink: u32) -> PyResult<Self> {
         let kamf = KAmf::from_slice(kamf).map_err(of_security)?;
-        let refused = || error("security", format!("NIA{nia} with NEA{nea}: reserved algorithm"));
+        let refused = || {
+            error(
+                "security",
+                format!("NIA{nia} with NEA{nea}: reserved algorithm"),
+            )
+        };
         let nia = IntegrityAlgorithm::from_u8(nia).ok_or_else(refused)?;
         let nea = CipheringAlgorithm::from_u8(nea).ok_or_else(refused)?;
         let counts = (Some(count(uplink)?), Some(count(downlink)?));
         NasSecurityContext::restore_from_kamf(&kamf, nia, nea, counts, (None, None))
             .map(Self)
-            .map_err(|e| of_nas(&e, 0))
+            .map_err(|e| of_nas(&e, &[]))
     }
 
     #[getter]
@@ -64,12 +76,12 @@ impl NasSecurity {
         security_header: u8,
         downlink: bool,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let header = Nas5gsSecurityHeaderType::try_from(security_header)
-            .map_err(|e| of_nas(&e, plain.len()))?;
+        let header =
+            Nas5gsSecurityHeaderType::try_from(security_header).map_err(|e| of_nas(&e, plain))?;
         let sealed = self
             .0
             .protect_bytes(plain.to_vec(), header, direction(downlink))
-            .map_err(|e| of_nas(&e, plain.len()))?;
+            .map_err(|e| of_nas(&e, plain))?;
         Ok(PyBytes::new(py, &sealed))
     }
 
@@ -78,18 +90,16 @@ impl NasSecurity {
         py: Python<'py>,
         plain: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let message = Nas5gsMessage::decode(plain).map_err(|e| of_nas(&e, plain.len()))?;
-        let sealed = self.0.protect_initial(&message).map_err(|e| of_nas(&e, plain.len()))?;
+        let message = Nas5gsMessage::decode(plain).map_err(|e| of_nas(&e, plain))?;
+        let sealed = self
+            .0
+            .protect_initial(&message)
+            .map_err(|e| of_nas(&e, plain))?;
         Ok(PyBytes::new(py, &sealed))
     }
 
     #[pyo3(signature = (data, *, downlink))]
-    fn unprotect(
-        &mut self,
-        py: Python<'_>,
-        data: &[u8],
-        downlink: bool,
-    ) -> PyResult<NasVerified> {
+    fn unprotect(&mut self, py: Python<'_>, data: &[u8], downlink: bool) -> PyResult<NasVerified> {
         let direction = direction(downlink);
         match self.0.unprotect_raw(data, direction) {
             Ok(verified) => Ok(NasVerified {
@@ -102,12 +112,16 @@ impl NasSecurity {
                 // The COUNT of an authentic message is used, whatever it said.
                 let used = match &err {
                     NasError::AuthenticMessageRefused { .. } => {
-                        self.next(direction).map(|next| next.saturating_sub(1))
+                        let next = self.next(direction).unwrap_or(COUNTS);
+                        Some(next.saturating_sub(1))
                     }
                     _ => None,
                 };
-                let detail = Detail { count: used, ..Detail::default() };
-                Err(nas_detail(&err, data.len(), detail))
+                let detail = Detail {
+                    count: used,
+                    ..Detail::default()
+                };
+                Err(nas_detail(&err, data, detail))
             }
         }
     }
@@ -115,6 +129,8 @@ impl NasSecurity {
 
 impl NasSecurity {
     fn next(&self, direction: Direction) -> Option<u32> {
-        self.0.nas_count(direction, NasConnection::ThreeGpp).map(NasCount::get)
+        self.0
+            .nas_count(direction, NasConnection::ThreeGpp)
+            .map(NasCount::get)
     }
 }

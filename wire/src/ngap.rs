@@ -6,11 +6,13 @@ use oxirush_ngap::identity::Plmn;
 use oxirush_ngap::ngap::{
     Cause, GNBID, GlobalRANNodeID, N3IWFID, NGAP_PDU, NGAPPDU, NgENBID, PLMNIdentity, UENGAPIDs,
 };
-use oxirush_ngap::{Bits, Deviation, ie};
+use oxirush_ngap::{Bits, Deviation, ErrorKind, ie};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use pythonize::{depythonize, pythonize};
 
+use crate::canonical::canonical;
+use crate::depth::bounded;
 use crate::error::{Detail, detailed, error, of_ngap};
 use crate::nas::{self, NasPeek};
 
@@ -18,12 +20,15 @@ fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
     NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap(&e))
 }
 
+/// Stands for the name of a procedure that NGAP does not have.
+const UNKNOWN: &str = "unknown";
+
 /// The name of the message, which `Display` of a PDU starts with.
 fn name_of(pdu: &NGAPPDU<'_>) -> String {
     let shown = pdu.to_string();
     match shown.split_once(" (procedure") {
         Some((name, _)) if !name.starts_with("an unknown") => name.to_owned(),
-        _ => "unknown".to_owned(),
+        _ => UNKNOWN.to_owned(),
     }
 }
 
@@ -70,6 +75,15 @@ fn node_id(id: &GlobalRANNodeID) -> Option<String> {
 #[pyfunction]
 pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
     let pdu = read(data)?;
+    let message = name_of(&pdu);
+    // Where the IEs cannot be told apart, those before the fault route nothing: a receiver can
+    // only answer the node (clause 10.2).
+    if message != UNKNOWN
+        && let Err(err) = pdu.protocol_ies()
+        && err.kind() == ErrorKind::Decode
+    {
+        return Err(of_ngap(&err));
+    }
     // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
     let mut amf = pdu
         .ie::<ie::AMF_UE_NGAP_ID>()
@@ -103,7 +117,7 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
         _ => (None, None),
     };
     Ok(NgapPeek {
-        message: name_of(&pdu),
+        message,
         procedure_code: pdu.procedure_code(),
         direction: pdu.direction(),
         amf_ue_ngap_id: amf,
@@ -116,7 +130,7 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
 }
 
 #[pyfunction]
-pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
+pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyDict>> {
     let pdu = read(data)?;
     for deviation in pdu.check().map_err(|e| of_ngap(&e))? {
         if let Deviation::UndecodableIe { id, .. } = &deviation {
@@ -127,7 +141,35 @@ pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
             return Err(detailed("ngap-decode", deviation, detail));
         }
     }
-    Ok(pythonize(py, &pdu)?.unbind())
+    let mut tree = pythonize(py, &pdu)?.cast_into::<PyDict>()?;
+    if !is_plain(&tree)? {
+        if let Some(pdu) = canonical(&pdu) {
+            tree = pythonize(py, &pdu)?.cast_into::<PyDict>()?;
+        }
+        if !tree.contains("ies")? {
+            // The private message has none, and its octets stand beside the empty list.
+            tree.set_item("ies", PyList::empty(py))?;
+        }
+    }
+    Ok(tree.unbind())
+}
+
+/// Whether a tree has its IEs, and a value for each of them rather than its octets.
+fn is_plain(tree: &Bound<'_, PyDict>) -> PyResult<bool> {
+    let Some(ies) = tree.get_item("ies")? else {
+        return Ok(false);
+    };
+    for entry in ies.cast::<PyList>()? {
+        for (_, value) in entry.cast::<PyDict>()? {
+            if let Ok(value) = value.cast::<PyDict>()
+                && value.len() == 1
+                && value.contains("octets")?
+            {
+                return Ok(false);
+            }
+        }
+    }
+    Ok(true)
 }
 
 #[pyfunction]
@@ -135,9 +177,26 @@ pub fn ngap_encode<'py>(
     py: Python<'py>,
     tree: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let pdu: NGAPPDU<'_> = depythonize(tree).map_err(|e| error("ngap-encode", e))?;
+    bounded(tree, "ngap-encode")?;
+    let written = without_empty_ies(tree)?;
+    let pdu: NGAPPDU<'_> = depythonize(&written).map_err(|e| error("ngap-encode", e))?;
     let octets = pdu.encode().map_err(|e| of_ngap(&e))?;
     Ok(PyBytes::new(py, &octets))
+}
+
+/// A tree of a message that is its octets alone, as the codec has one.
+fn without_empty_ies<'py>(tree: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    if let Ok(dict) = tree.cast::<PyDict>()
+        && dict.contains("octets")?
+        && dict
+            .get_item("ies")?
+            .is_some_and(|ies| ies.is_empty().unwrap_or(false))
+    {
+        let alone = dict.copy()?;
+        alone.del_item("ies")?;
+        return Ok(alone.into_any());
+    }
+    Ok(tree.clone())
 }
 
 /// Whether clause 10.3.4.1 or 10.3.5 of TS 38.413 has the receiver reject the message

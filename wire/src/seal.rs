@@ -17,9 +17,12 @@ pub struct Sealer(Aes256Gcm);
 impl Sealer {
     #[new]
     fn new(key: &[u8]) -> PyResult<Self> {
-        Aes256Gcm::new_from_slice(key)
-            .map(Self)
-            .map_err(|_| error("security", format!("a data key has 32 octets, not {}", key.len())))
+        Aes256Gcm::new_from_slice(key).map(Self).map_err(|_| {
+            error(
+                "security",
+                format!("a data key has 32 octets, not {}", key.len()),
+            )
+        })
     }
 
     fn seal<'py>(
@@ -29,11 +32,18 @@ impl Sealer {
         plain: &[u8],
         context: &[u8],
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let octets: [u8; NONCE] =
-            nonce.try_into().map_err(|_| error("security", "a nonce has 12 octets"))?;
+        let octets: [u8; NONCE] = nonce
+            .try_into()
+            .map_err(|_| error("security", "a nonce has 12 octets"))?;
         let sealed = self
             .0
-            .encrypt(&Nonce::from(octets), Payload { msg: plain, aad: context })
+            .encrypt(
+                &Nonce::from(octets),
+                Payload {
+                    msg: plain,
+                    aad: context,
+                },
+            )
             .map_err(|_| error("security", "the value is too long to seal"))?;
         PyBytes::new_with(py, NONCE + sealed.len(), |out| {
             out[..NONCE].copy_from_slice(nonce);
@@ -53,7 +63,13 @@ impl Sealer {
         let octets: [u8; NONCE] = nonce.try_into().map_err(|_| refuse())?;
         let plain = self
             .0
-            .decrypt(&Nonce::from(octets), Payload { msg: body, aad: context })
+            .decrypt(
+                &Nonce::from(octets),
+                Payload {
+                    msg: body,
+                    aad: context,
+                },
+            )
             .map_err(|_| refuse())?;
         Ok(PyBytes::new(py, &plain))
     }

@@ -11,7 +11,10 @@ use crate::error::error;
 pub struct TmsiCipher(FF1<Aes256>);
 
 /// FF1 numbers bits from the least significant of the first octet.
-fn through(value: u32, run: impl FnOnce(BinaryNumeralString) -> Option<BinaryNumeralString>) -> u32 {
+fn through(
+    value: u32,
+    run: impl FnOnce(BinaryNumeralString) -> Option<BinaryNumeralString>,
+) -> u32 {
     let input = BinaryNumeralString::from_bytes_le(&value.to_le_bytes());
     // 32 bits are within FF1's lengths for radix 2, so the cipher cannot refuse them.
     let output = run(input).map(|out| out.to_bytes_le()).unwrap_or_default();
@@ -23,9 +26,14 @@ impl TmsiCipher {
     #[new]
     fn new(key: &[u8]) -> PyResult<Self> {
         if key.len() != 32 {
-            return Err(error("security", format!("a TMSI key has 32 octets, not {}", key.len())));
+            return Err(error(
+                "security",
+                format!("a TMSI key has 32 octets, not {}", key.len()),
+            ));
         }
-        FF1::<Aes256>::new(key, 2).map(Self).map_err(|e| error("security", format!("{e:?}")))
+        FF1::<Aes256>::new(key, 2)
+            .map(Self)
+            .map_err(|e| error("security", format!("{e:?}")))
     }
 
     fn encrypt(&self, value: u32) -> u32 {
