@@ -1,0 +1,34 @@
+"""A gNB that is lost takes the connections of all its UEs along: the mass release is the storm."""
+
+from pathlib import Path
+
+import pytest
+
+from loadgen import Procedure, run
+from tests.e2e import checks
+from tests.servers import site
+
+pytestmark = pytest.mark.slow
+
+UES = 450
+"""More than two pages of the fan-out (functions/runtime/effects.py)."""
+
+
+async def test_the_ues_of_a_lost_gnb_are_idle_and_may_come_back(tmp_path: Path) -> None:
+    async with site(tmp_path, UES) as it:
+        report = await run(it.load(gnbs=1))
+        assert report.ok, (report.violations, report.procedures)
+        # The load has ended, and its gNB with it, while every UE was connected.
+        await it.settled()
+        ues = await checks.ues(it.data)
+        assert len(ues) == UES
+        assert all(ue.registered and ue.connection is None for ue in ues.values())
+        assert await checks.index_entries(it.data, "ngap") == []
+        assert await checks.index_entries(it.data, "gnb") == []
+
+        programme = (Procedure.REGISTER, Procedure.DEREGISTER)
+        again = await run(it.load(gnbs=1, programme=programme))
+        assert again.ok, (again.violations, again.procedures)
+        await it.settled()
+    await checks.verified(it.data)
+    assert await checks.index_entries(it.data, "ngap") == []
