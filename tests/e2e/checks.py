@@ -2,9 +2,9 @@
 
 from collections import Counter
 
-from evcore.commands.logs import Verification, verify_aggregates
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
+from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
 from schemas.ue import Ue
 from statestore.contract import IndexKey

@@ -22,9 +22,17 @@ def full_send_buffer() -> None:
 
 EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
     "ngap-decode": [
-        (lambda: wire.ngap_decode(b""), {}),
-        (lambda: wire.ngap_peek(b"Hello!"), {}),
-        (lambda: wire.ngap_check(b"\x00"), {}),
+        (lambda: wire.ngap_decode(b""), {"offset": 0}),
+        (lambda: wire.ngap_peek(b"Hello!"), {"offset": 6}),
+        (lambda: wire.ngap_check(b"\x00"), {"offset": 1}),
+        (lambda: wire.ngap_decode(b"\xff\x15\x00\x00"), {"offset": 0}),
+        (lambda: wire.ngap_decode(b"\x00\x15\xc0\x00"), {"offset": 2}),
+        # It ends in the value of IE 27, the Global RAN Node ID.
+        (
+            lambda: wire.ngap_decode(bytes.fromhex("0015003e000004001b000800")),
+            {"ie": "27", "offset": 12},
+        ),
+        (lambda: wire.ngap_decode(bytes.fromhex("001500040000000000")), {"offset": 7}),
         # AMF-UE-NGAP-ID is IE 10, and has a length of 1 to 5 octets.
         (
             lambda: wire.ngap_decode(

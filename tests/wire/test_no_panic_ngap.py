@@ -22,6 +22,9 @@ def test_any_octets(data: bytes) -> None:
     # Where a gateway can route, a procedure can tell the faults; and the other way round.
     if not isinstance(peek, wire.NgapPeek) or peek.message != "unknown":
         assert isinstance(peek, wire.WireError) == isinstance(faults, wire.WireError)
+    for refused in (peek, faults, tree):
+        if isinstance(refused, wire.WireError):
+            assert (refused.ie, refused.offset) != (None, None)
     if isinstance(tree, wire.WireError):
         assert isinstance(faults, wire.WireError) or (faults is not None and faults["reject"])
         return

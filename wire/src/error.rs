@@ -5,6 +5,8 @@ use oxirush_ngap::ErrorKind;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::locate::place;
+
 pyo3::create_exception!(
     wire,
     WireError,
@@ -74,21 +76,31 @@ pub fn detailed(kind: &'static str, text: impl std::fmt::Display, detail: Detail
     })
 }
 
-/// The error of an NGAP codec call.
+/// The error of writing an NGAP PDU.
 pub fn of_ngap(err: &oxirush_ngap::Error) -> PyErr {
+    ngap_detail(err, Detail::default())
+}
+
+/// The error of reading an NGAP PDU; `data` is what was read.
+pub fn of_ngap_read(err: &oxirush_ngap::Error, data: &[u8]) -> PyErr {
+    let found = place(data);
+    ngap_detail(
+        err,
+        Detail {
+            offset: found.as_ref().map(|at| at.offset),
+            ie: found.and_then(|at| at.ie).map(|id| id.to_string()),
+            ..Detail::default()
+        },
+    )
+}
+
+fn ngap_detail(err: &oxirush_ngap::Error, detail: Detail) -> PyErr {
     let kind = match err.kind() {
         ErrorKind::Decode | ErrorKind::UndecodableIe | ErrorKind::WrongMessage => "ngap-decode",
         _ => "ngap-encode",
     };
-    let ie = err.ie().map(|ie| ie.id.to_string());
-    detailed(
-        kind,
-        err,
-        Detail {
-            ie,
-            ..Detail::default()
-        },
-    )
+    let ie = err.ie().map(|ie| ie.id.to_string()).or(detail.ie);
+    detailed(kind, err, Detail { ie, ..detail })
 }
 
 /// The error of a NAS codec or NAS security call; `data` is what was read.

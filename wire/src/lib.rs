@@ -6,6 +6,7 @@ mod canonical;
 mod depth;
 mod error;
 mod keys;
+mod locate;
 mod nas;
 mod nas_security;
 mod ngap;

@@ -13,11 +13,11 @@ use pythonize::{depythonize, pythonize};
 
 use crate::canonical::canonical;
 use crate::depth::bounded;
-use crate::error::{Detail, detailed, error, of_ngap};
+use crate::error::{Detail, detailed, error, of_ngap, of_ngap_read};
 use crate::nas::{self, NasPeek};
 
 fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
-    NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap(&e))
+    NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap_read(&e, data))
 }
 
 /// Stands for the name of a procedure that NGAP does not have.
@@ -82,7 +82,7 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
         && let Err(err) = pdu.protocol_ies()
         && err.kind() == ErrorKind::Decode
     {
-        return Err(of_ngap(&err));
+        return Err(of_ngap_read(&err, data));
     }
     // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
     let mut amf = pdu
@@ -132,7 +132,7 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
 #[pyfunction]
 pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyDict>> {
     let pdu = read(data)?;
-    for deviation in pdu.check().map_err(|e| of_ngap(&e))? {
+    for deviation in pdu.check().map_err(|e| of_ngap_read(&e, data))? {
         if let Deviation::UndecodableIe { id, .. } = &deviation {
             let detail = Detail {
                 ie: Some(id.to_string()),
@@ -216,7 +216,7 @@ fn rejects(deviation: &Deviation) -> bool {
 #[pyfunction]
 pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
     let pdu = read(data)?;
-    let deviations = pdu.check().map_err(|e| of_ngap(&e))?;
+    let deviations = pdu.check().map_err(|e| of_ngap_read(&e, data))?;
     let answered: Vec<Deviation> = deviations
         .into_iter()
         .filter(|d| d.cause().is_some())
