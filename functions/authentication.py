@@ -43,14 +43,18 @@ def start(d: Draft, subscriber: Subscriber, *, resynchronised: bool = False) -> 
     send(d, challenge)
 
 
-def _free_ngksi(d: Draft) -> int:
-    """An ngKSI that neither side uses for another key (TS 24.501 5.4.1.3.2)."""
+def _free_ngksi(d: Draft, after: int = NGKSI_VALUES - 1) -> int:
+    """The next ngKSI that neither side uses for another key (TS 24.501 5.4.1.3.2).
+
+    One that the UE has just refused comes last, so that all are tried in turn.
+    """
     used = {d.ue.security.ngksi} if d.ue.security is not None else set[int]()
     if d.ue.challenge is not None:
         used.add(d.ue.challenge.ngksi)
     if d.ue.registration is not None and d.ue.registration.ngksi is not None:
         used.add(d.ue.registration.ngksi)
-    return next(value for value in range(NGKSI_VALUES) if value not in used)
+    values = [(after + 1 + i) % NGKSI_VALUES for i in range(NGKSI_VALUES)]
+    return next(value for value in values if value not in used)
 
 
 def send(d: Draft, challenge: Challenge, count: int = 0) -> None:
@@ -62,10 +66,7 @@ def send(d: Draft, challenge: Challenge, count: int = 0) -> None:
         "authentication-parameter-rand": {"octets": challenge.rand.hex()},
         "authentication-parameter-autn": {"octets": challenge.autn.hex()},
     }
-    if d.connection.secured:
-        d.send_nas(message)
-    else:
-        d.send_nas_plain(message)
+    d.send_nas_best(message)
     d.start_timer("T3560", d.env.network.timers.t3560, count)
 
 
@@ -91,7 +92,7 @@ def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subs
     d.stop_timer("T3560")
     if cause == "ng-ksi-already-in-use":
         again = Challenge(
-            _free_ngksi(d),
+            _free_ngksi(d, after=challenge.ngksi),
             challenge.rand,
             challenge.autn,
             challenge.xres_star,
@@ -124,5 +125,5 @@ def _resynchronise(subscriber: Subscriber, challenge: Challenge, auts: bytes) ->
 
 def reject(d: Draft) -> None:
     """Send AUTHENTICATION REJECT (5.4.1.3.5) and let the connection go."""
-    d.send_nas_plain({"message-type": "authentication-reject"})
+    d.send_nas_best({"message-type": "authentication-reject"})
     d.release(ngap.AUTHENTICATION_FAILURE)

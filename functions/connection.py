@@ -3,15 +3,22 @@
 from functions import ngap
 from functions.draft import Draft
 from functions.trees import Tree
-from schemas.cloudevents import Identified
+from schemas.aggregates import ue_aggregate
+from schemas.cloudevents import ConnectionLost, EventType, Identified
 from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
+from schemas.procedures import Procedure
+from schemas.step import HandOff, encode
 from schemas.ue import Connection
 from schemas.ue_events import (
     ConnectionAbandoned,
     ConnectionEstablished,
     ConnectionReleased,
-    ConnectionReleasing,
+    HandedOver,
+    RegistrationAborted,
 )
+
+COMMON_TIMERS = ("T3550", "T3560", "T3570")
+"""The timers of what `abort` ends."""
 
 
 class Origin:
@@ -37,10 +44,12 @@ def establish(
     ies: Tree,
     sequence: int,
 ) -> None:
-    """Take the connection that an INITIAL UE MESSAGE opens (TS 38.413 8.6.1)."""
+    """Take the connection that an INITIAL UE MESSAGE opens (TS 38.413 8.6.1).
+
+    A procedure that ran on the connection before has lost its lower layer with it.
+    """
+    abort(d, "the UE has a new connection")
     leave(d, origin, ran_ue_ngap_id)
-    supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
-    amf_ue_ngap_id = make_amf_ue_ngap_id(slot_of(supi) if supi else d.slot, d.env.random_int(30))
     location = ngap.location_of(ies)
     tai, cell = location or (Tai("", 0), 0)
     d.emit(
@@ -49,7 +58,7 @@ def establish(
                 gnb=origin.gnb,
                 association=origin.association,
                 ran_ue_ngap_id=ran_ue_ngap_id,
-                amf_ue_ngap_id=amf_ue_ngap_id,
+                amf_ue_ngap_id=_new_amf_ue_ngap_id(d),
                 sequence=sequence,
                 tai=tai,
                 cell=cell,
@@ -60,8 +69,21 @@ def establish(
     )
 
 
+def _new_amf_ue_ngap_id(d: Draft) -> int:
+    """An AMF-UE-NGAP-ID that no connection of the UE has; the index sees to those of others."""
+    supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
+    slot = slot_of(supi) if supi else d.slot
+    made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
+    while find(d, made) is not None:
+        made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
+    return made
+
+
 def adopt(d: Draft, found: Identified) -> None:
-    """Take a connection over from the aggregate of a UE unknown, its AMF-UE-NGAP-ID and all."""
+    """Take a connection over from the aggregate that had it, its AMF-UE-NGAP-ID and all.
+
+    A UE that is known, whose 5G-GUTI it came by, is told that the connection is not its own.
+    """
     leave(d, Origin(source(found.gnb, found.association)), found.ran_ue_ngap_id)
     d.emit(
         ConnectionEstablished(
@@ -79,37 +101,64 @@ def adopt(d: Draft, found: Identified) -> None:
             )
         )
     )
+    before = d.source.removeprefix("/")
+    if before.startswith(ue_aggregate("imsi-")) and before != ue_aggregate(d.ue.supi or d.key):
+        lost = ConnectionLost(found.amf_ue_ngap_id, "the connection is another UE's")
+        slot = slot_of(before.partition("/")[2])
+        to = Procedure.CONTEXT_RELEASE
+        d.hand_off(HandOff(EventType.CONNECTION_LOST, to, before, encode(lost), slot))
 
 
 def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int) -> None:
-    """Step back from the connection there is, for a new one.
+    """Step back from the connections there are, for a new one.
 
-    It is kept until the UE has proved on the new one who it is, unless the gNB has given its
-    RAN-UE-NGAP-ID to the new one and so has forgotten it.
+    One on which the UE has proved who it is, is kept until it has on the new one; one on which
+    nobody has is released. What had the RAN-UE-NGAP-ID of the new one is gone: the gNB has
+    forgotten it. So is one that was given to another aggregate, as far as this one goes.
     """
-    old = d.ue.connection
-    if old is None:
-        return
-    reused = (old.gnb, old.association, old.ran_ue_ngap_id) == (
-        origin.gnb,
-        origin.association,
-        ran_ue_ngap_id,
-    )
-    if reused:
-        d.emit(ConnectionReleased(old.amf_ue_ngap_id, "the gNB uses its RAN-UE-NGAP-ID again"))
-    else:
-        d.emit(ConnectionAbandoned(old.amf_ue_ngap_id))
+    if d.ue.connection is not None and d.ue.successor:
+        released(d, d.ue.connection.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
+    for old in (d.ue.connection, *d.ue.stale):
+        if old is not None and (old.gnb, old.association, old.ran_ue_ngap_id) == (
+            origin.gnb,
+            origin.association,
+            ran_ue_ngap_id,
+        ):
+            reason = "the gNB uses its RAN-UE-NGAP-ID again"
+            released(d, old.amf_ue_ngap_id, reason)
+    here = d.ue.connection
+    if here is not None:
+        if not here.secured:
+            d.release(ngap.RELEASED_BY_CORE)
+        d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
+
+
+def released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
+    """A connection is gone. If it was the UE's, the one before it is the UE's again."""
+    if d.ue.successor and d.connection_is(amf_ue_ngap_id):
+        d.emit(HandedOver(""))
+    d.emit(ConnectionReleased(amf_ue_ngap_id, reason))
+    if not releasing(d):
+        d.stop_timer("ng-release")
+
+
+def releasing(d: Draft) -> list[Connection]:
+    """The connections whose UE CONTEXT RELEASE COMMAND has no answer yet."""
+    return [c for c in (d.ue.connection, *d.ue.stale) if c is not None and c.releasing]
 
 
 def proved(d: Draft) -> None:
     """Release the connections before this one: the UE has proved that it is here."""
     for old in d.ue.stale:
-        if old.releasing:
-            continue
-        d.send(ngap.ue_context_release_command(old, ngap.RELEASED_BY_CORE), old)
-        cause = ngap.cause_text(ngap.RELEASED_BY_CORE)
-        d.emit(ConnectionReleasing(old.amf_ue_ngap_id, cause))
-        d.start_timer("ng-release", d.env.network.timers.ng_release)
+        d.release(ngap.RELEASED_BY_CORE, old)
+
+
+def abort(d: Draft, reason: str) -> None:
+    """End what the UE is about without an answer: registration, authentication and all."""
+    for timer in COMMON_TIMERS:
+        d.stop_timer(timer)
+    if d.ue.registration or d.ue.challenge or d.ue.pending or d.ue.deregistering:
+        d.emit(RegistrationAborted(reason))
 
 
 def find(d: Draft, amf_ue_ngap_id: int) -> Connection | None:

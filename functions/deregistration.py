@@ -6,8 +6,8 @@ from functions import authentication, connection, ngap
 from functions.draft import Draft
 from functions.ingress import Nas
 from functions.inputs import Input, NasReceived
-from functions.trees import Tree
-from schemas.ue_events import Deregistered, DeregistrationPending, RegistrationAborted
+from functions.trees import Tree, subtree
+from schemas.ue_events import Deregistered, DeregistrationPending
 
 VERSION: Final = "1"
 
@@ -22,31 +22,43 @@ def decide(d: Draft, received: Input) -> None:
 
 
 def _request(d: Draft, nas: Nas, tree: Tree) -> None:
-    switch_off = bool(tree["de-registration-type"]["switch-off"])
+    switch_off = is_switch_off(tree)
     if not nas.verified:
         _unproved(d, switch_off=switch_off)
         return
     connection.proved(d)
-    _end_procedures(d)
+    connection.abort(d, "the UE deregisters")  # 5.5.1.2.8, whatever else it was about
+    complete(d, switch_off=switch_off)
+
+
+def is_switch_off(request: Tree) -> bool:
+    """Whether a DEREGISTRATION REQUEST is due to switch-off (9.11.3.20)."""
+    return bool(subtree(request, "de-registration-type").get("switch-off"))
+
+
+def complete(d: Draft, *, switch_off: bool) -> None:
+    """Deregister a UE that has proved who it is; a UE that is switched off hears nothing."""
     if switch_off:
         d.emit(Deregistered("UE switched off"))
-        d.release(ngap.DEREGISTER)
     else:
-        accept(d)
+        _accept(d)
+        d.emit(Deregistered("requested by the UE"))
+    d.release(ngap.DEREGISTER)
 
 
-def _end_procedures(d: Draft) -> None:
-    """5.5.1.2.8 and 5.4: a deregistration ends whatever else the UE was about."""
-    for timer in ("T3550", "T3560", "T3570"):
-        d.stop_timer(timer)
-    if d.ue.registration is not None:
-        d.emit(RegistrationAborted("the UE deregisters"))
+def _accept(d: Draft) -> None:
+    if not d.connection.releasing:
+        d.send_nas_best({"message-type": "deregistration-accept-ue-originating"})
 
 
-def accept(d: Draft) -> None:
-    """Send DEREGISTRATION ACCEPT, and let the connection go."""
-    d.send_nas_best({"message-type": "deregistration-accept-ue-originating"})
-    d.emit(Deregistered("requested by the UE"))
+def refuse(d: Draft) -> None:
+    """The UE that asked is not the one that is registered under its 5G-GUTI.
+
+    It is told what is so: that it is not registered here. An AUTHENTICATION REJECT would make
+    a UE of good faith, whose 5G-GUTI another has now, take its USIM for invalid.
+    """
+    connection.abort(d, "authentication failed")
+    _accept(d)
     d.release(ngap.DEREGISTER)
 
 
@@ -60,8 +72,10 @@ def _unproved(d: Draft, *, switch_off: bool) -> None:
     if switch_off:
         d.note("a DEREGISTRATION REQUEST (switch off) without a valid MAC")
         d.release(ngap.NORMAL_RELEASE)
-    elif not d.ue.registered or subscriber is None:
-        d.send_nas_plain({"message-type": "deregistration-accept-ue-originating"})
+        return
+    connection.abort(d, "the UE deregisters")
+    if not d.ue.registered or subscriber is None:
+        _accept(d)
         d.release(ngap.DEREGISTER)
     else:
         d.emit(DeregistrationPending())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from msgspec import msgpack
+from msgspec import DecodeError, msgpack
 
 import wire
 from functions import connection, ngap, unsupported
@@ -33,7 +33,10 @@ from schemas.ue import Ue
 from schemas.ue_events import TimerStopped, UplinkTaken
 
 TIMER_SLACK_MS = 20
-"""A timer that expires within this of its wake-up has expired: clocks differ a little."""
+"""A timer that expires within this of its wake-up has expired too: one step for both."""
+
+CLOCK_SKEW_MS = 250
+"""How early a wake-up may come by this host's clock, and be believed all the same."""
 
 Decide = Callable[[Draft, Input], None]
 """What a procedure module has under the name `decide`, beside its `VERSION`."""
@@ -81,15 +84,15 @@ class Procedures:
 
     def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         """Decide about one event of a UE."""
-        draft = Draft(ue, env, trigger.slot or 0, trigger.partitionkey)
+        draft = Draft(ue, env, trigger)
         try:
             procedure = self._run(draft, trigger)
+            if procedure is None and not draft.events and not draft.outputs:
+                return Decision(None, "", (), ())
+            procedure = procedure or DEFAULT
+            version: str = self.module(procedure).VERSION
         except _NotHostedError as elsewhere:
             return Decision(elsewhere.procedure, "", (), (), forward=True)
-        if procedure is None and not draft.events and not draft.outputs:
-            return Decision(None, "", (), ())
-        procedure = procedure or DEFAULT
-        version: str = self.module(procedure).VERSION
         return Decision(procedure, version, tuple(draft.events), tuple(draft.outputs))
 
     def poisoned(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
@@ -97,7 +100,7 @@ class Procedures:
 
         It reads as little of the event as it can.
         """
-        draft = Draft(ue, env, trigger.slot or 0, trigger.partitionkey)
+        draft = Draft(ue, env, trigger)
         unsupported.poisoned(draft, trigger)
         return Decision(DEFAULT, "", tuple(draft.events), tuple(draft.outputs))
 
@@ -113,76 +116,89 @@ class Procedures:
     # Timers and the core's own events
 
     def _timers(self, d: Draft) -> Procedure | None:
-        now = d.env.now + TIMER_SLACK_MS
-        due = sorted((t.at, name, t.count) for name, t in d.ue.timers.items() if t.at <= now)
+        due = sorted((t.at, name, t.count) for name, t in d.ue.timers.items() if _is_due(d, t.at))
         for _, name, _ in due:
             self.module(TIMERS[name])  # before any is run: a forwarded wake-up is undone whole
         for _, name, count in due:
             if name in d.ue.timers:
                 d.emit(TimerStopped(name))
                 self.module(TIMERS[name]).decide(d, TimerExpired(name, count))
-        d.rearm()
-        return TIMERS[due[0][1]] if due else None
+        following = d.rearm()
+        return TIMERS[due[0][1]] if due else following
 
     def _event(self, d: Draft, trigger: CloudEvent) -> Procedure:
         procedure = EVENTS.get(trigger.type)
         if procedure is None:
             d.note(f"an event of the unknown type {trigger.type}")
             return DEFAULT
-        data = msgpack.decode(trigger.data, type=_EVENT_DATA[trigger.type])
-        self.module(procedure).decide(d, EventReceived(trigger.type, data))
+        module = self.module(procedure)
+        try:
+            data = msgpack.decode(trigger.data, type=_EVENT_DATA[trigger.type])
+        except DecodeError as err:
+            d.note(f"an event of type {trigger.type} without its data: {err}")
+            return procedure
+        module.decide(d, EventReceived(trigger.type, data))
         return procedure
 
     # Uplink NGAP
 
     def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
         origin = Origin(trigger.source)
-        peek = wire.ngap_peek(trigger.data)
+        try:
+            peek = wire.ngap_peek(trigger.data)
+        except wire.WireError:
+            unsupported.rejected_faults(d, origin, trigger.data)
+            return DEFAULT
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
         initial = peek.message == "InitialUEMessage"
-        faults = wire.ngap_check(trigger.data)
-        if faults is not None:
-            self._answer_faults(d, origin, peek, faults)
-            if faults["reject"]:
-                self.module(procedure)
-                return procedure
+        if not initial and _taken_before(d, peek, trigger.sequence):
+            return None
+        if unsupported.rejected_faults(d, origin, trigger.data):
+            self.module(procedure)
+            if not initial and self._current(d, origin, peek):
+                # It has had its turn: what comes after it must not wait for it.
+                _take(d, {}, trigger.sequence, None)
+            return procedure
         ies = ngap.ies_of(wire.ngap_decode(trigger.data))
         if initial:
-            ran_ue_ngap_id = ies["RAN-UE-NGAP-ID"]
-            sequence = trigger.sequence or 0
-            connection.establish(d, origin, ran_ue_ngap_id, ies, sequence)
-        elif _taken_before(d, peek, trigger.sequence):
-            return None
+            connection.establish(d, origin, ies["RAN-UE-NGAP-ID"], ies, trigger.sequence or 0)
         elif not self._from_its_connection(d, origin, peek):
             self.module(procedure)
             return procedure
+        return self._accepted(d, origin, peek, ies, trigger)
+
+    def _accepted(
+        self, d: Draft, origin: Origin, peek: wire.NgapPeek, ies: Tree, trigger: CloudEvent
+    ) -> Procedure:
+        """A message without faults, on a connection of the UE."""
+        procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
+        initial = peek.message == "InitialUEMessage"
         current = initial or d.connection_is(peek.amf_ue_ngap_id)
         nas = peek.nas_pdu if peek.message in ("InitialUEMessage", "UplinkNASTransport") else None
         if nas is not None and current:
             return self._nas(d, nas, ies, initial=initial, sequence=trigger.sequence)
         if current:
             _take(d, ies, trigger.sequence, None)
+        if peek.message == "UplinkNASTransport":
+            d.note("UplinkNASTransport on a connection that the UE has left")
+            return DEFAULT
         if peek.message not in NGAP_MESSAGES:
-            why = "is not supported" if current else "on a connection that the UE has left"
-            d.note(f"{peek.message} {why}")
+            unsupported.ngap_procedure(d, origin, peek, trigger.data)
             return DEFAULT
         received = NgapReceived(peek.message, ies, peek.amf_ue_ngap_id or 0)
         self.module(procedure).decide(d, received)
         return procedure
 
     @staticmethod
-    def _answer_faults(
-        d: Draft, origin: Origin, peek: wire.NgapPeek, faults: Mapping[str, Any]
-    ) -> None:
-        """Clause 10.3 of TS 38.413 for a procedure that has no failure message."""
-        d.note("; ".join(faults["deviations"]))
-        pdu = ngap.error_indication(
-            faults["cause"],
-            amf_ue_ngap_id=peek.amf_ue_ngap_id,
-            ran_ue_ngap_id=peek.ran_ue_ngap_id,
-            diagnostics=faults["diagnostics"],
+    def _current(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
+        """Whether a message came by the UE's connection, as far as its ids can be read."""
+        here = d.ue.connection
+        return (
+            here is not None
+            and (here.gnb, here.association) == (origin.gnb, origin.association)
+            and here.amf_ue_ngap_id == peek.amf_ue_ngap_id
+            and here.ran_ue_ngap_id == peek.ran_ue_ngap_id
         )
-        unsupported.send_to(d, origin, pdu)
 
     @staticmethod
     def _from_its_connection(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
@@ -215,6 +231,7 @@ class Procedures:
         initial: bool,
         sequence: int | None,
     ) -> Procedure:
+        secured = d.connection.secured
         opened = open_nas(d.ue, octets)
         counted = None if isinstance(opened, Nas) and opened.pending else opened.count
         if not initial or counted is not None:
@@ -225,6 +242,12 @@ class Procedures:
             return DEFAULT
         procedure = NAS_MESSAGES.get(opened.type, DEFAULT)
         module = self.module(procedure)
+        discarded = unsupported.discarded(d, opened, secured=secured)
+        if discarded:
+            d.note(discarded)
+            if initial:
+                d.release(ngap.NAS_UNSPECIFIED)
+            return procedure
         if not opened.verified and opened.type not in unsupported.TAKEN_UNVERIFIED:
             unsupported.unverified(d, opened, initial=initial)
             return procedure
@@ -234,12 +257,18 @@ class Procedures:
             tree, reason = None, str(err)
         answer = wire.nas_answer(opened.plain)
         if tree is None or answer is not None:
-            unsupported.faulty(d, reason, answer, initial=initial)
+            unsupported.faulty(d, opened, reason, answer, initial=initial)
         elif opened.type not in NAS_MESSAGES:
             unsupported.not_implemented(d, opened, tree, initial=initial)
         else:
             module.decide(d, NasReceived(opened, tree, initial))
         return procedure
+
+
+def _is_due(d: Draft, at: int) -> bool:
+    """Whether a timer has expired: by this host's clock, or by the wake-up that came for it."""
+    now, wake_at = d.env.now, d.ue.wake_at
+    return at <= now + TIMER_SLACK_MS or at <= wake_at <= now + CLOCK_SKEW_MS
 
 
 def _taken_before(d: Draft, peek: wire.NgapPeek, sequence: int | None) -> bool:

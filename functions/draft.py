@@ -6,7 +6,8 @@ from typing import Any
 import wire
 from functions import ngap
 from functions.env import Env
-from schemas.procedures import TIMERS
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.procedures import TIMERS, Procedure
 from schemas.step import HandOff, Output, SendNgap, Wake
 from schemas.ue import Connection, SecurityContext, Ue
 from schemas.ue_events import (
@@ -34,17 +35,22 @@ class Draft:
     timers by the other methods. Nothing leaves before the step is appended.
     """
 
-    __slots__ = ("env", "events", "key", "outputs", "slot", "ue")
+    __slots__ = ("_wake_at", "env", "events", "key", "outputs", "slot", "source", "ue")
 
-    def __init__(self, ue: Ue, env: Env, slot: int, key: str) -> None:
+    def __init__(self, ue: Ue, env: Env, trigger: CloudEvent) -> None:
         self.ue = ue
         self.env = env
-        self.slot = slot
+        self.slot = trigger.slot or 0
         """The slot that the trigger came by: what a UE without a SUPI is found by."""
-        self.key = key
+        self.key = trigger.partitionkey
         """The partition key of the trigger."""
+        self.source = trigger.source
+        """Who sent the trigger: ``/n2/...`` for a gNB, else an aggregate after a slash."""
         self.events: list[UeEvent] = []
         self.outputs: list[Output] = []
+        self._wake_at = 0 if trigger.type == EventType.TIMER else ue.wake_at
+        """The wake-up that is still to come, 0 for none. The one that came may have been early
+        by this host's clock; taken for pending, it would leave the timers without any."""
 
     def emit(self, event: UeEvent) -> None:
         """Let a fact be."""
@@ -85,7 +91,10 @@ class Draft:
         self.send(ngap.downlink_nas_transport(self.connection, nas))
 
     def send_nas_best(self, message: Mapping[str, Any]) -> None:
-        """Send a NAS message protected once the secure exchange is established, else plain."""
+        """Send a NAS message protected once the secure exchange is established, else plain.
+
+        TS 24.501 4.4.4.2: a UE discards what then comes without protection.
+        """
         if self.connection.secured and self.ue.security is not None:
             self.send_nas(message)
         else:
@@ -100,14 +109,19 @@ class Draft:
         self.emit(DownlinkCounted(security.downlink))
         return sealed
 
-    def release(self, cause: ngap.Cause) -> None:
-        """Have the gNB release the connection (TS 38.413 8.3.3); CM-IDLE follows its answer."""
-        connection = self.ue.connection
+    def release(self, cause: ngap.Cause, old: Connection | None = None) -> None:
+        """Have the gNB release a connection, the UE's by default (TS 38.413 8.3.3).
+
+        It is gone once the gNB has answered, and nothing is sent on it until then. One timer
+        serves all that wait; a later one does not start it anew, or the first could wait for ever.
+        """
+        connection = old or self.ue.connection
         if connection is None or connection.releasing:
             return
-        self.send(ngap.ue_context_release_command(connection, cause))
+        self.send(ngap.ue_context_release_command(connection, cause), connection)
         self.emit(ConnectionReleasing(connection.amf_ue_ngap_id, ngap.cause_text(cause)))
-        self.start_timer("ng-release", self.env.network.timers.ng_release)
+        if "ng-release" not in self.ue.timers:
+            self.start_timer("ng-release", self.env.network.timers.ng_release)
 
     def hand_off(self, output: HandOff) -> None:
         """Send an event to another aggregate or procedure."""
@@ -129,16 +143,18 @@ class Draft:
         if name in self.ue.timers:
             self.emit(TimerStopped(name))
 
-    def rearm(self) -> None:
-        """Ask for the wake-up of the next timer, after one came."""
-        if self.ue.timers:
-            name, timer = min(self.ue.timers.items(), key=lambda item: item[1].at)
-            self._wake_by(timer.at, name)
+    def rearm(self) -> Procedure | None:
+        """Ask for the wake-up of the next timer, after one came; the procedure it is for."""
+        if not self.ue.timers:
+            return None
+        name, timer = min(self.ue.timers.items(), key=lambda item: (item[1].at, item[0]))
+        self._wake_by(timer.at, name)
+        return TIMERS[name]
 
     def _wake_by(self, at: int, name: str) -> None:
-        pending = self.ue.wake_at
-        if self.env.now < pending <= at:
+        if self.env.now < self._wake_at <= at:
             return
+        self._wake_at = at
         self.emit(WakeScheduled(at))
         self.outputs.append(Wake(at, TIMERS[name]))
 

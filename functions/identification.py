@@ -6,7 +6,7 @@ What comes concealed goes on to `registration` under its SUPI, the event otherwi
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from msgspec import msgpack
+from msgspec import DecodeError, msgpack
 from msgspec.structs import replace
 
 import wire
@@ -36,12 +36,12 @@ class HomeNetworkKey(NamedTuple):
 
 def decide(trigger: CloudEvent, keys: Mapping[int, HomeNetworkKey]) -> CloudEvent:
     """The event to publish in place of `trigger`; `keys` by home network public key identifier."""
-    suci = _suci(trigger)
-    if suci is None:
-        return _unidentified(trigger, "no SUCI in the message")
     try:
+        suci = _suci(trigger)
+        if suci is None:
+            return _unidentified(trigger, "no SUCI in the message")
         supi = _deconceal(suci, keys)
-    except (wire.WireError, _UnusableError) as err:
+    except (wire.WireError, DecodeError, _UnusableError) as err:
         return _unidentified(trigger, str(err))
     return replace(trigger, procedure=Procedure.REGISTRATION, partitionkey=supi, slot=slot_of(supi))
 

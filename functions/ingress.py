@@ -71,17 +71,19 @@ def _plain(octets: bytes, header: int) -> Nas | Unreadable:
 
 
 def _verify(context: SecurityContext, octets: bytes, *, pending: bool) -> Nas | Unreadable | None:
-    """None when the MAC is wrong."""
-    security = wire.NasSecurity(
-        context.kamf, context.nia, context.nea, context.uplink, context.downlink
-    )
+    """None when the MAC is wrong, or no NAS COUNT is left to verify it with."""
     try:
+        security = wire.NasSecurity(
+            context.kamf, context.nia, context.nea, context.uplink, context.downlink
+        )
         found = security.unprotect(octets, downlink=False)
     except wire.WireError as err:
-        if err.kind in ("nas-integrity", "nas-count"):
+        if err.kind in ("nas-integrity", "nas-count", "security"):
             return None
         plain = err.plain or b""
-        answer = wire.nas_answer(plain) if plain else None
-        return Unreadable(str(err), err.count, answer or b"")
+        # A 5GSM message comes in UL NAS TRANSPORT; by itself nothing can answer it (5.4.5).
+        answer = wire.nas_answer(plain) if plain[:1] == b"\x7e" else None
+        # The COUNTs of a context that is not in use do not move before its first right message.
+        return Unreadable(str(err), None if pending else err.count, answer or b"")
     message_type = found.plain[2] if found.plain[0] == 0x7E else -1
     return Nas(message_type, found.plain, found.security_header, True, found.count, pending)

@@ -20,7 +20,16 @@ DEREGISTER: Cause = {"nas": "deregister"}
 NAS_UNSPECIFIED: Cause = {"nas": "unspecified"}
 WRONG_STATE: Cause = {"protocol": "message-not-compatible-with-receiver-state"}
 TRANSFER_SYNTAX_ERROR: Cause = {"protocol": "transfer-syntax-error"}
-UNKNOWN_PROCEDURE: Cause = {"protocol": "abstract-syntax-error-reject"}
+UNSPECIFIED: Cause = {"radioNetwork": "unspecified"}
+"""In place of a Cause IE that a message should have and has not."""
+
+_BY_CRITICALITY: tuple[tuple[str, Cause] | None, ...] = (
+    ("reject", {"protocol": "abstract-syntax-error-reject"}),
+    None,
+    ("notify", {"protocol": "abstract-syntax-error-ignore-and-notify"}),
+    None,
+)
+"""How a procedure that is not comprehended is answered, by its criticality: not, if ignored."""
 
 
 def ies_of(tree: Tree) -> Tree:
@@ -35,6 +44,12 @@ def ies_of(tree: Tree) -> Tree:
 def cause_text(cause: Cause) -> str:
     """A cause as events record it: ``"radioNetwork: user-inactivity"``."""
     return ", ".join(f"{group}: {value}" for group, value in cause.items())
+
+
+def cause_of(text: str) -> Cause:
+    """The cause that `cause_text` gave."""
+    group, _, value = text.partition(": ")
+    return {group: value} if value else UNSPECIFIED
 
 
 def location_of(ies: Tree) -> tuple[Tai, int] | None:
@@ -163,3 +178,44 @@ def error_indication(
     if diagnostics is not None:
         ies.append({"CriticalityDiagnostics": diagnostics})
     return wire.ngap_encode({"message": "ErrorIndication", "ies": ies})
+
+
+def fault_indication(peek: wire.NgapPeek, faults: Mapping[str, Any]) -> bytes | None:
+    """The ERROR INDICATION for the syntax errors of a message (10.3), None for none.
+
+    An ERROR INDICATION never brings another (10.5), and a response that is rejected ends its
+    procedure without one (10.3.4.2).
+    """
+    if peek.message == "ErrorIndication":
+        return None
+    if peek.direction != "InitiatingMessage" and faults["reject"]:
+        return None
+    return error_indication(
+        faults["cause"],
+        amf_ue_ngap_id=peek.amf_ue_ngap_id,
+        ran_ue_ngap_id=peek.ran_ue_ngap_id,
+        diagnostics=faults["diagnostics"],
+    )
+
+
+def not_comprehended(peek: wire.NgapPeek, pdu: bytes) -> bytes | None:
+    """The ERROR INDICATION for a procedure that is not supported (10.3.4.1), None for none.
+
+    Its criticality, in the third octet, says whether the other side wants to know.
+    """
+    if peek.direction != "InitiatingMessage":
+        return None
+    found = _BY_CRITICALITY[pdu[2] >> 6]
+    if found is None:
+        return None
+    criticality, cause = found
+    return error_indication(
+        cause,
+        amf_ue_ngap_id=peek.amf_ue_ngap_id,
+        ran_ue_ngap_id=peek.ran_ue_ngap_id,
+        diagnostics={
+            "procedureCode": peek.procedure_code,
+            "triggeringMessage": "initiating-message",
+            "procedureCriticality": criticality,
+        },
+    )

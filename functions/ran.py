@@ -5,7 +5,7 @@ Its state is a `Gnb`, not a `Ue`, so it has a `decide` of its own.
 
 from typing import Final
 
-from msgspec import msgpack
+from msgspec import DecodeError, msgpack
 
 import wire
 from functions import ngap
@@ -75,12 +75,13 @@ class GnbDraft:
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
     """Decide about one event of a RAN node."""
+    if trigger.type not in (EventType.NGAP_UPLINK, EventType.ASSOCIATION_LOST):
+        return [Noted(f"an event of type {trigger.type} is not for a RAN node")], []
     d = GnbDraft(gnb, env, Origin(trigger.source))
-    if trigger.type == EventType.ASSOCIATION_LOST:
-        lost = msgpack.decode(trigger.data, type=AssociationLost)
-        _association_lost(d, lost)
-    else:
+    if trigger.type == EventType.NGAP_UPLINK:
         _ngap(d, trigger.data)
+    else:
+        _association_lost(d, trigger.data)
     return d.events, d.outputs
 
 
@@ -91,11 +92,14 @@ def _ngap(d: GnbDraft, data: bytes) -> None:
     except wire.WireError as err:
         # Clause 10.2: nothing of the message can be used.
         d.note(str(err))
-        d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
+        if data[:2] != _ERROR_INDICATION:
+            d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
         return
     if peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
         d.note(f"{peek.message} before NG SETUP")
-        d.send_pdu(ngap.error_indication(ngap.WRONG_STATE))
+        if peek.direction == "InitiatingMessage" and peek.message != "ErrorIndication":
+            # Not for a response (10.4) nor for an error of an error (10.5).
+            d.send_pdu(ngap.error_indication(ngap.WRONG_STATE))
         return
     if faults is not None and _answered_faults(d, peek, faults):
         return
@@ -115,7 +119,7 @@ def _ngap(d: GnbDraft, data: bytes) -> None:
         case _ if peek.amf_ue_ngap_id is not None:
             _unknown_ue(d, peek)
         case _:
-            _unsupported(d, peek)
+            _unsupported(d, peek, data)
 
 
 def _answered_faults(d: GnbDraft, peek: wire.NgapPeek, faults: Tree) -> bool:
@@ -126,16 +130,14 @@ def _answered_faults(d: GnbDraft, peek: wire.NgapPeek, faults: Tree) -> bool:
         diagnostics = {"CriticalityDiagnostics": faults["diagnostics_for_response"]}
         d.send(failure, [{"Cause": faults["cause"]}, diagnostics])
         return True
-    d.send_pdu(
-        ngap.error_indication(
-            faults["cause"],
-            amf_ue_ngap_id=peek.amf_ue_ngap_id,
-            ran_ue_ngap_id=peek.ran_ue_ngap_id,
-            diagnostics=faults["diagnostics"],
-        )
-    )
+    answer = ngap.fault_indication(peek, faults)
+    if answer is not None:
+        d.send_pdu(answer)
     return bool(faults["reject"])
 
+
+_ERROR_INDICATION: Final = b"\x00\x09"
+"""How one begins, whatever follows: an initiating message, and its procedure code."""
 
 _FAILURES: Final = {
     "NGSetupRequest": "NGSetupFailure",
@@ -189,6 +191,10 @@ def _ng_setup(d: GnbDraft, node_id: str, ies: Tree) -> None:
     supported = _read_supported(ies["SupportedTAList"])
     refusal = _refusal(d.env, supported)
     if refusal is not None:
+        if d.gnb.association == association:
+            # What the interface had before is erased by the request (8.7.1.1).
+            d.release_ues(association, "NG SETUP")
+            d.emit(AssociationEnded(association, "NG SETUP was refused"))
         d.emit(NgSetupFailed(association, ngap.cause_text(refusal)))
         d.send("NGSetupFailure", [{"Cause": refusal}, {"TimeToWait": "v10s"}])
         return
@@ -231,7 +237,8 @@ def _configuration_update(d: GnbDraft, ies: Tree) -> None:
 
 def _ng_reset(d: GnbDraft, ies: Tree) -> None:
     """8.7.4.2.2: the contexts are released, and the acknowledge lists what was asked for."""
-    cause, association = ngap.cause_text(ies["Cause"]), d.origin.association
+    cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
+    association = d.origin.association
     reason = f"NG RESET ({cause})"
     items: list[Tree] | None = subtree(ies, "ResetType").get("partOfNG-Interface")
     if items is None:
@@ -264,13 +271,19 @@ def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
     d.send_pdu(pdu)
 
 
-def _unsupported(d: GnbDraft, peek: wire.NgapPeek) -> None:
+def _unsupported(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
     """A procedure that is not comprehended (10.3.4.1): answered by its criticality."""
     d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
-    if peek.direction == "InitiatingMessage":
-        d.send_pdu(ngap.error_indication(ngap.UNKNOWN_PROCEDURE))
+    answer = ngap.not_comprehended(peek, data)
+    if answer is not None:
+        d.send_pdu(answer)
 
 
-def _association_lost(d: GnbDraft, lost: AssociationLost) -> None:
+def _association_lost(d: GnbDraft, data: bytes) -> None:
+    try:
+        lost = msgpack.decode(data, type=AssociationLost)
+    except DecodeError as err:
+        d.note(f"the loss of an association without its data: {err}")
+        return
     d.emit(AssociationEnded(lost.association, lost.reason))
     d.release_ues(lost.association, f"association lost: {lost.reason}")

@@ -7,7 +7,7 @@ ends in `registration_accept`. A mobility or periodic update takes the same way.
 from typing import Final
 
 import wire
-from functions import authentication, connection, deregistration, ngap, security_mode
+from functions import authentication, connection, deregistration, ngap, security_mode, unsupported
 from functions import registration_accept as accept
 from functions.draft import Draft
 from functions.ingress import Nas
@@ -28,7 +28,6 @@ from schemas.ue_events import (
     IdentityRequested,
     PeiLearned,
     RadioCapabilityReported,
-    RegistrationAborted,
     RegistrationCompleted,
     RegistrationStarted,
     RequestCompleted,
@@ -44,16 +43,14 @@ AUTHENTICATION_RESPONSE, AUTHENTICATION_FAILURE = 0x57, 0x59
 IDENTITY_RESPONSE = 0x5C
 SECURITY_MODE_COMPLETE, SECURITY_MODE_REJECT = 0x5E, 0x5F
 
-COMMON_TIMERS = ("T3550", "T3560", "T3570")
-
 
 def decide(d: Draft, received: Input) -> None:
     """Decide about one input of the procedure."""
     match received:
         case NasReceived():
             _NAS[received.nas.type](d, received)
-        case NgapReceived(message, ies, _):
-            _ngap(d, message, ies)
+        case NgapReceived(message, ies, amf_ue_ngap_id):
+            _ngap(d, message, ies, amf_ue_ngap_id)
         case TimerExpired(name, count):
             _expired(d, name, count)
         case EventReceived(_, Identified() as found):
@@ -69,23 +66,23 @@ def decide(d: Draft, received: Input) -> None:
 
 def _request(d: Draft, received: NasReceived) -> None:
     ongoing = d.ue.registration
-    if ongoing is not None:
-        # TS 24.501 5.5.1.2.8 d) and e), for a request on the connection of the procedure.
-        same = not received.initial and ongoing.request == received.nas.plain
-        if same and ongoing.stage == "accepted":
-            accept.send_accept(d)
-            return
-        if same:
+    if ongoing is not None and received.nas.plain in (ongoing.request, ongoing.complete_request):
+        # TS 24.501 5.5.1.2.8 d) and e). On a connection that is new, none is ongoing.
+        if ongoing.stage == "accepted":
+            timer = d.ue.timers.get("T3550")
+            accept.send_accept(d, timer.count if timer is not None else 0)
+        else:
             d.note("the same REGISTRATION REQUEST again")
-            return
-        _abort(d, "another REGISTRATION REQUEST")
+        return
+    connection.abort(d, "another REGISTRATION REQUEST")
     begin(d, received.nas, received.tree)
 
 
-def begin(d: Draft, nas: Nas, request: Tree) -> None:
-    """Begin the procedure of a REGISTRATION REQUEST."""
-    for timer in COMMON_TIMERS:
-        d.stop_timer(timer)
+def begin(d: Draft, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
+    """Begin the procedure of a REGISTRATION REQUEST.
+
+    `suci_told` is whether the UE has told its SUCI since, whatever identity the request has.
+    """
     peek = wire.nas_peek(nas.plain)
     known = d.ue.security
     capability = wire.ue_security_capability(nas.plain)
@@ -95,7 +92,7 @@ def begin(d: Draft, nas: Nas, request: Tree) -> None:
         request=nas.plain,
         capability=capability or b"",
         ngksi=subtree(request, "ngksi").get("native"),
-        identified_by="suci" if peek.suci is not None else "guti",
+        identified_by="suci" if suci_told or peek.suci is not None else "guti",
         retransmit=not nas.verified,
     )
     d.emit(RegistrationStarted(registration))
@@ -106,7 +103,10 @@ def begin(d: Draft, nas: Nas, request: Tree) -> None:
         accept.reject(d, GmmCause.INVALID_MANDATORY_INFORMATION)
     elif peek.guti is None and peek.suci is None:
         # By IMEI: a registration for emergency services, which this network does not have.
-        accept.reject(d, GmmCause.PEI_NOT_ACCEPTED)
+        # Anything else but a SUCI or a 5G-GUTI is no identity to register with (5.5.1.2.2).
+        by_pei = not _PEIS.isdisjoint(subtree(request, "5gs-mobile-identity"))
+        invalid = GmmCause.INVALID_MANDATORY_INFORMATION
+        accept.reject(d, GmmCause.PEI_NOT_ACCEPTED if by_pei else invalid)
     elif not d.ue.supi:
         _request_identity(d)
     elif d.env.subscriber is None:
@@ -117,6 +117,13 @@ def begin(d: Draft, nas: Nas, request: Tree) -> None:
         authentication.start(d, d.env.subscriber)
 
 
+_PEIS: Final = frozenset({"imei", "imeisv", "mac-address", "eui-64"})
+"""The permanent equipment identifiers among the 5GS mobile identities (9.11.3.4)."""
+
+_COUNT_MARGIN: Final = 1 << 16
+"""NAS COUNTs that must be left for a context to stay in use (4.4.3.5)."""
+
+
 def _may_reuse(d: Draft, registration: Registration) -> bool:
     """Whether the context that verified the request may stay in use (TS 33.501 6.4.6)."""
     security, policy = d.ue.security, d.env.network.security
@@ -124,22 +131,18 @@ def _may_reuse(d: Draft, registration: Registration) -> bool:
         security is not None
         and policy.reuse_context
         and registration.ngksi == security.ngksi
+        and registration.capability == security.capability
         and security.nia in policy.integrity
         and security.nea in policy.ciphering
+        and max(security.uplink, security.downlink) < (1 << 24) - _COUNT_MARGIN
     )
-
-
-def _abort(d: Draft, reason: str) -> None:
-    for timer in COMMON_TIMERS:
-        d.stop_timer(timer)
-    d.emit(RegistrationAborted(reason))
 
 
 # Identification (5.4.3)
 
 
 def _request_identity(d: Draft, count: int = 0) -> None:
-    d.send_nas_plain({"message-type": "identity-request", "identity-type": "suci"})
+    d.send_nas_best({"message-type": "identity-request", "identity-type": "suci"})
     if count == 0:
         d.emit(IdentityRequested())
     d.start_timer("T3570", d.env.network.timers.t3570, count)
@@ -171,8 +174,7 @@ def _identity_confirmed(d: Draft, peek: wire.NasPeek) -> None:
     if registration is None:
         return
     if peek.supi == d.ue.supi:
-        authentication.reject(d)
-        _abort(d, "authentication failed")
+        _reject_authentication(d)
     else:
         _hand_over(d, registration, peek)
 
@@ -206,12 +208,15 @@ def _hand_over(d: Draft, registration: Registration, peek: wire.NasPeek) -> None
 
 def _identified(d: Draft, found: Identified) -> None:
     """The connection of a UE that has told its SUPI comes to the aggregate of that SUPI."""
-    if d.ue.registration is not None:
-        _abort(d, "another REGISTRATION REQUEST")
+    known = connection.find(d, found.amf_ue_ngap_id)
+    if known is not None and known.releasing:
+        d.note("the connection that was handed over is being released")
+        return
+    connection.abort(d, "another REGISTRATION REQUEST")
     connection.adopt(d, found)
     if not d.ue.supi:
         d.emit(SubscriberIdentified(d.key))
-    begin(d, Nas(REQUEST, found.request, 0), wire.nas_decode(found.request))
+    begin(d, Nas(REQUEST, found.request, 0), wire.nas_decode(found.request), suci_told=True)
 
 
 def _unidentified(d: Draft, lost: Unidentified) -> None:
@@ -221,10 +226,15 @@ def _unidentified(d: Draft, lost: Unidentified) -> None:
             d.note(f"{lost.reason}; the connection is gone")
             return
         origin = connection.Origin(lost.source)
+        if unsupported.rejected_faults(d, origin, lost.data):
+            return
         ies = ngap.ies_of(wire.ngap_decode(lost.data))
         connection.establish(d, origin, ies["RAN-UE-NGAP-ID"], ies, lost.sequence)
     d.note(lost.reason)
-    accept.reject(d, GmmCause.ILLEGAL_UE)
+    if d.ue.successor:
+        d.emit(HandedOver(""))  # `identification` gives the connection back
+    if not d.connection.releasing:
+        accept.reject(d, GmmCause.ILLEGAL_UE)
 
 
 # Authentication (5.4.1)
@@ -242,7 +252,11 @@ def _authentication_response(d: Draft, received: NasReceived) -> None:
     capability = registration.capability if registration else b""
     if not capability and d.ue.security is not None:
         capability = d.ue.security.capability
-    if not security_mode.start(d, challenge.ngksi, challenge.kamf, capability):
+    if security_mode.start(d, challenge.ngksi, challenge.kamf, capability):
+        return
+    if d.ue.deregistering:
+        deregistration.refuse(d)
+    else:
         accept.reject(d, GmmCause.SECURITY_CAPABILITIES_MISMATCH)
 
 
@@ -257,11 +271,17 @@ def _authentication_failure(d: Draft, received: NasReceived) -> None:
 def _authentication_failed(d: Draft) -> None:
     """5.4.1.3.5 and 5.4.1.3.7: a UE known by its 5G-GUTI may be another one; ask who it is."""
     registration = d.ue.registration
-    if registration is not None and registration.identified_by == "guti":
+    if d.ue.deregistering:
+        deregistration.refuse(d)
+    elif registration is not None and registration.identified_by == "guti":
         _request_identity(d)
-        return
+    else:
+        _reject_authentication(d)
+
+
+def _reject_authentication(d: Draft) -> None:
     authentication.reject(d)
-    _abort(d, "authentication failed")
+    connection.abort(d, "authentication failed")
 
 
 # Security mode (5.4.2)
@@ -277,27 +297,20 @@ def _security_mode_complete(d: Draft, received: NasReceived) -> None:
     imeisv = subtree(tree, "imeisv").get("imeisv")
     if imeisv is not None:
         d.emit(PeiLearned(f"imeisv-{imeisv}"))
+    container = subtree(tree, "nas-message-container")
     if d.ue.deregistering:
         connection.proved(d)
-        deregistration.accept(d)
+        deregistration.complete(d, switch_off=deregistration.is_switch_off(container))
         return
     registration = d.ue.registration
     if registration is None:
         d.note("a SECURITY MODE COMPLETE outside of a procedure")
         return
-    entire = _entire_request(tree)
-    if entire is not None:
-        d.emit(RequestCompleted(entire))
+    if container.get("message-type") == "registration-request":
+        d.emit(RequestCompleted(wire.nas_encode(container)))
     elif registration.retransmit:
         d.note("the UE did not send its whole REGISTRATION REQUEST again")
     accept.conclude(d, d.ue.registration or registration, nas.count)
-
-
-def _entire_request(tree: Tree) -> bytes | None:
-    container = subtree(tree, "nas-message-container")
-    if container.get("message-type") == "registration-request":
-        return wire.nas_encode(container)
-    return None
 
 
 def _security_mode_reject(d: Draft, received: NasReceived) -> None:
@@ -307,7 +320,7 @@ def _security_mode_reject(d: Draft, received: NasReceived) -> None:
         return
     d.stop_timer("T3560")
     d.emit(SecurityModeRejected(str(received.tree["5gmm-cause"])))
-    _abort(d, "security mode rejected")
+    connection.abort(d, "security mode rejected")
     d.release(ngap.NAS_UNSPECIFIED)
 
 
@@ -318,28 +331,37 @@ def _complete(d: Draft, _: NasReceived) -> None:
     registration = d.ue.registration
     if registration is None or registration.stage != "accepted":
         d.note("a REGISTRATION COMPLETE that was not asked for")
+        if d.ue.tmsi_pending:
+            d.emit(GutiConfirmed())  # late, after T3550 was given up
         return
     d.stop_timer("T3550")
     d.emit(GutiConfirmed())
     d.emit(RegistrationCompleted())
-    if d.connection.context == "pending":
+    if d.connection.context == "pending" and not d.connection.releasing:
         # The gNB answers a context setup before it brings what the UE says next: it was lost.
         accept.request_context(d)
 
 
-def _ngap(d: Draft, message: str, ies: Tree) -> None:
+def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+    if not d.connection_is(amf_ue_ngap_id):
+        d.note(f"{message} on a connection that the UE has left")
+        return
+    asked = d.connection.context == "pending"
     match message:
-        case "InitialContextSetupResponse":
+        case "InitialContextSetupResponse" if asked:
             d.emit(ContextSetUp())
-        case "InitialContextSetupFailure":
-            d.emit(ContextSetupFailed(ngap.cause_text(ies["Cause"])))
-            if d.ue.registration is not None:
-                _abort(d, "the gNB could not set up the UE context")
+        case "InitialContextSetupFailure" if asked:
+            d.emit(ContextSetupFailed(ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))))
+            connection.abort(d, "the gNB could not set up the UE context")
             d.release(ngap.NAS_UNSPECIFIED)
+        case "InitialContextSetupResponse" | "InitialContextSetupFailure":
+            d.note(f"{message} that was not asked for")
         case "UERadioCapabilityInfoIndication":
-            d.emit(RadioCapabilityReported(bytes.fromhex(ies["UERadioCapability"])))
+            # Its IEs may be left out by their criticality (TS 38.413 9.2.13.1).
+            if "UERadioCapability" in ies:
+                d.emit(RadioCapabilityReported(bytes.fromhex(ies["UERadioCapability"])))
         case _:
-            d.note(f"{message}: {ngap.cause_text(ies.get('Cause', {}))}")
+            d.note(f"{message}: {ngap.cause_text(ies.get('Cause', ngap.UNSPECIFIED))}")
 
 
 def _expired(d: Draft, name: str, count: int) -> None:
@@ -359,12 +381,10 @@ def _expired(d: Draft, name: str, count: int) -> None:
         elif d.ue.challenge is not None:
             authentication.send(d, d.ue.challenge, again)
         return
-    if name == "T3550":
-        # 5.5.1.2.8 c): the UE is registered, with both 5G-GUTIs valid.
-        _abort(d, "T3550 expired for the fifth time")
-        return
-    _abort(d, f"{name} expired for the fifth time")
-    d.release(ngap.NAS_UNSPECIFIED)
+    connection.abort(d, f"{name} expired for the fifth time")
+    if name != "T3550":
+        d.release(ngap.NAS_UNSPECIFIED)
+    # 5.5.1.2.8 c): after T3550 the UE is registered, with both 5G-GUTIs valid.
 
 
 _NAS = {

@@ -14,6 +14,7 @@ from schemas.ue_events import (
     ContextRequested,
     Deregistered,
     GutiAllocated,
+    GutiConfirmed,
     RegistrationAccepted,
     RegistrationRejected,
 )
@@ -25,14 +26,17 @@ def conclude(d: Draft, registration: Registration, uplink_count: int) -> None:
     `uplink_count` is the NAS COUNT of the message that proved it: K_gNB's input.
     """
     connection.proved(d)
+    _confirm_guti(d, registration)
     subscriber = d.env.subscriber
     if subscriber is None:
         reject(d, GmmCause.ILLEGAL_UE)
         return
     request = wire.nas_decode(registration.complete_request or registration.request)
-    area = d.env.network.area(d.connection.tai)
+    network, tai = d.env.network, d.connection.tai
+    area = network.area(tai)
     if area is None:
-        reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED)
+        served = tai.plmn in network.plmns
+        reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED if served else GmmCause.PLMN_NOT_ALLOWED)
         return
     barred = _barred(subscriber, d.connection.tai)
     if barred is not None:
@@ -43,6 +47,13 @@ def conclude(d: Draft, registration: Registration, uplink_count: int) -> None:
         reject(d, GmmCause.NO_NETWORK_SLICES, _rejected(nssai))
         return
     _accept(d, subscriber, area, nssai, uplink_count)
+
+
+def _confirm_guti(d: Draft, registration: Registration) -> None:
+    """5.5.1.2.8 a) 1): a UE that uses its new 5G-GUTI has it, though it never said so."""
+    guti = wire.nas_peek(registration.request).guti
+    if d.ue.tmsi_pending and guti is not None and guti[-1] == d.ue.tmsi:
+        d.emit(GutiConfirmed())
 
 
 def _barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:
@@ -120,13 +131,10 @@ def reject(d: Draft, cause: GmmCause, more: Tree | None = None) -> None:
 
     A UE that has proved who it is, is deregistered by it.
     """
-    for timer in ("T3550", "T3560", "T3570"):
+    for timer in connection.COMMON_TIMERS:
         d.stop_timer(timer)
     message = {"message-type": "registration-reject", "5gmm-cause": int(cause), **(more or {})}
-    if d.connection.secured:
-        d.send_nas(message)
-    else:
-        d.send_nas_plain(message)
+    d.send_nas_best(message)
     d.emit(RegistrationRejected(cause.text))
     if d.connection.secured and d.ue.registered:
         d.emit(Deregistered(f"registration rejected: {cause.text}"))
@@ -146,9 +154,15 @@ def _rejected(nssai: Nssai) -> Tree:
 
 
 def _new_tmsi(d: Draft) -> int:
-    """A 5G-TMSI that shows nothing of the slot that it carries."""
-    plaintext = make_tmsi_plaintext(slot_of(d.ue.supi), d.env.random_int(22))
-    return wire.TmsiCipher(d.env.network.tmsi_key).encrypt(plaintext)
+    """A 5G-TMSI that shows nothing of the slot that it carries, and that the UE has not had.
+
+    Another UE may have it: then the append fails, and this is decided again with other entropy.
+    """
+    cipher, slot = wire.TmsiCipher(d.env.network.tmsi_key), slot_of(d.ue.supi)
+    made = d.ue.tmsi
+    while made is None or made in (d.ue.tmsi, d.ue.old_tmsi):
+        made = cipher.encrypt(make_tmsi_plaintext(slot, d.env.random_int(22)))
+    return made
 
 
 def _guti_tree(guti: Guti) -> Tree:

@@ -37,7 +37,8 @@ def send(d: Draft, count: int = 0) -> None:
     if context is None:
         return
     registration = d.ue.registration
-    again = registration is not None and registration.retransmit
+    # A deregistration comes to this only if its request had no valid MAC.
+    again = registration.retransmit if registration is not None else d.ue.deregistering
     message = {
         "message-type": "security-mode-command",
         "selected-nas-security-algorithms": {

@@ -3,17 +3,20 @@
 from typing import Final
 
 import wire
-from functions import ngap
+from functions import connection, ngap
 from functions.connection import Origin
 from functions.draft import Draft
 from functions.ingress import Nas, Unreadable
 from functions.trees import Tree
 from schemas.causes import GmmCause
-from schemas.cloudevents import CloudEvent
+from schemas.cloudevents import CloudEvent, EventType
 from schemas.step import SendNgap
-from schemas.ue_events import RegistrationAborted
 
+REGISTRATION_REQUEST: Final = 0x41
+REGISTRATION_COMPLETE: Final = 0x43
+DEREGISTRATION_REQUEST: Final = 0x45
 SERVICE_REQUEST: Final = 0x4C
+SECURITY_MODE_COMPLETE: Final = 0x5E
 UL_NAS_TRANSPORT: Final = 0x67
 GMM_STATUS: Final = 0x64
 
@@ -22,16 +25,64 @@ TAKEN_UNVERIFIED: Final = frozenset({0x41, 0x45, 0x48, 0x57, 0x59, 0x5C, 0x5F})
 DEREGISTRATION REQUEST and ACCEPT, AUTHENTICATION RESPONSE and FAILURE, IDENTITY RESPONSE with
 a SUCI, SECURITY MODE REJECT."""
 
+TAKEN_WHILE_RELEASING: Final = frozenset({REGISTRATION_COMPLETE, DEREGISTRATION_REQUEST})
+"""Messages that say what the UE holds for true, on a connection that is being released."""
+
 
 def send_to(d: Draft, origin: Origin, pdu: bytes) -> None:
     """Answer where the message came from, which may not be the UE's connection."""
     d.outputs.append(SendNgap(origin.gnb, origin.association, pdu))
 
 
+def rejected_faults(d: Draft, origin: Origin, pdu: bytes) -> bool:
+    """Answer the syntax errors of an NGAP message; whether it must go no further.
+
+    Clauses 10.2 and 10.3 of TS 38.413, for procedures that have no failure message.
+    """
+    try:
+        peek, faults = wire.ngap_peek(pdu), wire.ngap_check(pdu)
+    except wire.WireError as err:
+        d.note(str(err))
+        send_to(d, origin, ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
+        return True
+    if faults is None:
+        return False
+    d.note("; ".join(faults["deviations"]))
+    answer = ngap.fault_indication(peek, faults)
+    if answer is not None:
+        send_to(d, origin, answer)
+    return bool(faults["reject"])
+
+
+def ngap_procedure(d: Draft, origin: Origin, peek: wire.NgapPeek, pdu: bytes) -> None:
+    """An NGAP procedure of a UE that no procedure here takes (TS 38.413 10.3.4.1)."""
+    d.note(f"{peek.message} is not supported")
+    answer = ngap.not_comprehended(peek, pdu)
+    if answer is not None:
+        send_to(d, origin, answer)
+
+
+def discarded(d: Draft, nas: Nas, *, secured: bool) -> str:
+    """Why a message is not acted on, whatever it is; empty if it is.
+
+    `secured` is whether the secure exchange was established before it came.
+    """
+    name = f"5GMM message type {nas.type:#04x}"
+    if nas.pending and nas.type != SECURITY_MODE_COMPLETE:
+        # 9.3.1: a new context protects a SECURITY MODE COMPLETE and nothing else.
+        return f"{name} under a security context that is not in use"
+    if secured and not nas.verified:
+        # 4.4.4.3: once the secure exchange is established, nothing is exempt.
+        return f"{name} without a valid MAC after the secure exchange was established"
+    if d.connection.releasing and not (nas.verified and nas.type in TAKEN_WHILE_RELEASING):
+        return f"{name} on a connection that is being released"
+    return ""
+
+
 def unreadable(d: Draft, found: Unreadable, *, initial: bool) -> None:
     """A message that cannot be deciphered, or that is authentic and wrong (clause 7)."""
     d.note(found.reason)
-    if found.answer:
+    if found.answer and not d.connection.releasing:
         d.send_nas_best(wire.nas_decode(found.answer))
     if initial:
         d.release(ngap.NAS_UNSPECIFIED)
@@ -48,13 +99,27 @@ def unverified(d: Draft, nas: Nas, *, initial: bool) -> None:
         d.release(ngap.NAS_UNSPECIFIED)
 
 
-def faulty(d: Draft, reason: str, answer: bytes | None, *, initial: bool) -> None:
-    """A message with a syntax error; `answer` is what clause 7 gives it, None for nothing."""
+def faulty(d: Draft, nas: Nas, reason: str, answer: bytes | None, *, initial: bool) -> None:
+    """A message with a syntax error; `answer` is what clause 7 gives it, None for nothing.
+
+    A request that can be rejected is, with the cause of that answer (5.5.1.2.8 b, 5.6.1.8 b):
+    a UE without a secure exchange takes no 5GMM STATUS (4.4.4.2).
+    """
     d.note(reason)
     if answer is not None:
-        d.send_nas_best(wire.nas_decode(answer))
+        tree = wire.nas_decode(answer)
+        rejection = _REJECTIONS.get(nas.type)
+        if rejection is not None and "5gmm-cause" in tree:
+            tree = {"message-type": rejection, "5gmm-cause": tree["5gmm-cause"]}
+        d.send_nas_best(tree)
     if initial:
         d.release(ngap.NAS_UNSPECIFIED)
+
+
+_REJECTIONS: Final = {
+    REGISTRATION_REQUEST: "registration-reject",
+    SERVICE_REQUEST: "service-reject",
+}
 
 
 def not_implemented(d: Draft, nas: Nas, tree: Tree, *, initial: bool) -> None:
@@ -92,10 +157,13 @@ def _not_forwarded(d: Draft, request: Tree) -> None:
 def poisoned(d: Draft, trigger: CloudEvent) -> None:
     """An event whose decision fails each time: 5GMM cause #111, and no connection is left."""
     d.note(f"the event {trigger.id} of type {trigger.type} could not be decided")
-    if d.ue.registration is not None:
-        d.emit(RegistrationAborted("protocol error"))
-    for timer in tuple(d.ue.timers):
-        d.stop_timer(timer)
+    connection.abort(d, "protocol error")
+    if trigger.type == EventType.TIMER:
+        # Its timers would come due again, and fail again.
+        for old in connection.releasing(d):
+            connection.released(d, old.amf_ue_ngap_id, "its release could not be decided")
+        for timer in tuple(d.ue.timers):
+            d.stop_timer(timer)
     if d.ue.connection is None:
         return
     if not d.ue.connection.releasing:

@@ -18,7 +18,7 @@ class Phone:
         self.world = world
         self.msin = f"{number:010d}"
         self.supi = f"imsi-00101{self.msin}"
-        self.tac = tac
+        self.plmn, self.tac = "001-01", tac
         self.ran_id = number
         self.amf_id: int | None = None
         self.k, self.opc, self.sqn = K, OPC, 0
@@ -31,6 +31,28 @@ class Phone:
         self.security_key = b""
 
     # What it says
+
+    def deregistration(self, *, switch_off: bool = False) -> dict[str, Any]:
+        return {
+            "message-type": "deregistration-request-ue-originating",
+            "de-registration-type": {
+                "switch-off": switch_off,
+                "re-registration-required": False,
+                "access-type": "3gpp-access",
+            },
+            "ngksi": {"native": self.ngksi} if self.ngksi < 7 else "no-key",
+            "5gs-mobile-identity": self.identity(),
+        }
+
+    def synch_failure(self, challenge: dict[str, Any]) -> dict[str, Any]:
+        """The answer of a USIM that has seen a later SQN than the challenge's."""
+        rand = bytes.fromhex(challenge["authentication-parameter-rand"]["octets"])
+        auts = wire.auts(self.k, self.opc, rand, self.sqn)
+        return {
+            "message-type": "authentication-failure",
+            "5gmm-cause": "synch-failure",
+            "authentication-failure-parameter": {"octets": auts.hex()},
+        }
 
     def request(self, kind: str = "initial-registration", **more: Any) -> dict[str, Any]:
         tree: dict[str, Any] = {
@@ -80,8 +102,8 @@ class Phone:
         self.world.uplink(tree)
 
     def location(self) -> dict[str, Any]:
-        tai = {"pLMNIdentity": "001-01", "tAC": self.tac}
-        cgi = {"pLMNIdentity": "001-01", "nRCellIdentity": 16}
+        tai = {"pLMNIdentity": self.plmn, "tAC": self.tac}
+        cgi = {"pLMNIdentity": self.plmn, "nRCellIdentity": 16}
         return {"userLocationInformationNR": {"nR-CGI": cgi, "tAI": tai}}
 
     def ngap(self, message: str, **ies: Any) -> None:
@@ -101,6 +123,12 @@ class Phone:
             plain = self.security.protect(plain, header, downlink=False)
         self.uplink(plain)
 
+    def open_again(self, tree: dict[str, Any], ran_id: int = 9) -> None:
+        """Send a message on a new connection, under the context there is."""
+        assert self.security is not None
+        self.ran_id = ran_id
+        self.initial(self.security.protect_initial(wire.nas_encode(tree)))
+
     # What it hears
 
     def hear(self) -> list[dict[str, Any]]:
@@ -110,8 +138,9 @@ class Phone:
             ies: dict[str, Any] = {}
             for item in tree["ies"]:
                 ies.update(item)
-            if ies.get("RAN-UE-NGAP-ID") == self.ran_id:
-                self.amf_id = ies["AMF-UE-NGAP-ID"]
+            pair = ies.get("UE-NGAP-IDs", {}).get("uE-NGAP-ID-pair", {})
+            if ies.get("RAN-UE-NGAP-ID", pair.get("rAN-UE-NGAP-ID")) == self.ran_id:
+                self.amf_id = ies.get("AMF-UE-NGAP-ID", pair.get("aMF-UE-NGAP-ID"))
             if "SecurityKey" in ies:
                 self.security_key = bytes.fromhex(ies["SecurityKey"])
             if "NAS-PDU" not in ies:
@@ -145,9 +174,9 @@ class Phone:
         self.authenticate()
         return self.secure(tree)
 
-    def authenticate(self) -> None:
+    def authenticate(self, header: int = 0) -> None:
         """Answer the AUTHENTICATION REQUEST that must be the last message heard."""
-        self.say(self.answer(self.hear()[-1]), header=0)
+        self.say(self.answer(self.hear()[-1]), header)
 
     def answer(self, challenge: dict[str, Any]) -> dict[str, Any]:
         assert challenge["message-type"] == "authentication-request", challenge

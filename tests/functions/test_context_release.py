@@ -4,8 +4,9 @@ import pytest
 
 import wire
 from schemas.ue_events import ConnectionReleased, RegistrationAborted
+from tests.functions.gnb import ng_setup, reset
 from tests.functions.phone import Phone
-from tests.functions.test_ran import ng_setup
+from tests.functions.states import SlowWorld
 from tests.functions.world import ASSOCIATION, GNB, World
 
 MESSAGE = "message-type"
@@ -79,10 +80,8 @@ def test_a_new_ng_setup_releases_the_ues_of_the_one_before(phone: Phone) -> None
 @pytest.mark.parametrize("part", [False, True])
 def test_ng_reset_releases_and_is_acknowledged(phone: Phone, *, part: bool) -> None:
     connection = {"aMF-UE-NGAP-ID": phone.amf_id, "rAN-UE-NGAP-ID": phone.ran_id}
-    kind = {"partOfNG-Interface": [connection]} if part else {"nG-Interface": "reset-all"}
     phone.world.downlink.clear()
-    ies = [{"Cause": {"misc": "om-intervention"}}, {"ResetType": kind}]
-    phone.world.uplink({"message": "NGReset", "ies": ies})
+    phone.world.uplink(reset([connection] if part else None))
     acknowledge = phone.world.sent()[0]
     assert acknowledge["message"] == "NGResetAcknowledge"
     listed = [{"UE-associatedLogicalNG-connectionList": [connection]}] if part else []
@@ -92,9 +91,7 @@ def test_ng_reset_releases_and_is_acknowledged(phone: Phone, *, part: bool) -> N
 
 
 def test_ng_reset_of_others_leaves_this_one(phone: Phone) -> None:
-    kind = {"partOfNG-Interface": [{"rAN-UE-NGAP-ID": 4711}]}
-    ies = [{"Cause": {"misc": "om-intervention"}}, {"ResetType": kind}]
-    phone.world.uplink({"message": "NGReset", "ies": ies})
+    phone.world.uplink(reset([{"rAN-UE-NGAP-ID": 4711}]))
     assert phone.world.ue().connection is not None
 
 
@@ -141,3 +138,41 @@ def test_a_missing_mandatory_ie_is_answered_with_diagnostics(phone: Phone) -> No
     assert [(i["iE-ID"], i["typeOfError"]) for i in missing if i["iECriticality"] == "reject"] == [
         (38, "missing")
     ]
+
+
+def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> None:
+    """Only one that is proved is kept beside a new one; the others are released at once."""
+    phone = Phone(World())
+    phone.register()
+    proved = phone.amf_id
+    phone.guti, phone.ngksi = None, 7
+    for ran_id in range(10, 40):
+        phone.ran_id = ran_id
+        phone.initial(wire.nas_encode(phone.request()))
+        phone.world.advance(2)
+    ue = phone.world.ue()
+    kept = [c.amf_ue_ngap_id for c in ue.stale if not c.releasing]
+    assert kept == [proved]
+    assert len(ue.stale) < 20, "what the gNB does not answer is let go, though more comes"
+    phone.world.advance(60)
+    assert phone.world.ue().stale == ()
+    phone.world.verify()
+
+
+def test_an_event_that_cannot_be_decided_leaves_no_connection_behind() -> None:
+    """5GMM cause #111, a release, and the timer of that release."""
+    world = SlowWorld()
+    phone = Phone(world)
+    phone.initial(wire.nas_encode(phone.request()))
+    phone.hear()
+    world.poisoned = True
+    phone.uplink(b"\x7e\x00\x57")
+    world.poisoned = False
+    status, release = phone.hear()
+    assert (status[MESSAGE], release[MESSAGE]) == ("5gmm-status", "UEContextReleaseCommand")
+    ue = phone.world.ue()
+    assert (ue.registration, ue.challenge) == (None, None)
+    assert ue.timers.keys() == {"ng-release"}
+    phone.world.advance(60)
+    assert phone.world.ue().connection is None
+    phone.world.verify()

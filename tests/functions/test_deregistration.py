@@ -1,7 +1,5 @@
 """UE-initiated deregistration (TS 24.501 5.5.2.2)."""
 
-from typing import Any
-
 import pytest
 
 import wire
@@ -12,19 +10,6 @@ from tests.functions.world import World
 MESSAGE = "message-type"
 
 
-def request(phone: Phone, *, switch_off: bool = False) -> dict[str, Any]:
-    return {
-        MESSAGE: "deregistration-request-ue-originating",
-        "de-registration-type": {
-            "switch-off": switch_off,
-            "re-registration-required": False,
-            "access-type": "3gpp-access",
-        },
-        "ngksi": {"native": phone.ngksi},
-        "5gs-mobile-identity": phone.identity(),
-    }
-
-
 @pytest.fixture
 def phone() -> Phone:
     found = Phone(World())
@@ -33,7 +18,7 @@ def phone() -> Phone:
 
 
 def test_normal_is_accepted_and_released(phone: Phone) -> None:
-    phone.say(request(phone))
+    phone.say(phone.deregistration())
     accept, release = phone.hear()
     assert accept[MESSAGE] == "deregistration-accept-ue-originating"
     assert accept["security"] == 2
@@ -48,7 +33,7 @@ def test_normal_is_accepted_and_released(phone: Phone) -> None:
 
 
 def test_switch_off_has_no_answer(phone: Phone) -> None:
-    phone.say(request(phone, switch_off=True))
+    phone.say(phone.deregistration(switch_off=True))
     assert [m[MESSAGE] for m in phone.hear()] == ["UEContextReleaseCommand"]
     assert not phone.world.ue().registered
 
@@ -57,7 +42,7 @@ def test_from_idle(phone: Phone) -> None:
     phone.idle()
     phone.ran_id = 5
     assert phone.security is not None
-    phone.initial(phone.security.protect_initial(wire.nas_encode(request(phone))))
+    phone.initial(phone.security.protect_initial(wire.nas_encode(phone.deregistration())))
     heard = [m[MESSAGE] for m in phone.hear()]
     assert heard == ["deregistration-accept-ue-originating", "UEContextReleaseCommand"]
     phone.ngap("UEContextReleaseComplete")
@@ -73,7 +58,7 @@ def test_it_ends_a_registration_under_way() -> None:
     assert phone.security is not None
     phone.initial(phone.security.protect_initial(wire.nas_encode(phone.request())))
     phone.hear()
-    phone.say(request(phone))
+    phone.say(phone.deregistration())
     assert phone.hear()[0][MESSAGE] == "deregistration-accept-ue-originating"
     assert phone.world.ue().registration is None
     assert phone.world.ue().timers.keys() == {"ng-release"}
@@ -82,7 +67,7 @@ def test_it_ends_a_registration_under_way() -> None:
 def test_without_a_mac_at_switch_off_is_ignored(phone: Phone) -> None:
     phone.idle()
     phone.ran_id = 5
-    phone.initial(wire.nas_encode(request(phone, switch_off=True)))
+    phone.initial(wire.nas_encode(phone.deregistration(switch_off=True)))
     assert [m[MESSAGE] for m in phone.hear()] == ["UEContextReleaseCommand"]
     assert phone.world.ue().registered
 
@@ -90,7 +75,7 @@ def test_without_a_mac_at_switch_off_is_ignored(phone: Phone) -> None:
 def test_without_a_mac_the_ue_is_authenticated_first(phone: Phone) -> None:
     phone.idle()
     phone.ran_id = 5
-    phone.initial(wire.nas_encode(request(phone)))
+    phone.initial(wire.nas_encode(phone.deregistration()))
     phone.authenticate()
     assert phone.world.ue().registered
     phone.hear()
@@ -103,7 +88,7 @@ def test_without_a_mac_the_ue_is_authenticated_first(phone: Phone) -> None:
 def test_an_impostor_deregisters_nobody(phone: Phone) -> None:
     impostor = Phone(phone.world)
     impostor.ran_id, impostor.guti, impostor.ngksi = 99, phone.guti, phone.ngksi
-    impostor.initial(wire.nas_encode(request(impostor)))
+    impostor.initial(wire.nas_encode(impostor.deregistration()))
     impostor.hear()
     failure = {MESSAGE: "authentication-failure", "5gmm-cause": "mac-failure"}
     impostor.say(failure, 0)
@@ -128,7 +113,7 @@ def test_of_nobody_known_is_accepted() -> None:
         "tmsi": 5,
     }
     phone.ngksi = 0
-    phone.initial(wire.nas_encode(request(phone)))
+    phone.initial(wire.nas_encode(phone.deregistration()))
     accept, release = phone.hear()
     assert (accept[MESSAGE], accept["security"]) == ("deregistration-accept-ue-originating", 0)
     assert release[MESSAGE] == "UEContextReleaseCommand"

@@ -5,39 +5,21 @@ from typing import Any
 import pytest
 
 import wire
-from schemas.gnb import Gnb
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.ue_events import Noted
+from tests.functions.gnb import (
+    OM_INTERVENTION,
+    SLICE,
+    gnb,
+    ies_of,
+    ng_setup,
+    reset,
+    setup_request,
+    supported,
+    update,
+)
+from tests.functions.phone import Phone
 from tests.functions.world import ASSOCIATION, GNB, World
-
-SLICE = {"s-NSSAI": {"sST": 1, "sD": "010203"}}
-
-
-def request(tac: int = 1, plmn: str = "001-01", slice_: Any = SLICE) -> dict[str, Any]:
-    gnb_id = {"gNB-ID": {"value": "000001", "length": 24}}
-    broadcast = [{"pLMNIdentity": plmn, "tAISliceSupportList": [slice_]}]
-    return {
-        "message": "NGSetupRequest",
-        "ies": [
-            {"GlobalRANNodeID": {"globalGNB-ID": {"pLMNIdentity": "001-01", "gNB-ID": gnb_id}}},
-            {"RANNodeName": "gnb-1"},
-            {"SupportedTAList": [{"tAC": tac, "broadcastPLMNList": broadcast}]},
-            {"DefaultPagingDRX": "v128"},
-        ],
-    }
-
-
-def ng_setup(world: World, association: str = ASSOCIATION) -> dict[str, Any]:
-    world.uplink(request(), association=association)
-    answer = world.sent()[-1]
-    assert answer["message"] == "NGSetupResponse"
-    return answer
-
-
-def gnb(world: World) -> Gnb:
-    return world.states[f"gnb/{GNB}"]
-
-
-def ies_of(tree: dict[str, Any]) -> dict[str, Any]:
-    return {k: v for item in tree["ies"] for k, v in item.items()}
 
 
 def test_ng_setup() -> None:
@@ -63,7 +45,7 @@ def test_ng_setup() -> None:
 )
 def test_ng_setup_refused(changes: dict[str, Any], cause: dict[str, str]) -> None:
     world = World()
-    world.uplink(request(**changes))
+    world.uplink(setup_request(**changes))
     failure = world.sent()[-1]
     assert failure["message"] == "NGSetupFailure"
     assert ies_of(failure) == {"Cause": cause, "TimeToWait": "v10s"}
@@ -73,7 +55,7 @@ def test_ng_setup_refused(changes: dict[str, Any], cause: dict[str, str]) -> Non
 
 def test_ng_setup_without_its_mandatory_ies() -> None:
     world = World()
-    tree = request()
+    tree = setup_request()
     tree["ies"] = tree["ies"][1:2]
     world.uplink(tree)
     failure = world.sent()[-1]
@@ -87,8 +69,7 @@ def test_ng_setup_without_its_mandatory_ies() -> None:
 
 def test_a_message_before_ng_setup() -> None:
     world = World()
-    ies = [{"Cause": {"misc": "om-intervention"}}, {"ResetType": {"nG-Interface": "reset-all"}}]
-    world.uplink({"message": "NGReset", "ies": ies})
+    world.uplink(reset())
     sent = world.sent()[-1]
     assert sent["message"] == "ErrorIndication"
     assert ies_of(sent)["Cause"] == {"protocol": "message-not-compatible-with-receiver-state"}
@@ -106,27 +87,32 @@ def test_octets_that_are_no_pdu(octets: bytes) -> None:
 def test_configuration_update() -> None:
     world = World()
     ng_setup(world)
-    broadcast = [{"pLMNIdentity": "001-01", "tAISliceSupportList": [SLICE]}]
-    supported = [{"tAC": 2, "broadcastPLMNList": broadcast}]
-    ies = [{"RANNodeName": "renamed"}, {"SupportedTAList": supported}]
-    world.uplink({"message": "RANConfigurationUpdate", "ies": ies})
+    world.uplink(update(RANNodeName="renamed", SupportedTAList=supported(2)))
     assert world.names() == ["RANConfigurationUpdateAcknowledge"]
     assert gnb(world).name == "renamed"
     assert gnb(world).paging_drx == "v128"
     assert [ta.tac for ta in gnb(world).supported] == [2]
-    supported[0]["tAC"] = 99
-    world.uplink({"message": "RANConfigurationUpdate", "ies": [{"SupportedTAList": supported}]})
+    world.uplink(update(SupportedTAList=supported(99)))
     assert world.names() == ["RANConfigurationUpdateFailure"]
     assert [ta.tac for ta in gnb(world).supported] == [2]
     world.verify()
 
 
-def test_an_unsupported_procedure_is_answered() -> None:
+def test_an_unsupported_procedure_is_answered_by_its_criticality() -> None:
+    """10.3.4.1: reject and notify are answered with diagnostics, ignore is not."""
     world = World()
     ng_setup(world)
     world.uplink({"message": "UplinkRANConfigurationTransfer", "ies": []})
-    sent = world.sent()[-1]
-    assert sent["message"] == "ErrorIndication"
+    assert world.sent() == [], "its criticality is ignore"
+    world.uplink({"message": "AMFConfigurationUpdate", "ies": []})
+    ies = ies_of(world.sent()[-1])
+    assert ies["Cause"] == {"protocol": "abstract-syntax-error-reject"}
+    assert ies["CriticalityDiagnostics"] == {
+        "procedureCode": 0,
+        "triggeringMessage": "initiating-message",
+        "procedureCriticality": "reject",
+    }
+    world.verify()
 
 
 def test_error_indications_are_not_answered() -> None:
@@ -137,3 +123,83 @@ def test_error_indications_are_not_answered() -> None:
     )
     world.uplink_pdu(pdu)
     assert world.sent() == []
+
+
+def test_one_tracking_area_in_common_is_enough() -> None:
+    """8.7.1.1: the node may serve other cores by what else it broadcasts."""
+    world = World()
+    tree = setup_request()
+    tree["ies"][2] = {"SupportedTAList": [*supported(99), *supported(1, "999-99"), *supported(2)]}
+    world.uplink(tree)
+    assert world.names() == ["NGSetupResponse"]
+    assert [ta.tac for ta in gnb(world).supported] == [99, 1, 2]
+    world.verify()
+
+
+@pytest.mark.parametrize(
+    ("changes", "cause"),
+    [
+        ({"plmn": "999-99"}, {"misc": "unknown-PLMN-or-SNPN"}),
+        ({"tac": 99}, {"misc": "unspecified"}),
+        ({"slice_": {"s-NSSAI": {"sST": 77}}}, {"radioNetwork": "slice-not-supported"}),
+    ],
+)
+def test_a_configuration_update_refused(changes: dict[str, Any], cause: dict[str, str]) -> None:
+    """8.7.2.3: the interface stays as it was."""
+    world = World()
+    ng_setup(world)
+    before = gnb(world)
+    world.uplink(update(RANNodeName="renamed", SupportedTAList=supported(**changes)))
+    failure = world.sent()[-1]
+    assert failure["message"] == "RANConfigurationUpdateFailure"
+    assert ies_of(failure) == {"Cause": cause, "TimeToWait": "v10s"}
+    assert gnb(world) == before
+    world.verify()
+
+
+def test_ng_setup_refused_where_the_interface_was_up() -> None:
+    """8.7.1.1: the request has erased what was there, and its UEs."""
+    world = World()
+    ng_setup(world)
+    phone = Phone(world)
+    phone.register()
+    world.uplink(setup_request(tac=99))
+    assert gnb(world).association == ""
+    assert world.ue().connection is None
+    world.verify()
+
+
+def test_ng_setup_with_a_fault_where_the_interface_was_up() -> None:
+    """10.3.4.2: nothing of a message that is rejected is executed."""
+    world = World()
+    ng_setup(world)
+    tree = setup_request()
+    tree["ies"] = tree["ies"][1:2]
+    world.uplink(tree)
+    assert world.names() == ["NGSetupFailure"]
+    assert gnb(world).association == ASSOCIATION
+
+
+def test_ng_reset_without_a_cause_or_a_kind() -> None:
+    """The Cause is to be ignored where it is missing, the Reset Type is not (9.2.6.11)."""
+    world = World()
+    ng_setup(world)
+    world.uplink({"message": "NGReset", "ies": reset()["ies"][1:]})
+    assert "NGResetAcknowledge" in world.names()
+    world.uplink({"message": "NGReset", "ies": [{"Cause": OM_INTERVENTION}]})
+    assert world.names() == ["ErrorIndication"]
+    world.verify()
+
+
+def test_an_event_that_is_not_for_it_is_noted() -> None:
+    world = World()
+    ng_setup(world)
+    before = gnb(world)
+    for kind in (EventType.TIMER, EventType.ASSOCIATION_LOST):
+        event = CloudEvent(
+            f"x-{kind}", f"/n2/{GNB}/a1", kind, f"gnb/{GNB}", b"\xc1", procedure="ran"
+        )
+        world.deliver(event)
+    assert [type(e) for _, s in world.order[-2:] for e in s.events] == [Noted, Noted]
+    assert gnb(world) == before
+    world.verify()

@@ -31,7 +31,7 @@ from schemas.cloudevents import (
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
 from schemas.network import Network, TrackingArea
 from schemas.procedures import Procedure
-from schemas.step import FanOut, HandOff, SendNgap, Step, Wake, encode
+from schemas.step import FanOut, HandOff, Output, SendNgap, Step, Wake, encode
 from schemas.subscriber import SubscribedSlice, Subscriber
 from schemas.ue import Ue
 
@@ -69,8 +69,10 @@ class World:
         self.now = 1_700_000_000_000
         self.states: dict[str, Any] = {}
         self.steps: dict[str, list[Step[Any]]] = defaultdict(list)
+        self.order: list[tuple[str, Step[Any]]] = []
         self.owners: dict[tuple[str, str], str] = {}
         self.taken: dict[tuple[str, str], int] = {}
+        self.delivered: dict[str, CloudEvent] = {}
         self.downlink: deque[tuple[str, str, bytes]] = deque()
         self.wakes: dict[str, tuple[int, CloudEvent]] = {}
         self.events: deque[CloudEvent] = deque()
@@ -143,13 +145,19 @@ class World:
         if event.procedure == Procedure.IDENTIFICATION:
             self.events.append(identification.decide(event, HOME_KEYS))
             return
+        repeated = event.id in self.delivered
+        self.delivered[event.id] = event
         name = resolve.direct(event)
         if name is None:
-            name = self.owners.get(resolve.entry(event)) or resolve.without_owner(event)
+            name = self.owners.get(resolve.entry(event))
+        if name is None:
+            # As the runtime does: a copy for a connection that is gone was answered then.
+            gone = repeated and event.partitionkey.startswith("ngap-")
+            name = "" if gone else resolve.without_owner(event)
         if not name:
             return
         if (name, event.id) in self.taken:
-            self._effects(name, self.steps[name][self.taken[name, event.id] - 1])
+            self._effects(name, self.steps[name][self.taken[name, event.id] - 1], again=True)
             return
         state = self.states.get(name, kind_of(name).new())
         step = decide(self.procedures, state, len(self.steps[name]) + 1, event, self.inputs(name))
@@ -158,6 +166,14 @@ class World:
         assert isinstance(step, Step)
         self.record(name, step)
         self._effects(name, step)
+
+    def _stands(self, name: str, step: Step[Any], output: Output) -> bool:
+        """Whether a copy of the trigger sends an output again, as the runtime does (0008)."""
+        if step is self.steps[name][-1]:
+            return True
+        if isinstance(output, Wake):
+            return getattr(self.states[name], "wake_at", 0) == output.at
+        return not isinstance(output, SendNgap)
 
     def inputs(self, name: str) -> Inputs:
         number = sum(map(len, self.steps.values()))
@@ -173,6 +189,7 @@ class World:
             state = kind.evolve(state, happened)
         self.states[name] = state
         self.steps[name].append(step)
+        self.order.append((name, step))
         self.taken[name, step.trigger.id] = step.seq
         for entry in kind.indexes(before) - kind.indexes(state):
             if self.owners.get(entry) == name:
@@ -182,8 +199,10 @@ class World:
             assert owner in (None, name) or step.trigger.type == EventType.IDENTIFIED
             self.owners[entry] = name
 
-    def _effects(self, name: str, step: Step[Any]) -> None:
+    def _effects(self, name: str, step: Step[Any], *, again: bool = False) -> None:
         for index, output in enumerate(step.outputs):
+            if again and not self._stands(name, step, output):
+                continue
             number = f"{name}/{step.seq}/{index}"
             match output:
                 case SendNgap(gnb, association, pdu):

@@ -1,0 +1,270 @@
+"""A `World` that looks at every step it takes: what must be true of any step, in any state."""
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import wire
+from functions.authentication import RETRANSMISSIONS
+from functions.connection import COMMON_TIMERS, Origin
+from schemas.aggregates import UNIDENTIFIED, kind_of
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.gnb import Gnb, NgSetupFailed
+from schemas.step import FanOut, SendNgap, Step, Wake, encode
+from schemas.ue import Connection, SecurityContext, Ue
+from schemas.ue_events import (
+    AuthenticationFailed,
+    AuthenticationStarted,
+    SecurityModeCompleted,
+    SecurityModeStarted,
+    TimerStarted,
+)
+from tests.functions.world import World
+
+RELEASE_COMMAND, ERROR_INDICATION = "UEContextReleaseCommand", "ErrorIndication"
+
+PLAIN_ALLOWED = frozenset({0x5B, 0x56, 0x5A, 0x58, 0x44, 0x46, 0x4D, 0x64})
+"""What may go without protection before the secure exchange (TS 24.501 4.4.4.2): IDENTITY
+REQUEST, AUTHENTICATION REQUEST, RESULT and REJECT, REGISTRATION REJECT, DEREGISTRATION ACCEPT,
+SERVICE REJECT; and 5GMM STATUS, which a UE does not act on."""
+SECURITY_MODE_COMMAND = 0x5D
+AUTHENTICATION_REJECT = 0x58
+
+
+class Downlink(NamedTuple):
+    """One NGAP PDU of a step, read."""
+
+    message: str
+    amf_ue_ngap_id: int | None
+    nas: bytes | None
+    security_key: str | None
+
+
+def read(pdu: bytes) -> Downlink:
+    """A PDU that the core sent: it must be without fault."""
+    assert wire.ngap_check(pdu) is None, pdu.hex()
+    tree = wire.ngap_decode(pdu)
+    assert wire.ngap_encode(tree) == pdu
+    ies: dict[str, Any] = {}
+    for item in tree["ies"]:
+        ies.update(item)
+    pair = ies.get("UE-NGAP-IDs", {}).get("uE-NGAP-ID-pair", {})
+    nas = ies.get("NAS-PDU")
+    return Downlink(
+        tree["message"],
+        ies.get("AMF-UE-NGAP-ID", pair.get("aMF-UE-NGAP-ID")),
+        None if nas is None else bytes.fromhex(nas),
+        ies.get("SecurityKey"),
+    )
+
+
+class CheckedWorld(World):
+    """Raises `AssertionError` in the step that breaks a rule."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.protected: dict[tuple[bytes, int], bytes] = {}
+        """The message that used a downlink COUNT of a K_AMF."""
+        self.rands: dict[bytes, bytes] = {}
+        """The RAND that each K_AMF was made with."""
+        self.kgnbs: dict[str, int] = {}
+        """The connection that each K_gNB was given to."""
+        self.checked = 0
+
+    def record(self, name: str, step: Step[Any]) -> None:
+        before = self.states.get(name, kind_of(name).new())
+        untouched = encode(before)
+        super().record(name, step)
+        after = self.states[name]
+        assert encode(before) == untouched, "a fold changed the state that it was given"
+        assert kind_of(name).decode_state(encode(after)) == after
+        downlinks = [read(output.pdu) for output in step.outputs if isinstance(output, SendNgap)]
+        self.checked += 1
+        if isinstance(after, Ue):
+            self._check_counts(before, after)
+            self._check_context(before, step, after)
+            self._check_downlinks(before, step, after, downlinks)
+            _check_timers(name, after)
+            _check_wakes(step)
+        else:
+            _check_ran(before, step, after, downlinks)
+
+    def deliver(self, event: CloudEvent) -> None:
+        super().deliver(event)
+        for name, state in self.states.items():
+            if isinstance(state, Ue) and state.timers:
+                first = min(timer.at for timer in state.timers.values())
+                assert name in self.wakes, f"{name}: {state.timers} without a wake-up"
+                assert self.wakes[name][0] <= first, f"{name}: woken after {state.timers}"
+
+    # COUNTs and keys
+
+    def _check_counts(self, before: Ue, after: Ue) -> None:
+        for old in _contexts(before):
+            for new in _contexts(after):
+                if (old.kamf, old.nia, old.nea) == (new.kamf, new.nia, new.nea):
+                    assert new.uplink >= old.uplink, "an uplink NAS COUNT went back"
+                    assert new.downlink >= old.downlink, "a downlink NAS COUNT went back"
+
+    def _check_context(self, before: Ue, step: Step[Any], after: Ue) -> None:
+        """A context is taken into use by a SECURITY MODE COMPLETE under it, and by nothing else."""
+        was = before.security.kamf if before.security else b""
+        now = after.security.kamf if after.security else b""
+        if now != was:
+            completed = [e for e in step.events if isinstance(e, SecurityModeCompleted)]
+            assert len(completed) == 1
+            assert before.pending is not None
+            assert before.pending.kamf == now
+        for event in step.events:
+            if isinstance(event, AuthenticationStarted):
+                rand = self.rands.setdefault(event.challenge.kamf, event.challenge.rand)
+                assert rand == event.challenge.rand, "two challenges, one K_AMF"
+                current = before.security
+                assert current is None or current.ngksi != event.challenge.ngksi
+            if isinstance(event, SecurityModeStarted):
+                context = event.context
+                assert context.kamf in self.rands
+                assert (context.uplink, context.downlink) == (0, 0)
+                used = [kamf for kamf, _ in self.protected if kamf == context.kamf]
+                assert not used, "a K_AMF is offered a second time"
+
+    # What is sent
+
+    def _check_downlinks(
+        self, before: Ue, step: Step[Any], after: Ue, downlinks: list[Downlink]
+    ) -> None:
+        known = {c.amf_ue_ngap_id: c for c in (*_connections(before), *_connections(after))}
+        ended = {c.amf_ue_ngap_id for c in _connections(before) if c.releasing}
+        for sent in downlinks:
+            if sent.message == ERROR_INDICATION:
+                continue
+            assert sent.amf_ue_ngap_id in known, f"{sent.message} on no connection of the UE"
+            assert sent.message == RELEASE_COMMAND or sent.amf_ue_ngap_id not in ended, (
+                f"{sent.message} on a connection that is released"
+            )
+            if sent.message == RELEASE_COMMAND:
+                ended.add(sent.amf_ue_ngap_id)
+            if sent.security_key is not None:
+                owner = self.kgnbs.setdefault(sent.security_key, sent.amf_ue_ngap_id)
+                assert owner == sent.amf_ue_ngap_id, "one K_gNB for two connections"
+            if sent.nas is not None:
+                self._check_nas(known[sent.amf_ue_ngap_id], before, step, after, sent.nas)
+
+    def _check_nas(
+        self, here: Connection, before: Ue, step: Step[Any], after: Ue, nas: bytes
+    ) -> None:
+        header = nas[1] & 0x0F
+        if header == 0:
+            assert not here.secured, f"plain NAS {nas[2]:#04x} after the secure exchange"
+            assert nas[2] in PLAIN_ALLOWED, f"plain NAS {nas[2]:#04x}"
+            assert wire.nas_encode(wire.nas_decode(nas)) == nas
+            if nas[2] == AUTHENTICATION_REJECT:
+                _check_rejection(before, step)
+            return
+        assert header in (2, 3), f"security header type {header}"
+        plain, kamf, count = _opened(nas, list(_contexts(after)))
+        assert (plain[2] == SECURITY_MODE_COMMAND) == (header == 3)
+        assert wire.nas_encode(wire.nas_decode(plain)) == plain
+        first = self.protected.setdefault((kamf, count), nas)
+        assert first == nas, f"downlink NAS COUNT {count} protects two messages"
+        if plain[2] == AUTHENTICATION_REJECT:
+            _check_rejection(before, step)
+
+
+def _contexts(ue: Ue) -> Iterator[SecurityContext]:
+    yield from (context for context in (ue.security, ue.pending) if context is not None)
+
+
+def _connections(ue: Ue) -> Iterator[Connection]:
+    yield from (c for c in (ue.connection, *ue.stale) if c is not None)
+
+
+def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, int]:
+    """A protected downlink message, with the context and the COUNT that it was made with."""
+    for context in contexts:
+        # The state after the step has COUNTs beyond those of its messages.
+        for back in range(1, 5):
+            count = context.downlink - back
+            if count < 0 or count & 0xFF != nas[6]:
+                continue
+            security = wire.NasSecurity(context.kamf, context.nia, context.nea, 0, count)
+            try:
+                found = security.unprotect(nas, downlink=True)
+            except wire.WireError:
+                continue
+            return found.plain, context.kamf, found.count
+    raise AssertionError("a protected message that no context of the UE made")
+
+
+def _check_rejection(before: Ue, step: Step[Any]) -> None:
+    """AUTHENTICATION REJECT goes to who failed, or who told an identity after it had failed."""
+    failed = any(isinstance(e, AuthenticationFailed) for e in step.events)
+    asked = before.registration is not None and before.registration.stage == "identifying"
+    assert failed or asked
+
+
+def _check_timers(name: str, ue: Ue) -> None:
+    """A timer runs for something, and what waits for the other side has a timer."""
+    registration = ue.registration
+    stage = registration.stage if registration is not None else ""
+    running = set(ue.timers) & set(COMMON_TIMERS)
+    assert len(running) <= 1, running
+    challenged = ue.challenge is not None or ue.pending is not None
+    assert "T3550" not in running or stage == "accepted"
+    assert "T3560" not in running or challenged
+    assert "T3570" not in running or stage == "identifying"
+    assert registration is not None or ue.deregistering or not challenged
+    releasing = [c for c in _connections(ue) if c.releasing]
+    assert bool(releasing) == ("ng-release" in ue.timers), (releasing, ue.timers)
+    if ue.connection is None:
+        assert not running
+        assert registration is None
+        assert not challenged
+        assert not ue.deregistering
+    elif not ue.connection.releasing and not ue.successor:
+        waits = registration is not None or ue.deregistering
+        assert bool(running) == waits, f"{name}: {stage} with {ue.timers}"
+    assert all(timer.count <= RETRANSMISSIONS for timer in ue.timers.values())
+    if ue.successor and not name.startswith(UNIDENTIFIED):
+        assert ue.connection is not None, "a connection given away outlives itself"
+
+
+def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlink]) -> None:
+    """What a RAN node is told goes to where it spoke from; what it loses, its UEs lose too."""
+    origin = Origin(step.trigger.source) if downlinks or step.outputs else None
+    for output in step.outputs:
+        assert isinstance(output, SendNgap | FanOut)
+        if isinstance(output, SendNgap):
+            assert origin is not None
+            assert (output.gnb, output.association) == (origin.gnb, origin.association)
+    sent = [found.message for found in downlinks]
+    assert len(sent) <= 2, sent
+    if step.trigger.data[:2] == b"\x00\x09" and step.trigger.type == EventType.NGAP_UPLINK:
+        assert sent == [], "an ERROR INDICATION is answered (TS 38.413 10.5)"
+    told = [o for o in step.outputs if isinstance(o, FanOut)]
+    if before.association and after.association != before.association:
+        whole = [o for o in told if not o.amf_ue_ngap_ids and not o.ran_ue_ngap_ids]
+        assert before.association in {o.association for o in whole}
+    if "NGSetupResponse" in sent:
+        assert origin is not None
+        assert after.association == origin.association
+    if any(isinstance(event, NgSetupFailed) for event in step.events):
+        # One with a fault is rejected too, but nothing of it is executed (10.3.4.2).
+        assert "NGSetupFailure" in sent
+        assert origin is not None
+        assert after.association != origin.association
+
+
+def _check_wakes(step: Step[Any]) -> None:
+    started = [e.at for e in step.events if isinstance(e, TimerStarted)]
+    wakes = [output.at for output in step.outputs if isinstance(output, Wake)]
+    assert all(at >= step.at for at in started)
+    assert all(at >= step.at for at in wakes)
+
+
+def by_kamf(world: CheckedWorld) -> dict[bytes, list[int]]:
+    """The downlink COUNTs that each K_AMF was used with."""
+    found: dict[bytes, list[int]] = defaultdict(list)
+    for kamf, count in world.protected:
+        found[kamf].append(count)
+    return found

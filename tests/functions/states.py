@@ -1,0 +1,184 @@
+"""UEs in every state that the core can have one in, each by the shortest way there."""
+
+from collections.abc import Callable
+from typing import Any
+
+import wire
+from functions.runtime.decider import Inputs
+from schemas.cloudevents import CloudEvent
+from schemas.flags import Flag
+from schemas.procedures import Procedure
+from tests.functions.checked import CheckedWorld
+from tests.functions.gnb import ng_setup
+from tests.functions.phone import Phone
+from tests.functions.world import subscriber
+
+MESSAGE = "message-type"
+FOREIGN = {"plmn": "999-99", "amf-region-id": 9, "amf-set-id": 9, "amf-pointer": 9, "tmsi": 1}
+
+
+class SlowWorld(CheckedWorld):
+    """A world in which events for `identification` may be held back, and decisions fail."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.hold = False
+        self.held: list[CloudEvent] = []
+        self.poisoned = False
+
+    def inputs(self, name: str) -> Inputs:
+        flags = (int(Flag.POISONED),) if self.poisoned else ()
+        return super().inputs(name)._replace(flags=flags)
+
+    def _take(self, event: CloudEvent) -> None:
+        if self.hold and event.procedure == Procedure.IDENTIFICATION:
+            self.held.append(event)
+        else:
+            super()._take(event)
+
+
+def fresh() -> Phone:
+    world = SlowWorld(subscriber(1), subscriber(2, k=bytes(16)))
+    ng_setup(world)
+    return Phone(world)
+
+
+def asked() -> Phone:
+    """A foreign 5G-GUTI: nobody knows who it is."""
+    phone = fresh()
+    phone.guti = FOREIGN
+    phone.initial(wire.nas_encode(phone.request()))
+    phone.hear()
+    return phone
+
+
+def given_away() -> Phone:
+    """The SUCI is concealed, and `identification` has it."""
+    phone = asked()
+    phone.world.hold = True  # pyright: ignore[reportAttributeAccessIssue]
+    phone.say({MESSAGE: "identity-response", "mobile-identity": phone.identity("A")}, 0)
+    return phone
+
+
+def challenged() -> Phone:
+    phone = fresh()
+    phone.initial(wire.nas_encode(phone.request()))
+    return phone
+
+
+def securing() -> Phone:
+    phone = challenged()
+    phone.authenticate()
+    return phone
+
+
+def accepted() -> Phone:
+    phone = securing()
+    phone.hear()
+    phone.say({MESSAGE: "security-mode-complete"}, 4)
+    phone.hear()
+    return phone
+
+
+def registered() -> Phone:
+    phone = fresh()
+    phone.register()
+    return phone
+
+
+def unconfirmed() -> Phone:
+    """Registered, and T3550 has expired for the fifth time."""
+    phone = accepted()
+    phone.ngap("InitialContextSetupResponse")
+    phone.world.advance(60)
+    phone.hear()
+    return phone
+
+
+def idle() -> Phone:
+    phone = registered()
+    phone.idle()
+    phone.ran_id = 9
+    return phone
+
+
+def deregistered() -> Phone:
+    phone = registered()
+    phone.say(phone.deregistration())
+    phone.hear()
+    phone.ngap("UEContextReleaseComplete")
+    phone.ran_id = 9
+    return phone
+
+
+def challenged_by_guti() -> Phone:
+    phone = idle()
+    phone.initial(wire.nas_encode(phone.request()))
+    return phone
+
+
+def failed_by_guti() -> Phone:
+    """The response was wrong, and the UE is asked who it is."""
+    phone = challenged_by_guti()
+    phone.hear()
+    phone.say({MESSAGE: "authentication-failure", "5gmm-cause": "mac-failure"}, 0)
+    phone.hear()
+    return phone
+
+
+def reauthenticating() -> Phone:
+    """A registration of another kind on a connection that is secure."""
+    phone = registered()
+    phone.say(phone.request("mobility-registration-updating", ngksi="no-key"))
+    return phone
+
+
+def moved() -> Phone:
+    """A registration anew, while the connection before is still there."""
+    phone = registered()
+    phone.ran_id, phone.guti, phone.ngksi, phone.security = 9, None, 7, None
+    phone.initial(wire.nas_encode(phone.request()))
+    return phone
+
+
+def deregistering() -> Phone:
+    """A deregistration without a MAC, and the UE is challenged."""
+    phone = idle()
+    phone.initial(wire.nas_encode(phone.deregistration()))
+    return phone
+
+
+def deregistering_secured() -> Phone:
+    phone = deregistering()
+    phone.authenticate()
+    return phone
+
+
+def releasing() -> Phone:
+    phone = registered()
+    phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    return phone
+
+
+STATES: dict[str, Callable[[], Phone]] = {
+    build.__name__: build
+    for build in (
+        fresh,
+        asked,
+        given_away,
+        challenged,
+        securing,
+        accepted,
+        registered,
+        unconfirmed,
+        idle,
+        deregistered,
+        challenged_by_guti,
+        failed_by_guti,
+        reauthenticating,
+        moved,
+        deregistering,
+        deregistering_secured,
+        releasing,
+    )
+}

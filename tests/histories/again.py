@@ -1,0 +1,89 @@
+"""Deciding a recorded history again: as `evcore log verify` does, and from cold."""
+
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+from functions.dispatch import Procedures
+from functions.runtime.decider import Inputs, decide
+from functions.runtime.replay import Redecided, Replayer
+from schemas.aggregates import kind_of
+from schemas.network import Network
+from schemas.step import Step, encode
+from schemas.subscriber import Subscriber
+from statestore.log import EventLog
+from statestore.subscribers import SubscriberStore, Subscription
+from tests.histories.history import Given, History, Recorded
+
+
+class _Log(EventLog):
+    """The logs of a history, as a store would give them."""
+
+    def __init__(self, history: History) -> None:
+        self._given, self._logs = history.given, history.aggregates()
+
+    async def steps(self, name: str, after: int = 0, page: int = 500) -> AsyncIterator[Step[Any]]:
+        del page
+        for recorded in self._logs[name][after:]:
+            yield recorded.step()
+
+    async def network(self, version: str) -> Network:
+        del version
+        return self._given.network
+
+
+class _Subscribers(SubscriberStore):
+    def __init__(self, given: Given) -> None:
+        self._given = given
+
+    async def get(self, supi: str, version: int = 0) -> Subscription | None:
+        found = _subscriber(self._given, supi)
+        return None if found is None else Subscription(supi, version, found)
+
+
+def _subscriber(given: Given, supi: str) -> Subscriber | None:
+    return next((s for s in given.subscribers if s.supi == supi), None)
+
+
+async def warm(history: History, procedures: Procedures | None = None) -> list[Redecided]:
+    """What differs when the state is kept from step to step."""
+    replayer = Replayer(_Log(history), _Subscribers(history.given), procedures)
+    found: list[Redecided] = []
+    for name in history.aggregates():
+        found += [step async for step in replayer.steps(name) if not step.same]
+    return found
+
+
+def cold(history: History) -> Iterator[tuple[Step[Any], Step[Any] | None, Step[Any] | None]]:
+    """Each step as recorded, decided on a fold of the octets before it, and on a snapshot.
+
+    The snapshot is of the state half-way, written and read.
+    """
+    for name, log in history.aggregates().items():
+        for index, recorded in enumerate(log):
+            kind = kind_of(name)
+            half = encode(_fold(kind.new(), log[: index // 2]))
+            folded = _fold(kind.new(), log[:index])
+            resumed = _fold(kind.decode_state(half), log[index // 2 : index])
+            yield (
+                recorded.step(),
+                _again(history.given, recorded, folded),
+                _again(history.given, recorded, resumed),
+            )
+
+
+def _fold(state: Any, log: list[Recorded]) -> Any:
+    for recorded in log:
+        for event in recorded.step().events:
+            state = kind_of(recorded.aggregate).evolve(state, event)
+    return state
+
+
+def _again(given: Given, recorded: Recorded, state: Any) -> Step[Any] | None:
+    step, supi = recorded.step(), recorded.aggregate.removeprefix("ue/")
+    found = _subscriber(given, supi) if step.subscription else None
+    inputs = Inputs(
+        step.at, step.entropy, given.network, step.network, found, step.subscription, step.flags
+    )
+    made = decide(Procedures(), state, step.seq, step.trigger, inputs)
+    assert made is None or isinstance(made, Step)
+    return made

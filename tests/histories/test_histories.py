@@ -1,0 +1,66 @@
+"""Recorded logs are decided again as they were, octet by octet, for ever."""
+
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from schemas.gnb import GnbEvent
+from schemas.step import encode
+from schemas.ue_events import SecurityContextDeleted, UeEvent
+from tests.functions.world import OPC, K
+from tests.histories import history, record
+from tests.histories.again import cold, warm
+from tests.histories.scenarios import OTHER_K, SCENARIOS
+
+FILES = {f"{path.parent.name}/{path.stem}": path for path in history.files()}
+
+NEVER_YET = {SecurityContextDeleted}
+"""Events that no procedure emits so far."""
+
+
+@pytest.mark.parametrize("path", FILES.values(), ids=FILES)
+async def test_decided_the_same_with_the_state_kept(path: Path) -> None:
+    found = await warm(history.read(path))
+    assert [(d.aggregate, d.recorded.seq, d.error) for d in found] == []
+
+
+@pytest.mark.parametrize("path", FILES.values(), ids=FILES)
+def test_decided_the_same_from_cold(path: Path) -> None:
+    for recorded, *again in cold(history.read(path)):
+        for step in again:
+            assert step is not None
+            assert encode(step.events) == encode(recorded.events), recorded.seq
+            assert encode(step.outputs) == encode(recorded.outputs), recorded.seq
+            assert step.procedure == recorded.procedure
+
+
+@pytest.mark.parametrize("path", FILES.values(), ids=FILES)
+def test_read_and_written_the_same(path: Path) -> None:
+    read = history.read(path)
+    assert [encode(r.step()) for r in read.steps] == [r.octets for r in read.steps]
+    assert history.text(read) == path.read_text()
+
+
+def test_the_recordings_of_this_version_are_what_the_scenarios_leave() -> None:
+    """If this fails, CONTRIBUTING.md says what to do ("Recorded histories")."""
+    folder = record.folder()
+    assert {path.stem for path in folder.iterdir()} == SCENARIOS.keys()
+    differing = [
+        name
+        for name, scenario in SCENARIOS.items()
+        if history.text(history.of(scenario())) != (folder / f"{name}.jsonl").read_text()
+    ]
+    assert differing == []
+
+
+def test_every_event_there_is_has_been_recorded() -> None:
+    steps = [r.step() for path in FILES.values() for r in history.read(path).steps]
+    found = {type(event) for step in steps for event in step.events}
+    assert {*get_args(UeEvent), *get_args(GnbEvent)} - found == NEVER_YET
+
+
+def test_only_test_keys_are_in_them() -> None:
+    given = [s for path in FILES.values() for s in history.read(path).given.subscribers]
+    assert {s.k for s in given} == {K, OTHER_K}
+    assert {s.opc for s in given} == {OPC}

@@ -1,0 +1,164 @@
+"""Procedures that are wrong on purpose: verification must find each, in the history it is in."""
+
+import itertools
+import os
+import time
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import pytest
+
+import wire
+from functions import deregistration, ngap
+from functions.dispatch import Procedures
+from functions.draft import Draft, NoSecurityError, seal
+from functions.env import Env
+from schemas.procedures import Procedure
+from schemas.ue_events import AuthenticationSucceeded, ConnectionReleasing
+from tests.histories import history, record
+from tests.histories.again import warm
+
+start_timer, stop_timer = Draft.start_timer, Draft.stop_timer
+release_ues = "functions.ran.GnbDraft.release_ues"
+
+
+def believe_any_response(d: Draft, *_: object) -> bool:
+    d.stop_timer("T3560")
+    d.emit(AuthenticationSucceeded())
+    return True
+
+
+def forget_t3560(d: Draft, name: str, seconds: float, count: int = 0) -> None:
+    if name != "T3560":
+        start_timer(d, name, seconds, count)
+
+
+def forget_to_stop_t3550(d: Draft, name: str) -> None:
+    if name != "T3550":
+        stop_timer(d, name)
+
+
+def read_the_clock(d: Draft, name: str, seconds: float, count: int = 0) -> None:
+    start_timer(d, name, seconds + time.time() / 1e6, count)
+
+
+def ran_id_first(connection: Any, nas: bytes) -> bytes:
+    ies = [
+        {"RAN-UE-NGAP-ID": connection.ran_ue_ngap_id},
+        {"AMF-UE-NGAP-ID": connection.amf_ue_ngap_id},
+        {"NAS-PDU": nas.hex()},
+    ]
+    return wire.ngap_encode({"message": "DownlinkNASTransport", "ies": ies})
+
+
+def protect_without_counting(d: Draft, plain: bytes) -> bytes:
+    if d.ue.security is None:
+        raise NoSecurityError
+    return seal(d.ue.security, plain, 2)
+
+
+def note_the_release_last(d: Draft, cause: ngap.Cause, old: Any = None) -> None:
+    here = old or d.ue.connection
+    if here is not None and not here.releasing:
+        d.send(ngap.ue_context_release_command(here, cause), here)
+        d.start_timer("ng-release", d.env.network.timers.ng_release)
+        d.emit(ConnectionReleasing(here.amf_ue_ngap_id, ngap.cause_text(cause)))
+
+
+def believe_without_a_mac(d: Draft, *, switch_off: bool) -> None:
+    deregistration.complete(d, switch_off=switch_off)
+
+
+def the_last_algorithm(priority: tuple[int, ...], capability: bytes, octet: int) -> int:
+    return [n for n in priority if capability[octet] & 0x80 >> n][-1]
+
+
+class Wrong(NamedTuple):
+    """One thing in the place of another, and a history that shows it."""
+
+    target: str
+    instead: Callable[..., Any]
+    shown_by: str
+
+
+remembered = itertools.count()
+
+WRONG = {
+    "skips the RES* check": Wrong(
+        "functions.authentication.response_is_right", believe_any_response, "wrong-res-star"
+    ),
+    "forgets T3560": Wrong("functions.draft.Draft.start_timer", forget_t3560, "suci-null"),
+    "forgets to stop T3550": Wrong(
+        "functions.draft.Draft.stop_timer", forget_to_stop_t3550, "suci-null"
+    ),
+    "reads the clock": Wrong("functions.draft.Draft.start_timer", read_the_clock, "suci-null"),
+    "draws its own randomness": Wrong(
+        "functions.env.Env.random", lambda _, octets: os.urandom(octets), "suci-null"
+    ),
+    "remembers beside the log": Wrong(
+        "functions.authentication._free_ngksi",
+        lambda *_, **__: (next(remembered) + 1) % 7,
+        "moved-while-registered",
+    ),
+    "reorders IEs": Wrong("functions.ngap.downlink_nas_transport", ran_id_first, "suci-null"),
+    "leaves an IE out": Wrong(
+        "functions.registration_accept._rejected", lambda _: {}, "requested-nssai"
+    ),
+    "does not mask the IMEISV": Wrong("functions.ngap.masked_imeisv", str, "suci-null"),
+    "uses a NAS COUNT twice": Wrong(
+        "functions.draft.Draft.protect", protect_without_counting, "t3550"
+    ),
+    "orders its events otherwise": Wrong(
+        "functions.draft.Draft.release", note_the_release_last, "released"
+    ),
+    "takes the weakest algorithm": Wrong(
+        "functions.security_mode.select", the_last_algorithm, "null-ciphering"
+    ),
+    "deregisters without a MAC": Wrong(
+        "functions.deregistration._unproved", believe_without_a_mac, "deregistration-unproved"
+    ),
+    "keeps the connection before": Wrong(
+        "functions.connection.proved", lambda _: None, "moved-while-registered"
+    ),
+    "allocates no 5G-GUTI": Wrong(
+        "functions.registration_accept._new_tmsi", lambda d: d.ue.tmsi or 1, "guti-known"
+    ),
+    "serves every PLMN": Wrong("functions.ran._refusal", lambda *_: None, "ng-setup-refused"),
+    "resets without the UEs": Wrong(release_ues, lambda *_, **__: None, "ng-reset"),
+    "does nothing": Wrong("functions.context_release._ngap", lambda *_: None, "released"),
+    "raises": Wrong("functions.slices.allow", lambda *_: 1 // 0, "suci-null"),
+}
+
+
+def recorded(name: str) -> history.History:
+    return history.read(record.folder() / f"{name}{history.SUFFIX}")
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+async def test_what_is_wrong_is_found(wrong: Wrong, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert await warm(recorded(wrong.shown_by)) == []
+    monkeypatch.setattr(wrong.target, wrong.instead)
+    assert await warm(recorded(wrong.shown_by)) != []
+
+
+async def test_a_difference_names_its_step_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = WRONG["raises"]
+    monkeypatch.setattr(wrong.target, wrong.instead)
+    (found,) = await warm(recorded("suci-null"))
+    assert (found.aggregate, found.recorded.seq) == ("ue/imsi-001010000000001", 3)
+    assert found.error == "ZeroDivisionError: integer division or modulo by zero"
+
+
+async def test_a_replaced_procedure_differs_in_its_steps_alone() -> None:
+    quiet = SimpleNamespace(VERSION="quiet", decide=lambda d, _: d.note("heard"))
+    procedures = Procedures(replaced={Procedure.DEREGISTRATION: quiet})
+    found = await warm(recorded("deregistration"), procedures)
+    assert {d.recorded.procedure for d in found} == {Procedure.DEREGISTRATION}
+    assert all(d.now is not None and d.now.version == "quiet" for d in found)
+
+
+def test_the_entropy_of_a_step_is_all_that_is_drawn_from() -> None:
+    one, other = (Env(0, bytes(32), recorded("suci-null").given.network) for _ in range(2))
+    assert [one.random(16) for _ in range(3)] == [other.random(16) for _ in range(3)]
+    assert one.random(16) != Env(0, bytes(31) + b"\x01", one.network).random(16)
