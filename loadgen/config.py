@@ -65,7 +65,8 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     failure_pause: float = 1.0
     """How long a UE stays off after a failure."""
     drain: float = 40.0
-    """How long procedures may go on after the end; then they count as unfinished."""
+    """How long procedures may go on after the end, and how long a gNB may be without an AMF;
+    then they count as unfinished."""
     connect_timeout: float = 15.0
     """How long the gNBs may take to be set up at the start."""
 

@@ -108,17 +108,38 @@ class Driver:
             self._deadlines.touch(self._bar)
         self.traffic.start(begun)
         self._tick()
+        watch = asyncio.create_task(self._without_amf())
+        over = asyncio.create_task(self._over.wait())
+        limit = None if config.duration is None else config.duration + config.drain
         try:
-            limit = None if config.duration is None else config.duration + config.drain
-            async with asyncio.timeout(limit):
-                await self._over.wait()
-        except TimeoutError:
-            self.traffic.give_up(time.monotonic())
+            first = asyncio.FIRST_COMPLETED
+            await asyncio.wait((over, watch), timeout=limit, return_when=first)
+            if not over.done():
+                self.traffic.give_up(time.monotonic())
         finally:
+            over.cancel()
+            watch.cancel()
             if self._bar is not None:
                 self._bar.stop()
         seconds = time.monotonic() - begun
-        return self._report(started_at, begun, seconds, time.process_time() - cpu)
+        cut_off = watch.result() if watch.done() and not over.done() else None
+        return self._report(
+            started_at, begun, seconds, cpu_seconds=time.process_time() - cpu, cut_off=cut_off
+        )
+
+    async def _without_amf(self) -> str:
+        """Wait until a gNB has had no AMF for `drain` seconds, whose UEs would wait for ever."""
+        patience = self._config.drain
+        there = dict.fromkeys(range(len(self.links)), time.monotonic())
+        while True:
+            await asyncio.sleep(min(1.0, patience / 4))
+            now = time.monotonic()
+            for number, link in enumerate(self.links):
+                if link.gnb.ready:
+                    there[number] = now
+                elif now - there[number] >= patience:
+                    name = link.gnb.config.name
+                    return f"{name} had no AMF for {patience:g} s: {link.trouble or 'no answer'}"
 
     # the loop's side
 
@@ -161,7 +182,15 @@ class Driver:
                 link.flush()
         self._arm()
 
-    def _report(self, started_at: datetime, begun: float, seconds: float, cpu: float) -> Report:
+    def _report(
+        self,
+        started_at: datetime,
+        begun: float,
+        seconds: float,
+        *,
+        cpu_seconds: float,
+        cut_off: str | None,
+    ) -> Report:
         recorder, gnbs, ues = self.recorder, self.gnbs, self.traffic.ues
         retransmissions: dict[str, int] = {}
         for ue in ues:
@@ -173,7 +202,8 @@ class Driver:
             seconds=seconds,
             ues=self._config.population.count,
             gnbs=len(gnbs),
-            mode=str(self._config.mode),
+            mode=str(self.links[0].mode or self._config.mode),
+            cut_off=cut_off,
             procedures=procedures_of(recorder, begun),
             violations=recorder.violations,
             violation_counts={str(k): n for k, n in sorted(recorder.violation_counts.items())},
@@ -191,7 +221,7 @@ class Driver:
             blocked_arrivals=self.traffic.blocked,
             ngap_sent=sum(c.sent for c in counts),
             ngap_received=sum(c.received for c in counts),
-            cpu_seconds=cpu,
+            cpu_seconds=cpu_seconds,
         )
 
 

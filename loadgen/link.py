@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from loadgen.capture import Capture
 from loadgen.gnb import Gnb
-from transport import Association, BufferFull, Handler, Transport, TransportError
+from transport import Association, BufferFull, Handler, Mode, Transport, TransportError
 
 Connector: TypeAlias = Callable[[Handler], Awaitable[Transport]]
 """Opens a transport with one association, reporting to the handler."""
@@ -44,6 +44,8 @@ class Link:
         """How often the association came up."""
         self.trouble: str | None = None
         """Why it is down."""
+        self.mode: Mode | None = None
+        """The SCTP in use, once the association came up."""
         self._connect = connect
         self._progressed = progressed
         self._capture = capture
@@ -60,6 +62,7 @@ class Link:
             transport: Transport | None = None
             try:
                 transport = await self._connect(self)
+                self.mode = transport.mode
                 failures = 0
                 await self._down.wait()
             except TransportError as error:

@@ -63,6 +63,9 @@ class Report(Struct, frozen=True, kw_only=True):
     ues: int
     gnbs: int
     mode: str
+    """The SCTP of the first gNB."""
+    cut_off: str | None
+    """Why the load ended before it was over, if it did: what had not begun by then never did."""
     procedures: dict[str, ProcedureReport]
     violations: list[Violation]
     """The first thousand."""
@@ -103,8 +106,8 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether nothing failed and the core violated nothing."""
-        return self.failures == 0 and not self.violation_counts
+        """Whether all was done, nothing failed and the core violated nothing."""
+        return self.failures == 0 and not self.violation_counts and self.cut_off is None
 
     @property
     def line(self) -> str:

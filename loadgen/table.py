@@ -78,4 +78,6 @@ def _notes(report: Report) -> str:
         "overload starts": report.overload_starts,
     }
     notes += [f"{count} {what}" for what, count in counted.items() if count]
+    if report.cut_off is not None:
+        notes.append(f"ended early: {report.cut_off}")
     return ", ".join(notes)

@@ -18,7 +18,7 @@ PROGRAMME = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
 async def test_functions_start_at_zero_and_nothing_is_left(tmp_path: Path) -> None:
     async with site(tmp_path, 40) as it:
         assert it.core.scaler.workers == []
-        report = await run(it.load(programme=PROGRAMME))
+        report = await run(it.load(programme=PROGRAMME, strict_duplicates=True))
         assert report.ok, report.violations
         await it.settled()
         assert {p.count for p in report.procedures.values()} == {40}

@@ -134,6 +134,20 @@ async def test_an_amf_that_stops_answering_leaves_procedures_unfinished() -> Non
     await site.transport.close()
 
 
+async def test_an_amf_that_is_gone_for_good_ends_the_load() -> None:
+    """It has neither a duration nor a UE with a timer that runs: nothing else would end it."""
+    site = Site(repeat=1_000_000, drain=0.2)
+    await site.open()
+    load = asyncio.create_task(run(site.config, site.connect))
+    await until(lambda: "registration-complete" in site.server.amf.received)
+    assert site.transport is not None
+    await site.transport.close()
+    report = await load
+    assert not report.ok
+    assert report.cut_off is not None
+    assert report.cut_off.startswith("gnb-1 had no AMF for 0.2 s")
+
+
 async def test_nobody_there() -> None:
     site = Site(connect_timeout=0.2)
     with pytest.raises(LoadError) as caught:

@@ -40,6 +40,7 @@ def report(made: Recorder) -> Report:
         ues=10,
         gnbs=2,
         mode="auto",
+        cut_off=None,
         procedures=procedures_of(made, 50.0),
         violations=made.violations,
         violation_counts={str(k): n for k, n in made.violation_counts.items()},
