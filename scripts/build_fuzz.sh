@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds wire for fuzzing into .evcore/fuzz/wire: LLVM's coverage counters in every function, and
+# Builds wire for fuzzing into .fuzz/wire: LLVM's coverage counters in every function, and
 # overflow checks and debug assertions on. An ordinary, stable Rust toolchain does it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,6 @@ echo "fuzz: building wire with coverage counters (a few minutes the first time)"
 # With --target, the flags are for wire and its crates, not for build scripts and macros.
 PYO3_PYTHON=$PWD/.venv/bin/python \
     cargo build --quiet --manifest-path wire/Cargo.toml --profile fuzz --target "$target"
-mkdir -p .evcore/fuzz/wire
-cp "$CARGO_TARGET_DIR/$target/fuzz/libwire.so" .evcore/fuzz/wire/wire.abi3.so
-cp "$(.venv/bin/python -c 'import wire; print(wire.__file__)')" .evcore/fuzz/wire/__init__.py
+mkdir -p .fuzz/wire
+cp "$CARGO_TARGET_DIR/$target/fuzz/libwire.so" .fuzz/wire/wire.abi3.so
+cp "$(.venv/bin/python -c 'import wire; print(wire.__file__)')" .fuzz/wire/__init__.py

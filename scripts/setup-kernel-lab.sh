@@ -20,6 +20,7 @@ mkdir -p "$lab"
 
 say() { echo "kernel lab: $*"; }
 fail() { echo "kernel lab: $*" >&2; exit 1; }
+update() { apt-get update -qq || fail "apt-get update fails: is there a network, and are you root?"; }
 
 command -v apt-get >/dev/null || fail "this needs Debian or a relative of it (apt-get)"
 [ -x "$python" ] || fail "no Python at $python"
@@ -32,6 +33,7 @@ command -v cc >/dev/null || missing="$missing gcc libc6-dev"
 if [ -n "$missing" ]; then
     [ "$(id -u)" = 0 ] || fail "run as root: apt-get install$missing"
     say "installing$missing"
+    update
     # Without recommends: graphics and sound are of no use to a serial console.
     DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends $missing >/dev/null
 else
@@ -42,8 +44,9 @@ if [ -e "$lab/image/boot" ]; then
     say "kernel is unpacked: $(ls "$lab/image/boot" | grep ^vmlinuz)"
 else
     # The meta package names the newest kernel; the cloud flavour lacks modules that are needed.
+    apt-cache show linux-image-amd64 >/dev/null 2>&1 || update
     package=$(apt-cache depends linux-image-amd64 | sed -n 's/.*Depends: \(linux-image-.*\)/\1/p' | head -n 1)
-    [ -n "$package" ] || fail "apt knows no linux-image-amd64 (apt-get update?)"
+    [ -n "$package" ] || fail "apt knows no linux-image-amd64"
     say "fetching $package"
     rm -rf "$lab/fetch" "$lab/unpack"
     mkdir "$lab/fetch"
@@ -67,4 +70,4 @@ else
     PYTHONPATH=$site "$python" -c 'import sctp' || fail "pysctp was built but does not import"
 fi
 
-say "ready: $python -m pytest tests/kernel"
+say "ready: make test, or $python -m pytest tests/kernel"

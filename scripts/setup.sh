@@ -2,8 +2,9 @@
 # Sets up everything that evcore's make targets need, says what it does, and does it once:
 # a second run with nothing changed takes no time.
 #
-#   scripts/setup.sh          what `make demo` needs
-#   scripts/setup.sh dev      and what tests, lint and benches need
+#   scripts/setup.sh                what `make demo` needs
+#   scripts/setup.sh dev            and what tests, lint and benches need
+#   scripts/setup.sh kernel-sctp    or what the SCTP of a Linux kernel needs
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=${1:-run}
@@ -21,8 +22,10 @@ for candidate in python3 python3.13 python3.12 python3.11; do
     fi
 done
 [ -n "$python" ] || fail "Python 3.11 or newer is needed, and there is none on the PATH."
-command -v cargo >/dev/null ||
-    fail "a Rust toolchain is needed (cargo is not on the PATH): see https://rustup.rs."
+for tool in cargo rustc; do
+    command -v $tool >/dev/null ||
+        fail "a Rust toolchain is needed ($tool is not on the PATH): see https://rustup.rs."
+done
 rust=$(rustc --version | sed -E 's/^rustc ([0-9]+)\.([0-9]+).*/\1 \2/')
 read -r major minor <<<"$rust"
 [ "$major" -gt 1 ] || [ "$minor" -ge 88 ] ||
@@ -32,11 +35,15 @@ read -r major minor <<<"$rust"
 missing=()
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 "$python" -m pip --version >/dev/null 2>&1 || command -v uv >/dev/null || missing+=(python3-pip)
+[ "$kind" != kernel-sctp ] || [ -e /usr/include/netinet/sctp.h ] || missing+=(libsctp-dev)
 if [ ${#missing[@]} -gt 0 ]; then
     command -v apt-get >/dev/null ||
         fail "these packages are missing, and there is no apt-get to install them: ${missing[*]}"
+    [ "$(id -u)" = 0 ] || fail "as root, run: apt-get install ${missing[*]}"
     say "installing ${missing[*]} with apt-get"
-    apt-get update -qq && apt-get install -qq -y --no-install-recommends "${missing[@]}" >/dev/null
+    apt-get update -qq || fail "apt-get update fails: is there a network?"
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
+        "${missing[@]}" >/dev/null || fail "apt-get cannot install ${missing[*]}"
 fi
 
 # uv, from PyPI, beside the project.
@@ -73,14 +80,23 @@ if [ ! -x .venv/bin/python ]; then
     say "making a virtual environment in .venv"
     "$uv" venv --quiet --python "$python" .venv
 fi
+# Into .venv, whatever environment the caller has active.
+install() {
+    "$uv" pip install --quiet --python .venv/bin/python --compile-bytecode \
+        --constraint constraints.txt "$@"
+}
 say "installing Python packages"
-"$uv" pip install --quiet --compile-bytecode --constraint constraints.txt 'maturin>=1.9,<2'
+install 'maturin>=1.9,<2'
 if [ "$kind" = dev ]; then
-    "$uv" pip install --quiet --compile-bytecode --constraint constraints.txt --group dev
+    install --group dev
+fi
+extras=asn1,plot
+if [ "$kind" = kernel-sctp ]; then
+    extras+=,kernel-sctp
 fi
 say "building wire, the Rust part (a few minutes the first time)"
-PATH=$PWD/.venv/bin:$PATH "$uv" pip install --quiet --compile-bytecode --no-build-isolation \
-    --reinstall-package evcore --constraint constraints.txt --editable '.[asn1,plot]'
+PATH=$PWD/.venv/bin:$PATH install --no-build-isolation --reinstall-package evcore \
+    --editable ".[$extras]"
 echo "$stamp" >".venv/.setup-$kind"
 [ "$kind" = run ] || echo "$stamp" >.venv/.setup-run
 say "done: $(.venv/bin/python -c 'import wire; print(wire.build_info())')"

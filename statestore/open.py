@@ -56,7 +56,7 @@ def foundationdb_bindings() -> Api:
         module = import_module("fdb")
     except ImportError:
         raise StoreError(
-            "the FoundationDB bindings are not installed: pip install 'evcore[foundationdb]'"
+            "the FoundationDB bindings are not installed: pip install foundationdb"
         ) from None
     try:
         module.api_version(API_VERSION)

@@ -90,7 +90,7 @@ def _pysctp() -> Any:
         return importlib.import_module("sctp")
     except ImportError as err:
         raise TransportError(
-            f"mode kernel needs PyPI pysctp (pip install 'evcore[kernel-sctp]'): {err}"
+            f"mode kernel needs pysctp, which `make kernel-sctp` installs: {err}"
         ) from err
 
 

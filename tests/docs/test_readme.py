@@ -10,6 +10,7 @@ import pytest
 
 from evcore.local.process import Process
 from schemas.config import Config
+from statestore.importers import read_subscribers
 from tests.servers import free_udp_port
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -67,6 +68,15 @@ def test_every_link_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", document.read_text()):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+@pytest.mark.parametrize("language", ["json", "csv"])
+def test_the_subscribers_in_the_docs_are_subscribers(language: str) -> None:
+    (text,) = blocks(OPERATING, language)
+    found = read_subscribers(text.encode(), None)
+    assert found.format == language
+    assert len(found.subscribers) == 1
+    assert found.notes == ()
 
 
 def test_the_configuration_in_the_docs_is_the_default() -> None:

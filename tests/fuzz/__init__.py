@@ -2,5 +2,5 @@
 
 ``make fuzz`` builds `wire` with coverage counters and runs each target for a minute;
 ``python -m tests.fuzz --seconds 600 --instrumented nas`` runs one for ten. What a run learns is
-kept in .evcore/fuzz/<target>; the seeds are those of tests/corpus.
+kept in .fuzz/<target>; the seeds are those of tests/corpus.
 """

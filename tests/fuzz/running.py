@@ -14,7 +14,7 @@ from tests.corpus import entries
 from tests.fuzz.targets import TARGETS
 
 ROOT: Final = Path(__file__).parents[2]
-FOLDER: Final = ROOT / ".evcore" / "fuzz"
+FOLDER: Final = ROOT / ".fuzz"
 LIBRARY: Final = FOLDER / "wire" / "wire.abi3.so"
 PRELOADED: Final = Path(atheris.__file__).parents[1] / "ubsan_with_fuzzer.so"
 """libFuzzer, with the callbacks of the coverage counters that are in `LIBRARY`."""
