@@ -1,3 +1,5 @@
 """evcore: an event-sourced, serverless 5G core control plane."""
 
-__version__ = "0.1.0"
+from schemas.version import VERSION
+
+__version__ = VERSION

@@ -1,6 +1,8 @@
 """`python -m evcore`."""
 
+import sys
+
 from evcore.cli import main
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -5,18 +5,21 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import wire
+from evcore.commands.errors import FAILED
+from evcore.commands.output import print_columns
 from evcore.local.broker import binary
 from evcore.local.process import ProcessError
 from statestore.contract import StoreError
 from statestore.open import foundationdb_bindings
 from transport.kernel import why_no_kernel_sctp
+
+PATIENCE: Final = 10.0
+"""Seconds that a program has to say its version."""
 
 
 class Finding(NamedTuple):
@@ -30,16 +33,20 @@ class Finding(NamedTuple):
 
 
 def doctor() -> None:
-    """Look at what this machine has: SCTP, Rust, NATS, FoundationDB."""
+    """Look at what this machine has: SCTP, Rust, NATS, FoundationDB.
+
+    The exit status is 1 if something is missing that a core cannot run without.
+    """
     findings = [check() for check in CHECKS]
-    table = Table("", "what", "found")
-    for found in findings:
-        mark = "[green]yes[/green]" if found.has else "[red]no[/red]" if found.needed else "no"
-        table.add_row(mark, found.name, found.text)
-    Console().print(table)
+    rows = [(found.name, _answer(found), found.text) for found in findings]
+    print_columns(("what", "here", "found"), rows)
     missing = [found.name for found in findings if found.needed and not found.has]
     typer.echo(f"doctor: {', '.join(missing) or 'nothing'} that is needed is missing")
-    raise typer.Exit(1 if missing else 0)
+    raise typer.Exit(FAILED if missing else 0)
+
+
+def _answer(found: Finding) -> str:
+    return "yes" if found.has else "MISSING" if found.needed else "no"
 
 
 def _python() -> Finding:
@@ -55,7 +62,7 @@ def _rust() -> Finding:
     cargo = shutil.which("cargo")
     if cargo is None:
         return Finding("Rust", False, False, "only needed to build: https://rustup.rs")
-    return Finding("Rust", True, False, _first_line([cargo, "--version"]))
+    return Finding("Rust", *_version(cargo, needed=False))
 
 
 def _nats() -> Finding:
@@ -63,13 +70,12 @@ def _nats() -> Finding:
         path = binary()
     except ProcessError as err:
         return Finding("nats-server", False, True, str(err))
-    return Finding("nats-server", True, True, _first_line([str(path), "--version"]))
+    return Finding("nats-server", *_version(str(path), needed=True))
 
 
 def _kernel_sctp() -> Finding:
     why = why_no_kernel_sctp()
-    text = why or "N2 uses it"
-    return Finding("SCTP of the kernel", not why, False, text)
+    return Finding("SCTP of the kernel", not why, False, why or "N2 uses it")
 
 
 def _raw_sctp() -> Finding:
@@ -92,9 +98,16 @@ def _foundationdb() -> Finding:
     return Finding("FoundationDB", True, False, "its client library is here")
 
 
-def _first_line(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
-    return (done.stdout or done.stderr).strip().partition("\n")[0]
+def _version(program: str, *, needed: bool) -> tuple[bool, bool, str]:
+    """Whether a program runs, whether it is needed, and what it says it is."""
+    try:
+        done = subprocess.run(  # noqa: S603
+            [program, "--version"], capture_output=True, text=True, check=False, timeout=PATIENCE
+        )
+    except (OSError, subprocess.TimeoutExpired) as err:
+        return False, needed, f"{program} does not run: {err}"
+    said = (done.stdout or done.stderr).strip().partition("\n")[0]
+    return not done.returncode, needed, said
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (

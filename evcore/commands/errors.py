@@ -1,43 +1,117 @@
-"""Errors as a user of the command line sees them: one line, and an exit status."""
+"""Errors as a user of the command line sees them: a sentence each, and an exit status."""
 
-import sys
-from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Final
+import os
+import re
+import traceback
+from pathlib import Path
+from typing import Final, cast
 
+import typer
+
+from evcore.commands.output import clean
 from evcore.local.process import ProcessError
 from eventing.bus import BusError
 from loadgen import ConfigError as LoadConfigError
 from loadgen import LoadError
 from schemas.config import ConfigError
+from schemas.redact import HIDDEN
 from statestore.contract import StoreError
+from statestore.importers import ImportProblem
 from transport import TransportError
 
 
 class UsageError(Exception):
-    """The command cannot do what it was asked; it says why in one sentence."""
+    """The command line is wrong, whatever this machine has. Exit status 2."""
 
 
-EXPECTED: Final = (
+class CommandError(Exception):
+    """The command cannot do what it was asked; it says why in one sentence. Exit status 1."""
+
+
+FAILED: Final = 1
+USAGE: Final = 2
+PIPE_CLOSED: Final = 141
+"""What a shell says of a program that SIGPIPE has ended."""
+
+_EXPECTED: Final = (
     BusError,
+    CommandError,
     ConfigError,
     LoadConfigError,
     LoadError,
     ProcessError,
     StoreError,
     TransportError,
-    UsageError,
 )
+_SHOWN_PROBLEMS: Final = 20
+_KEY: Final = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
+"""What may be a key, and stands in an error because somebody typed it in the wrong place."""
 
 
-@contextmanager
-def said_in_one_line() -> Generator[None]:
-    """Turn the errors that are expected into a line on standard error and status 2."""
-    try:
-        yield
-    except EXPECTED as err:
-        sys.stderr.write(f"evcore: {err}\n")
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("\n")
-        sys.exit(130)
+def status_of(error: BaseException) -> int:
+    """The exit status that goes with an error."""
+    if isinstance(error, UsageError):
+        return USAGE
+    if isinstance(error, typer.TyperException):
+        return error.exit_code
+    return FAILED
+
+
+def sentences(error: BaseException) -> list[str]:
+    """What to tell a user about an error: as a rule one sentence, a line each, and no keys."""
+    return [clean(without_keys(sentence)) for sentence in _sentences(error)]
+
+
+def without_keys(text: str) -> str:
+    """A text of which nobody knows where it came from, and nothing that may be a key in it."""
+    return _KEY.sub(HIDDEN, text)
+
+
+def _sentences(error: BaseException) -> list[str]:
+    if isinstance(error, BaseExceptionGroup):
+        group = cast("BaseExceptionGroup[BaseException]", error)
+        return [sentence for one in group.exceptions for sentence in _sentences(one)]
+    if isinstance(error, ImportProblem):
+        shown = list(error.problems[:_SHOWN_PROBLEMS])
+        left = len(error.problems) - len(shown)
+        return [*shown, f"and {left} more problems"] if left else shown
+    if isinstance(error, (*_EXPECTED, UsageError)):
+        return [str(error)]
+    if isinstance(error, typer.TyperException):
+        return [_about_usage(error)]
+    return [_of_the_machine(error) or _bug(error)]
+
+
+def _of_the_machine(error: BaseException) -> str:
+    if isinstance(error, OSError):
+        what = error.strerror or type(error).__name__
+        return f"{error.filename}: {what}" if error.filename else what
+    return "there is not enough memory for this" if isinstance(error, MemoryError) else ""
+
+
+def _about_usage(error: typer.TyperException) -> str:
+    message = error.format_message().rstrip(".").partition("\n")[0].replace("Value error, ", "")
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return message
+    return f"{message[:1].lower()}{message[1:]}; see `{context.command_path} --help`"
+
+
+def _bug(error: BaseException) -> str:
+    """An error that nobody thought of: where it came from. What it says may hold a secret."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"this is a bug: {type(error).__name__}{where}; EVCORE_TRACEBACK=1 shows all of it"
+
+
+def wants_traceback() -> bool:
+    """Whether whoever looks for a bug has asked for all of it."""
+    return os.environ.get("EVCORE_TRACEBACK", "") not in ("", "0")
+
+
+def help_of(error: BaseException) -> str | None:
+    """The help text to print instead, where a command was given without what it needs."""
+    if isinstance(error, typer.TyperException):
+        message = error.format_message()
+        return message if message.startswith("Usage: ") else None
+    return None

@@ -11,7 +11,7 @@ from functions.runtime.__main__ import work
 from schemas import config as configuration
 from schemas.procedures import Procedure
 
-app = typer.Typer(help="Procedure functions.", no_args_is_help=True)
+app = typer.Typer(help="Procedure functions, one by one.", no_args_is_help=True)
 
 
 @app.callback()
@@ -19,10 +19,11 @@ def _function() -> None:
     """Keep `work` a command of its own, though it is the only one."""
 
 
-@app.command("work")
+@app.command("work", epilog="Example: `evcore function work registration --config evcore.toml`.")
 def work_(
     procedures: Annotated[
-        str, typer.Argument(help='As "registration,deregistration", or "all".')
+        str,
+        typer.Argument(metavar="PROCEDURES", help='As "registration,deregistration", or "all".'),
     ] = "all",
     config: ConfigFile = None,
     secrets: SecretsFile = None,

@@ -1,29 +1,30 @@
 """`evcore log`: what is in the event logs, and whether it still decides the same."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
+from rich.progress import track
 
-from evcore.commands.errors import UsageError
+from evcore.commands.errors import FAILED, CommandError, UsageError
 from evcore.commands.options import (
     DATA,
     AsJson,
     ConfigFile,
     Data,
+    Name,
     SecretsFile,
-    Supi,
+    Where,
     aggregate_of,
 )
+from evcore.commands.output import console, print_columns, print_json
+from evcore.commands.running import run_tool
 from evcore.logs.access import Access, opened
 from evcore.logs.describe import describe
 from evcore.logs.show import print_step
-from functions.runtime.replay import Replayer, all_aggregates
+from evcore.logs.verify import Verification, verify_aggregates
+from functions.runtime.replay import all_aggregates
 from schemas.aggregates import kind_of
 from schemas.redact import plain
 from schemas.step import Step
@@ -32,31 +33,33 @@ from schemas.ue import Ue
 app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_help=True)
 
 
-@app.command("list")
+@app.command("list", epilog="Example: `evcore log list ue/imsi-00101 --json`.")
 def list_(
-    prefix: Annotated[str, typer.Argument(help='As "ue/" or "gnb/".')] = "",
+    prefix: Annotated[
+        str, typer.Argument(metavar="PREFIX", help='What names begin with, as "ue/" or "gnb/".')
+    ] = "",
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the aggregates: UEs, and RAN nodes."""
-    asyncio.run(_list(prefix, data, config, secrets, as_json=as_json))
+    """List what has a log, UEs and RAN nodes, with the number of steps and the state."""
+    run_tool(_list(prefix, Where(data, config, secrets), as_json=as_json))
 
 
-async def _list(prefix: str, *where: Any, as_json: bool) -> None:
-    table = Table("aggregate", "steps", "state")
-    async with opened(*where) as access:
+async def _list(prefix: str, where: Where, *, as_json: bool) -> None:
+    rows: list[tuple[str, str, str]] = []
+    async with opened(*where, read_only=True) as access:
         async for name, head in all_aggregates(access.log, prefix):
             (aggregate,) = await access.log.load([name])
             summary = _summary(aggregate.state)
             if as_json:
-                typer.echo(json.dumps({"aggregate": name, "steps": head, **summary}))
+                print_json({"aggregate": name, "steps": head, **summary})
             else:
                 words = " ".join(f"{key}={value}" for key, value in summary.items())
-                table.add_row(name, str(head), words)
+                rows.append((name, str(head), words))
     if not as_json:
-        Console().print(table)
+        print_columns(("aggregate", "steps", "state"), rows)
 
 
 def _summary(state: Any) -> dict[str, Any]:
@@ -69,43 +72,62 @@ def _summary(state: Any) -> dict[str, Any]:
     return {"name": state.name, "up": bool(state.association)}
 
 
-@app.command()
+@app.command(epilog="Example: `evcore log show imsi-001010000000001 | less`.")
 def show(
-    supi: Supi,
+    supi: Name,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
-    seq: Annotated[int | None, typer.Option(help="This step alone.")] = None,
+    seq: Annotated[
+        int | None, typer.Option(metavar="SEQ", min=1, help="The step of this number alone.")
+    ] = None,
     as_json: AsJson = False,
     asn1: Annotated[bool, typer.Option("--asn1", help="NGAP as ASN.1 text, by pycrate.")] = False,
 ) -> None:
-    """Show each step: its trigger, decoded, its events and outputs, and what changed."""
-    asyncio.run(_show(supi, data, config, secrets, seq=seq, as_json=as_json, asn1=asn1))
+    """Show each step: its trigger, decoded, its events and outputs, and what changed.
+
+    A line begins with "<-" for the trigger, "*" for an event, "->" for an output and "~" for a
+    change of the state.
+    """
+    if as_json and asn1:
+        raise UsageError("--asn1 is for people, --json for programs: give one of them")
+    where = Where(data, config, secrets)
+    run_tool(_show(aggregate_of(supi), where, seq=seq, as_json=as_json, asn1=asn1))
 
 
-async def _show(supi: str, *where: Any, seq: int | None, as_json: bool, asn1: bool) -> None:
-    console = Console()
-    shown = 0
-    async with opened(*where) as access:
-        async for step, before, after in _history(access, aggregate_of(supi)):
+async def _show(name: str, where: Where, *, seq: int | None, as_json: bool, asn1: bool) -> None:
+    out = console()
+    head = 0
+    async with opened(*where, read_only=True) as access:
+        async for step, before, after in _history(access, name):
+            head = step.seq
             if seq is not None and step.seq != seq:
                 continue
-            shown += 1
             described = describe(step, before, after)
             if as_json:
-                typer.echo(json.dumps(described))
+                print_json(described)
             else:
-                print_step(console, step, described, asn1=asn1)
-    if not shown:
-        raise UsageError(f"there is no step of {aggregate_of(supi)}" + (f" {seq}" if seq else ""))
+                print_step(out, step, described, asn1=asn1)
+            if seq is not None:
+                return
+    _must_have(name, head, seq)
+
+
+def _must_have(name: str, head: int, seq: int | None) -> None:
+    """Refuse a log that has no steps, or not the one that was asked for.
+
+    Raises:
+        CommandError: so it is.
+    """
+    if not head:
+        raise CommandError(f"there is no log of {name}: `evcore log list` shows what there is")
+    if seq is not None and seq > head:
+        raise CommandError(f"the log of {name} ends with step {head}: there is no step {seq}")
 
 
 async def _history(access: Access, name: str) -> AsyncIterator[tuple[Step[Any], Any, Any]]:
     """Each step with the state before and after it."""
-    try:
-        kind = kind_of(name)
-    except KeyError:
-        raise UsageError(f"{name!r} is no aggregate: ue/<supi> or gnb/<id>") from None
+    kind = kind_of(name)
     before = kind.new()
     async for step in access.log.steps(name):
         after = before
@@ -115,87 +137,85 @@ async def _history(access: Access, name: str) -> AsyncIterator[tuple[Step[Any], 
         before = after
 
 
-@app.command()
+@app.command(epilog="Example: `evcore log state imsi-001010000000001 --at 3`.")
 def state(
-    supi: Supi,
-    at: Annotated[int | None, typer.Option(help="After this step; the last by default.")] = None,
+    supi: Name,
+    at: Annotated[
+        int | None,
+        typer.Option(metavar="SEQ", min=1, help="After this step; the last by default."),
+    ] = None,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on one line.")] = False,
 ) -> None:
     """Show the state that the log folds to, after a step."""
-    asyncio.run(_state(supi, data, config, secrets, at=at))
+    where = Where(data, config, secrets)
+    run_tool(_state(aggregate_of(supi), where, at=at, as_json=as_json))
 
 
-async def _state(supi: str, *where: Any, at: int | None) -> None:
+async def _state(name: str, where: Where, *, at: int | None, as_json: bool) -> None:
     found: Any = None
-    async with opened(*where) as access:
-        async for step, _, after in _history(access, aggregate_of(supi)):
-            found = step, after
-            if at is not None and step.seq >= at:
+    head = 0
+    async with opened(*where, read_only=True) as access:
+        async for step, _, after in _history(access, name):
+            head, found = step.seq, (step, after)
+            if step.seq == at:
                 break
-    if found is None:
-        raise UsageError(f"there is no step of {aggregate_of(supi)}")
+    _must_have(name, head, at)
     step, after = found
     when = datetime.fromtimestamp(step.at / 1000, UTC).isoformat(timespec="milliseconds")
-    document = {"aggregate": aggregate_of(supi), "seq": step.seq, "at": when, "state": plain(after)}
-    typer.echo(json.dumps(document, indent=2))
+    document = {"aggregate": name, "seq": step.seq, "at": when, "state": plain(after)}
+    print_json(document, indent=None if as_json else 2)
 
 
-@app.command()
+@app.command(epilog="Example: `evcore log verify --all`.")
 def verify(
-    supi: Annotated[str | None, typer.Argument(metavar="[SUPI]")] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every aggregate.")] = False,
+    supi: Annotated[
+        str | None, typer.Argument(metavar="SUPI", help="Whose log; or --all for every one.")
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Every log.")] = False,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Decide every recorded step again, and compare events and outputs octet for octet."""
+    """Decide every recorded step again, and compare events and outputs octet for octet.
+
+    The exit status is 1 if anything differs.
+    """
     if (supi is None) == (not everything):
         raise UsageError("name a SUPI, or say --all")
-    names = None if supi is None else [aggregate_of(supi)]
-    differences = asyncio.run(_verify(names, data, config, secrets))
-    raise typer.Exit(1 if differences else 0)
-
-
-async def _verify(names: list[str] | None, *where: Any) -> int:
-    async with opened(*where) as access:
-        if names is None:
-            names = [name async for name, _ in all_aggregates(access.log)]
-        result = await verify_aggregates(access, names)
+    name = None if supi is None else aggregate_of(supi)
+    result = run_tool(_verify(name, Where(data, config, secrets)))
     for line in result.differing:
         typer.echo(line)
     typer.echo(
         f"verify: aggregates={result.aggregates} steps={result.steps} "
         f"differences={len(result.differing)}"
     )
-    return len(result.differing)
+    raise typer.Exit(FAILED if result.differing else 0)
 
 
-class Verification:
-    """What came of deciding logs again."""
-
-    def __init__(self) -> None:
-        self.aggregates = 0
-        self.steps = 0
-        self.differing: list[str] = []
-        """A line for each step that is decided otherwise now."""
+async def _verify(name: str | None, where: Where) -> Verification:
+    async with opened(*where, read_only=True) as access:
+        return await verify_aggregates(access, progressing(await names_of(access, name)))
 
 
-async def verify_aggregates(access: Access, names: list[str]) -> Verification:
-    """Decide every step of `names` again, and compare the fold with what a reader loads."""
-    result = Verification()
-    replayer = Replayer(access.log, access.subscribers)
-    for name in names:
-        before = result.steps
-        async for found in replayer.steps(name):
-            result.steps += 1
-            if not found.same:
-                why = found.error or "events or outputs differ"
-                result.differing.append(f"{name} step {found.recorded.seq}: {why}")
-        if result.steps == before:
-            raise UsageError(f"there is no step of {name}")
-        if not await replayer.state_is_the_fold(name):
-            result.differing.append(f"{name}: its snapshot is not the fold of its steps")
-        result.aggregates += 1
-    return result
+async def names_of(access: Access, name: str | None) -> list[str]:
+    """The aggregate of a name, which must have a log, or else all there are.
+
+    Raises:
+        CommandError: it has none.
+    """
+    if name is None:
+        return [found async for found, _ in all_aggregates(access.log)]
+    if await access.log.engine.data_key(name) is None:
+        _must_have(name, 0, None)
+    return [name]
+
+
+def progressing(names: list[str]) -> Iterable[str]:
+    """The names, with a bar on a terminal of how many of them are done."""
+    watching = console(stderr=True)
+    shown = watching.is_terminal and len(names) > 1
+    return track(names, "deciding again", console=watching, transient=True, disable=not shown)

@@ -1,102 +1,173 @@
 """`evcore subscriber`: who may use the network."""
 
-import asyncio
 import json
+import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
-import wire
-from evcore.commands.errors import UsageError
-from evcore.commands.options import DATA, AsJson, ConfigFile, Data, SecretsFile, Supi
+from evcore import population as populations
+from evcore.commands.errors import CommandError, UsageError
+from evcore.commands.options import (
+    DATA,
+    AsJson,
+    ConfigFile,
+    Data,
+    SecretsFile,
+    Supi,
+    Where,
+    supi_of,
+)
+from evcore.commands.output import Notices, print_columns, print_json
+from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
-from schemas.config import slice_of
+from schemas import config as configuration
+from schemas.config import ConfigError, slice_of
 from schemas.redact import plain
-from schemas.subscriber import Dnn, SubscribedSlice, Subscriber
+from schemas.subscriber import Subscriber
 from statestore.importers import Format, ImportProblem, read_subscribers
 
-app = typer.Typer(help="Subscribers: add, import, list, show.", no_args_is_help=True)
+MOST_OCTETS: Final = 128 << 20
+"""Of a file to import, which is read whole."""
+_SHOWN_NOTES: Final = 20
+
+app = typer.Typer(
+    help="Subscribers: add, import, list, show, remove, and the home network's public keys.",
+    no_args_is_help=True,
+)
 
 
-def _octets(text: str, name: str, length: int) -> bytes:
-    try:
-        found = bytes.fromhex(text)
-    except ValueError:
-        found = b""
-    if len(found) != length:
-        raise UsageError(f"{name} has {length * 2} hexadecimal digits")
-    return found
-
-
-@app.command()
+@app.command(
+    epilog=(
+        "Example: `evcore subscriber add imsi-001010000000001 --k 465b...a6bc --opc e8ed...83ca`. "
+        "A shell remembers what is typed: `evcore subscriber import` takes keys from a file."
+    )
+)
 def add(
     supi: Supi,
-    k: Annotated[str, typer.Option("--k", help="K: 32 hexadecimal digits.")],
-    opc: Annotated[str | None, typer.Option("--opc", help="OPc: 32 hexadecimal digits.")] = None,
-    op: Annotated[str | None, typer.Option("--op", help="OP, in place of OPc.")] = None,
-    amf: Annotated[str, typer.Option(help="AMF: 4 hexadecimal digits.")] = "8000",
-    sqn: Annotated[int, typer.Option(help="Where SQN starts.")] = 0,
+    k: Annotated[str, typer.Option("--k", metavar="HEX", help="K, 32 hexadecimal digits.")],
+    opc: Annotated[
+        str | None, typer.Option("--opc", metavar="HEX", help="OPc, 32 hexadecimal digits.")
+    ] = None,
+    op: Annotated[
+        str | None, typer.Option("--op", metavar="HEX", help="OP, in the place of OPc.")
+    ] = None,
+    amf: Annotated[
+        str, typer.Option(metavar="HEX", help="AMF of Milenage, 4 hexadecimal digits.")
+    ] = "8000",
+    sqn: Annotated[int, typer.Option(metavar="N", help="Where SQN starts.")] = 0,
     slices: Annotated[
-        str, typer.Option(help='Slices, the first the default: "1-010203,2".')
+        str,
+        typer.Option(metavar="SLICES", help="Slices, the first one the default: 1-010203,2."),
     ] = "1-010203",
-    dnn: Annotated[str, typer.Option(help="DNN of every slice.")] = "internet",
+    dnn: Annotated[str, typer.Option(metavar="DNN", help="The DNN of every slice.")] = "internet",
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
     """Add a subscriber, or a new version of one."""
-    key = _octets(k, "K", 16)
+    name = supi_of(supi)
     if (opc is None) == (op is None):
         raise UsageError("give OPc by --opc, or OP by --op")
-    operator = (
-        wire.milenage_opc(key, _octets(op, "OP", 16)) if op else _octets(opc or "", "OPc", 16)
-    )
-    subscribed = tuple(
-        SubscribedSlice(slice_of(text.strip()), default=index == 0, dnns=(Dnn(dnn),))
-        for index, text in enumerate(slices.split(","))
-    )
-    name = f"imsi-{supi}" if supi.isdigit() else supi
-    if not (name.startswith("imsi-") and name[5:].isdigit() and 6 <= len(name[5:]) <= 15):
-        raise UsageError(f"{supi!r} is no SUPI of an IMSI: imsi- and 6 to 15 digits")
-    subscriber = Subscriber(name, key, operator, subscribed, _octets(amf, "AMF", 2), sqn)
-    version = asyncio.run(_put([subscriber], data, config, secrets))[0]
+    record: dict[str, Any] = {
+        "supi": name,
+        "k": k,
+        **({"opc": opc} if op is None else {"op": op}),
+        "amf": amf,
+        "sqn": sqn,
+        "slices": [
+            {**one, "default": index == 0, "dnns": [{"name": dnn}]}
+            for index, one in enumerate(_slices(slices))
+        ],
+    }
+    try:
+        found = read_subscribers(json.dumps(record).encode(), Format.JSON)
+    except ImportProblem as err:
+        raise UsageError(str(err).partition(": ")[2]) from None
+    (version,) = run_tool(_put(list(found.subscribers), Where(data, config, secrets)))
     typer.echo(f"{name}: version {version}")
 
 
-async def _put(found: list[Subscriber], data: Path, *where: Any) -> list[int]:
-    if where[0] is None:
-        DataDirectory(data).prepare()
-    async with opened(data, *where) as access:
+def _slices(text: str) -> list[dict[str, Any]]:
+    try:
+        found = [slice_of(one.strip()) for one in text.split(",")]
+    except ValueError as err:
+        raise UsageError(f"--slices: {err}") from None
+    return [{"sst": one.sst, "sd": one.sd} for one in found]
+
+
+async def _put(found: list[Subscriber], where: Where) -> list[int]:
+    if where.config is None:
+        DataDirectory(where.data).prepare()
+    async with opened(*where) as access:
         return await access.subscribers.put_all(found)
 
 
-@app.command("import")
+@app.command(
+    "import",
+    epilog=(
+        "Examples: `evcore subscriber import sims.csv`; of Open5GS, `mongoexport -d open5gs "
+        "-c subscribers | evcore subscriber import -`."
+    ),
+)
 def import_(
-    file: Annotated[Path, typer.Argument(help="Subscribers of evcore, Open5GS or free5GC.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON or CSV of evcore, or what Open5GS or free5GC exports; - for standard input.",
+        ),
+    ],
     format_: Annotated[
-        Format | None, typer.Option("--format", help="What it is; else it is found out.")
+        Format | None,
+        typer.Option("--format", help="What it is; found out by its contents if left out."),
     ] = None,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Import subscribers: all of a file, or none."""
-    try:
-        octets = file.read_bytes()
-    except OSError as err:
-        raise UsageError(f"{file} cannot be read: {err.strerror}") from None
+    """Import subscribers: all of a file, or none where anything in it is wrong."""
+    octets = _read(file)
     try:
         found = read_subscribers(octets, format_)
     except ImportProblem as err:
-        raise UsageError(f"{file}: {err}") from None
-    for note in found.notes:
-        typer.echo(f"note: {note}")
-    versions = asyncio.run(_put(list(found.subscribers), data, config, secrets))
-    typer.echo(f"imported {len(versions)} subscriber(s)")
+        raise ImportProblem(*(f"{file}: {problem}" for problem in err.problems)) from None
+    notices = Notices()
+    for note in _summed_up(found.notes):
+        notices.say(f"note: {note}")
+    versions = run_tool(_put(list(found.subscribers), Where(data, config, secrets)))
+    some = "1 subscriber" if len(versions) == 1 else f"{len(versions)} subscribers"
+    typer.echo(f"imported {some} (format {found.format})")
+
+
+def _read(name: str) -> bytes:
+    try:
+        if name == "-":
+            octets = sys.stdin.buffer.read(MOST_OCTETS + 1)
+        else:
+            with Path(name).open("rb") as file:
+                octets = file.read(MOST_OCTETS + 1)
+    except OSError as err:
+        raise CommandError(f"{name}: {err.strerror}") from None
+    if len(octets) > MOST_OCTETS:
+        raise CommandError(f"{name}: more than {MOST_OCTETS >> 20} MiB; import it in parts")
+    return octets
+
+
+def _summed_up(notes: tuple[str, ...]) -> list[str]:
+    """Notes that are the same of many records are one."""
+    records: dict[str, list[str]] = {}
+    for note in notes:
+        record, _, what = note.partition(": ")
+        records.setdefault(what, []).append(record)
+    found = [
+        f"{own[0]}: {what}" + (f" (and of {len(own) - 1} more)" if len(own) > 1 else "")
+        for what, own in records.items()
+    ]
+    left = len(found) - _SHOWN_NOTES
+    return [*found[:_SHOWN_NOTES], f"and {left} other notes"] if left > 0 else found
 
 
 @app.command("list")
@@ -107,24 +178,26 @@ def list_(
     as_json: AsJson = False,
 ) -> None:
     """List the subscribers."""
-    asyncio.run(_list(data, config, secrets, as_json=as_json))
+    run_tool(_list(Where(data, config, secrets), as_json=as_json))
 
 
-async def _list(*where: Any, as_json: bool) -> None:
-    table = Table("SUPI", "version", "slices")
+async def _list(where: Where, *, as_json: bool) -> None:
+    rows: list[tuple[str, str, str]] = []
     after = ""
-    async with opened(*where) as access:
+    async with opened(*where, read_only=True) as access:
         while page := await access.subscribers.list_from(after=after):
             after = page[-1].supi
             for supi, version, subscriber in page:
                 if subscriber is None:
                     continue
-                slices = [str(slice_.nssai) for slice_ in subscriber.slices]
+                slices = [str(one.nssai) for one in subscriber.slices]
+                barred = {"barred": True} if subscriber.barred else {}
                 if as_json:
-                    typer.echo(json.dumps({"supi": supi, "version": version, "slices": slices}))
-                table.add_row(supi, str(version), " ".join(slices))
+                    print_json({"supi": supi, "version": version, "slices": slices, **barred})
+                else:
+                    rows.append((supi, str(version), " ".join([*slices, *barred])))
     if not as_json:
-        Console().print(table)
+        print_columns(("SUPI", "version", "slices"), rows)
 
 
 @app.command()
@@ -133,15 +206,60 @@ def show(
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
+    as_json: Annotated[bool, typer.Option("--json", help="JSON on one line.")] = False,
 ) -> None:
     """Show a subscription; its keys stay hidden."""
-    name = f"imsi-{supi}" if supi.isdigit() else supi
-    asyncio.run(_show(name, data, config, secrets))
+    document = run_tool(_show(supi_of(supi), Where(data, config, secrets)))
+    print_json(document, indent=None if as_json else 2)
 
 
-async def _show(supi: str, *where: Any) -> None:
-    async with opened(*where) as access:
+async def _show(supi: str, where: Where) -> dict[str, Any]:
+    async with opened(*where, read_only=True) as access:
         found = await access.subscribers.get(supi)
     if found is None or found.subscriber is None:
-        raise UsageError(f"there is no subscriber {supi}")
-    typer.echo(json.dumps({"version": found.version, **plain(found.subscriber)}, indent=2))
+        raise _unknown(supi)
+    return {"version": found.version, **plain(found.subscriber)}
+
+
+def _unknown(supi: str) -> CommandError:
+    return CommandError(f"there is no subscriber {supi}: `evcore subscriber list` shows them")
+
+
+@app.command()
+def remove(
+    supi: Supi,
+    data: Data = DATA,
+    config: ConfigFile = None,
+    secrets: SecretsFile = None,
+) -> None:
+    """Withdraw a subscription; its log and its earlier versions stay."""
+    name = supi_of(supi)
+    run_tool(_remove(name, Where(data, config, secrets)))
+    typer.echo(f"{name}: removed")
+
+
+async def _remove(supi: str, where: Where) -> None:
+    async with opened(*where) as access:
+        found = await access.subscribers.get(supi)
+        if found is None or found.subscriber is None:
+            raise _unknown(supi)
+        await access.subscribers.withdraw(supi)
+
+
+@app.command("home-keys")
+def home_keys(
+    data: Data = DATA,
+    secrets: SecretsFile = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show the public keys that USIMs conceal SUPIs with (TS 33.501 annex C.3)."""
+    path = secrets or DataDirectory(data).secrets_file
+    if secrets is None and not path.exists():
+        raise ConfigError(f"there are no keys in {data}: `evcore up` makes them")
+    found = populations.home_keys(configuration.load_secrets(path, {}))
+    if as_json:
+        for key in found:
+            print_json({"id": key.key_id, "profile": key.profile, "public_key": key.public_key})
+    else:
+        rows = [(str(key.key_id), key.profile, key.public_key) for key in found]
+        print_columns(("key id", "profile", "public key"), rows)

@@ -1,27 +1,35 @@
 """`evcore up`: a whole core on this machine, its functions at zero until they are needed."""
 
 import asyncio
-import contextlib
-import signal
+import logging
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
-import uvloop
 from msgspec.structs import replace
-from rich.console import Console
 
-from evcore.commands.options import DATA, ConfigFile, Data
+from evcore.commands.errors import UsageError
+from evcore.commands.options import DATA, Data
+from evcore.commands.output import Notices
+from evcore.commands.running import Interrupted, run
 from evcore.local.autoscaler import Group, Scale
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
+from evcore.logs.access import opened
 from schemas import config as configuration
-from schemas.config import Config
+from schemas.config import Config, ConfigError
 from schemas.procedures import Procedure
+from transport import Mode
 
 
 def groups_of(text: str, max_workers: int) -> tuple[Group, ...]:
-    """The groups of ``"all"``, ``"each"`` or ``"registration,deregistration;ran;..."``."""
+    """The groups of ``"all"``, ``"each"`` or ``"registration,deregistration;ran;..."``.
+
+    Raises:
+        UsageError: a procedure is in none of them, in two, or there is no such procedure.
+    """
     if text == "all":
         return (Group("core", tuple(Procedure), max_workers),)
     if text == "each":
@@ -30,10 +38,13 @@ def groups_of(text: str, max_workers: int) -> tuple[Group, ...]:
     for part in text.split(";"):
         procedures = tuple(procedure_named(name) for name in part.split(","))
         groups.append(Group("+".join(procedures), procedures, max_workers))
-    missing = set(Procedure) - {p for group in groups for p in group.procedures}
+    hosted = [p for group in groups for p in group.procedures]
+    twice = sorted({p for p in hosted if hosted.count(p) > 1})
+    if twice:
+        raise UsageError(f"--groups hosts {', '.join(twice)} twice")
+    missing = sorted(set(Procedure) - set(hosted))
     if missing:
-        names = ", ".join(sorted(missing))
-        raise configuration.ConfigError(f"no group hosts {names}")
+        raise UsageError(f"--groups hosts no {', '.join(missing)}")
     return tuple(groups)
 
 
@@ -41,72 +52,150 @@ def procedure_named(name: str) -> Procedure:
     """The procedure of a name.
 
     Raises:
-        ConfigError: there is none.
+        UsageError: there is none.
     """
     try:
         return Procedure(name.strip())
     except ValueError:
-        names = ", ".join(Procedure)
-        raise configuration.ConfigError(f"{name!r} is no procedure: {names}") from None
+        raise UsageError(f"{name.strip()!r} is no procedure: {', '.join(Procedure)}") from None
 
 
 def up(
     data: Data = DATA,
-    config: ConfigFile = None,
-    groups: Annotated[
-        str, typer.Option(help='What is hosted together: "all", "each", or "a,b;c".')
-    ] = "all",
-    max_workers: Annotated[int, typer.Option(min=1, help="Workers of a group, at most.")] = 2,
-    host: Annotated[str | None, typer.Option(help="Address that gNBs connect to.")] = None,
-    transport: Annotated[
-        str | None, typer.Option(help="auto, kernel, userspace-udp or userspace-raw.")
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="An evcore.toml; the defaults without one."),
     ] = None,
-    udp_port: Annotated[int | None, typer.Option(help="UDP port of SCTP over UDP.")] = None,
-    nats_port: Annotated[int, typer.Option(help="Port of the broker; 0 for a free one.")] = 4222,
+    host: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="Address that gNBs connect to.  [default: 127.0.0.1]"),
+    ] = None,
+    port: Annotated[
+        int | None,
+        typer.Option(metavar="PORT", min=1, max=65535, help="Its SCTP port.  [default: 38412]"),
+    ] = None,
+    transport: Annotated[
+        Mode | None,
+        typer.Option(help="Which SCTP.  [default: auto]"),
+    ] = None,
+    udp_port: Annotated[
+        int | None,
+        typer.Option(
+            metavar="PORT", min=1, max=65535, help="UDP port of userspace-udp.  [default: 9899]"
+        ),
+    ] = None,
+    nats_port: Annotated[
+        int, typer.Option(metavar="PORT", min=0, max=65535, help="Of the broker; 0 for a free one.")
+    ] = 4222,
+    groups: Annotated[
+        str,
+        typer.Option(metavar="GROUPS", help='What is hosted together: "all", "each", or "a,b;c".'),
+    ] = "all",
+    max_workers: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Workers of a group, at most.")
+    ] = 2,
 ) -> None:
-    """Run nats-server, the N2 gateway and worker processes that scale from zero."""
+    """Run nats-server, the N2 gateway and worker processes that scale from zero and back to it.
+
+    It runs until Ctrl-C or SIGTERM. The next one on the same data goes on where it was.
+    """
+    chosen = groups_of(groups, max_workers)
     settings = configuration.load(config)
     n2 = settings.n2
-    settings = replace(
-        settings,
-        n2=replace(
-            n2,
-            host=host or n2.host,
-            transport=transport or n2.transport,
-            udp_port=n2.udp_port if udp_port is None else udp_port,
-        ),
+    n2 = replace(
+        n2,
+        host=host or n2.host,
+        port=port or n2.port,
+        transport=transport or n2.transport,
+        udp_port=udp_port or n2.udp_port,
     )
-    chosen = groups_of(groups, max_workers)
-    uvloop.run(_up(data, settings, chosen, nats_port))
+    if n2.transport not in tuple(Mode):
+        raise ConfigError(f"n2.transport is {n2.transport!r}, and must be of {', '.join(Mode)}")
+    notices = Notices()
+    try:
+        run(_up(DataDirectory(data), replace(settings, n2=n2), chosen, nats_port, notices))
+    except Interrupted:
+        notices.say("stopped")
 
 
-async def _up(data: Path, config: Config, groups: tuple[Group, ...], nats_port: int) -> None:
-    console = Console(stderr=True)
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+async def _up(
+    data: DataDirectory,
+    config: Config,
+    groups: tuple[Group, ...],
+    nats_port: int,
+    notices: Notices,
+) -> None:
+    data.prepare()
+    log_to_file(data)
+    say = timed(notices)
+    scaled = telling_scale(say)
+    async with local_core(data, config, groups, scaled, nats_port, say) as core:
+        say("evcore is up; Ctrl-C stops it")
+        for name, text in await _facts(core):
+            notices.say(f"  {name:<12}{text}")
+        try:
+            await core.keep_running(say)
+        except asyncio.CancelledError:
+            say("stopping")
+            raise
+
+
+async def _facts(core: LocalCore) -> list[tuple[str, str]]:
+    """What an operator wants to know of a core that has just started."""
+    root, n2, area = core.data.root.resolve(), core.config.n2, core.config.tracking_area[0]
+    facts = [("gNBs", f"connect to {core.n2_address}{_sctp(core)}")]
+    if n2.host in ("127.0.0.1", "::1", "localhost"):
+        facts.append(("", "from this machine alone: --host ADDRESS lets others in"))
+    plmn = area.plmn or core.config.amf.plmn
+    facts += [
+        ("network", f"PLMN {plmn}, TAC {area.tac}, slices {', '.join(area.slices)}"),
+        ("data", f"in {root}, log files in {root / 'logs'}"),
+        ("broker", f"{core.broker.url}, monitoring {core.broker.monitor_url}"),
+    ]
+    async with opened(core.data.root) as access:
+        if not await access.subscribers.list_from(limit=1):
+            facts.append(("subscribers", "none yet: `evcore subscriber add` or `import`"))
+    facts.append(("functions", "at zero until a gNB connects"))
+    return facts
+
+
+def _sctp(core: LocalCore) -> str:
+    """Which SCTP that is, where the address does not tell it."""
+    if core.n2_mode != Mode.USERSPACE_UDP:
+        return ""
+    why = "; the kernel's SCTP cannot be used: `evcore doctor` says why"
+    return f" (RFC 6951{why if core.config.n2.transport == Mode.AUTO else ''})"
+
+
+def timed(notices: Notices) -> Callable[[str], None]:
+    """Say a line with the time of the day in front."""
+
+    def say(text: str) -> None:
+        notices.say(f"{time.strftime('%H:%M:%S')} {text}")
+
+    return say
+
+
+def telling_scale(say: Callable[[str], None]) -> Callable[[Scale], None]:
+    """Say each change of a number of workers."""
 
     def changed(scale: Scale) -> None:
-        console.print(f"[dim]functions[/dim] {scale.group}: {scale.workers} worker(s)")
+        plural = "" if scale.workers == 1 else "s"
+        say(f"functions {scale.group}: {scale.before} -> {scale.workers} worker{plural}")
 
-    directory = DataDirectory(data)
-    async with local_core(directory, config, groups, changed, nats_port) as core:
-        console.print(f"[bold]evcore is up[/bold]: N2 at {core.n2_address}")
-        console.print(f"  broker {core.broker.url}, monitoring {core.broker.monitor_url}")
-        console.print(f"  data in {data}, logs in {directory.root / 'logs'}")
-        console.print("  functions are at zero until a gNB connects; Ctrl-C stops everything")
-        gateway = asyncio.ensure_future(_watch_gateway(core, console))
-        await stopped.wait()
-        gateway.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await gateway
-        console.print("stopping")
+    return changed
 
 
-async def _watch_gateway(core: LocalCore, console: Console) -> None:
-    """Start the gateway anew when it ends, as Kubernetes would."""
-    while core.gateway is not None:
-        status = await core.gateway.wait()
-        console.print(f"the N2 gateway ended with {status}: starting it again")
-        await core.start_gateway()
+def log_to_file(data: DataDirectory) -> None:
+    """Keep what libraries log in this process, which is not for a terminal.
+
+    Raises:
+        ConfigError: the file cannot be written.
+    """
+    try:
+        data.logs.mkdir(exist_ok=True)
+        handler = logging.FileHandler(data.log("evcore"), delay=False)
+    except OSError as err:
+        raise ConfigError(f"{data.logs} cannot be written: {err.strerror}") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    logging.getLogger().addHandler(handler)

@@ -2,23 +2,28 @@
 
 It sees what KEDA's nats-jetstream scaler sees, the consumers' pending and unacknowledged
 messages in the broker's monitoring endpoint, and scales as a ScaledObject does: active above
-zero, one replica for each `target` messages, back to zero after a cool-down.
+zero, one replica for each `target` messages, back to zero after a cool-down. A worker that
+ends is replaced, as a Deployment does, and one that keeps ending is given time.
 """
 
 import asyncio
 import logging
 import math
+import signal
 import sys
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 
+from evcore.local.backoff import Backoff
 from evcore.local.data import DataDirectory
 from evcore.local.lag import lag
-from evcore.local.process import Process
+from evcore.local.process import Process, ProcessError
 from schemas.procedures import Procedure
 
 log = logging.getLogger(__name__)
@@ -27,6 +32,10 @@ POLL: Final = 0.5
 """Seconds between looks at the lag while anything runs."""
 IDLE_POLL: Final = 2.0
 """The same while nothing does: new events are noticed at once, a timer's within this."""
+_HISTORY: Final = 4096
+
+_FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM)
+"""Ends of a worker that somebody else wanted: they say nothing about the worker."""
 
 
 class Group(Struct, frozen=True):
@@ -47,6 +56,33 @@ class Scale(Struct, frozen=True):
     at: float
     group: str
     workers: int
+    before: int = 0
+
+
+class _Running(Struct):
+    """A worker, its number and when it was started."""
+
+    number: int
+    since: float
+    process: Process
+
+
+class _Scaled:
+    """A group as it runs."""
+
+    def __init__(self, group: Group) -> None:
+        self.group = group
+        self.running: list[_Running] = []
+        self.lag = 0
+        self.active_until = 0.0
+        self.backoff = Backoff()
+        self.not_before = 0.0
+        """When the next worker may be started, after one that failed."""
+
+    def free_number(self) -> int:
+        """The lowest number that no worker has: its log file is used again."""
+        taken = {one.number for one in self.running}
+        return next(number for number in range(1, len(taken) + 2) if number not in taken)
 
 
 class Autoscaler:
@@ -59,96 +95,147 @@ class Autoscaler:
         client: Client,
         monitor_url: str,
         changed: Callable[[Scale], None] | None = None,
+        ended: Callable[[str], None] | None = None,
+        command: Sequence[str] = (sys.executable, "-m", "functions.runtime"),
     ) -> None:
-        self._groups = groups
+        """Scale `groups`, of workers that run `command`.
+
+        `changed` is told of each change, `ended` of each worker that ended unasked, in a
+        sentence.
+        """
         self._data = data
         self._client = client
         self._monitor = monitor_url
         self._changed = changed
-        self._workers: dict[str, list[Process]] = {group.name: [] for group in groups}
-        self._active_until: dict[str, float] = dict.fromkeys(self._workers, 0.0)
+        self._ended = ended
+        self._command = tuple(command)
+        self._groups = [_Scaled(group) for group in groups]
+        self._watched: set[Procedure] = set()
         self._nudge = asyncio.Event()
-        self._started = 0
         self._stops: set[asyncio.Task[None]] = set()
-        self.history: list[Scale] = [Scale(time.monotonic(), group.name, 0) for group in groups]
+        self.history: deque[Scale] = deque(maxlen=_HISTORY)
+        self.history.extend(Scale(time.monotonic(), group.name, 0) for group in groups)
 
     @property
     def workers(self) -> list[Process]:
         """All worker processes that run."""
-        return [p for found in self._workers.values() for p in found if p.alive]
+        return [o.process for one in self._groups for o in one.running if o.process.alive]
 
     async def run(self) -> None:
         """Scale, until cancelled."""
-        lags = dict.fromkeys(self._workers, 0)
         while True:
-            await self._scale(lags)
-            idle = not self.workers
-            if idle:
-                await self._watch_for_events()
-            wait = IDLE_POLL if idle else POLL
             try:
-                await asyncio.wait_for(self._nudge.wait(), wait)
-                lags = {name: max(lag, 1) for name, lag in lags.items()}
-                self._nudge.clear()
-            except TimeoutError:
-                lags = await self._lags()
+                await self._once()
+            except Exception as err:
+                # Whatever it is, a core whose workers nobody scales is of no use.
+                log.warning("the autoscaler failed and goes on", exc_info=err)
+                self._tell(f"the autoscaler failed and goes on: {type(err).__name__}: {err}")
+                await asyncio.sleep(IDLE_POLL)
+
+    async def _once(self) -> None:
+        for one in self._groups:
+            await self._scale(one)
+            if not one.running and time.monotonic() >= one.not_before:
+                await self._watch(one)
+        try:
+            await asyncio.wait_for(self._nudge.wait(), POLL if self.workers else IDLE_POLL)
+            self._nudge.clear()
+        except TimeoutError:
+            await self._look()
 
     async def stop(self) -> None:
         """End all workers."""
         await asyncio.gather(*(worker.stop() for worker in self.workers), *self._stops)
 
-    async def _watch_for_events(self) -> None:
-        """Be nudged by the next event of any group, without polling for it."""
+    async def _watch(self, one: _Scaled) -> None:
+        """Be nudged by the next event of a group at zero, without polling for it."""
+        for procedure in one.group.procedures:
+            if procedure not in self._watched:
+                self._watched.add(procedure)
+                await self._watch_procedure(one, procedure)
 
-        async def seen(_: object) -> None:
+    async def _watch_procedure(self, one: _Scaled, procedure: Procedure) -> None:
+        async def seen(_: Msg) -> None:
+            self._watched.discard(procedure)
+            one.lag = max(one.lag, 1)
             self._nudge.set()
 
-        await self._client.subscribe("ue.>", cb=seen, max_msgs=1)
+        await self._client.subscribe(f"ue.*.{procedure}.*", cb=seen, max_msgs=1)
 
-    async def _lags(self) -> dict[str, int]:
-        """Messages that wait or are worked on, by group."""
+    async def _look(self) -> None:
+        """Ask how many messages of each group wait or are worked on."""
         try:
             by_procedure = await lag(self._monitor)
         except OSError as err:
+            # As KEDA does, nothing is scaled by what is not known.
             log.warning("the broker's monitoring does not answer: %s", err)
-            return dict.fromkeys(self._workers, 0)
-        return {
-            group.name: sum(by_procedure.get(procedure, 0) for procedure in group.procedures)
-            for group in self._groups
-        }
+            return
+        for one in self._groups:
+            one.lag = sum(by_procedure.get(procedure, 0) for procedure in one.group.procedures)
 
-    async def _scale(self, lags: dict[str, int]) -> None:
+    async def _scale(self, one: _Scaled) -> None:
         now = time.monotonic()
-        for group in self._groups:
-            lag, running = lags[group.name], self._workers[group.name]
-            running[:] = [worker for worker in running if worker.alive]
-            if lag > 0:
-                self._active_until[group.name] = now + group.cooldown
-            wanted = min(math.ceil(lag / group.target), group.max_workers)
-            if now < self._active_until[group.name]:
-                wanted = max(wanted, len(running), 1)
-            if wanted != len(running):
-                await self._set(group, running, wanted)
+        group, running = one.group, one.running
+        before = len(running)
+        for dead in [o for o in running if not o.process.alive]:
+            running.remove(dead)
+            self._died(one, dead, now)
+        self._note(one, before)
+        if one.lag > 0:
+            one.active_until = now + group.cooldown
+        wanted = min(math.ceil(one.lag / group.target), group.max_workers)
+        if now < one.active_until:
+            wanted = max(wanted, len(running), 1)
+        if wanted > len(running) and now < one.not_before:
+            return
+        if wanted != len(running):
+            await self._set(one, wanted)
 
-    async def _set(self, group: Group, running: list[Process], wanted: int) -> None:
-        while len(running) < wanted:
-            running.append(await self._start(group))
+    def _died(self, one: _Scaled, dead: _Running, now: float) -> None:
+        pause = 0.0
+        if dead.process.status not in _FROM_OUTSIDE:
+            pause = one.backoff.after(now - dead.since)
+            one.not_before = max(one.not_before, now + pause)
+        again = f"; the next one may start in {pause:g} s" if pause else ""
+        self._tell(f"{dead.process.name} {dead.process.end}{again}")
+
+    def _tell(self, sentence: str) -> None:
+        if self._ended is not None:
+            self._ended(sentence)
+
+    async def _set(self, one: _Scaled, wanted: int) -> None:
+        running = one.running
+        before = len(running)
+        try:
+            while len(running) < wanted:
+                running.append(await self._start(one))
+        except ProcessError as err:
+            pause = one.backoff.after(0.0)
+            one.not_before = time.monotonic() + pause
+            self._tell(f"{err}; again" + (f" in {pause:g} s" if pause else ""))
         while len(running) > wanted:
-            task = asyncio.ensure_future(running.pop().stop())
+            task = asyncio.ensure_future(running.pop().process.stop())
             self._stops.add(task)
             task.add_done_callback(self._stops.discard)
-        change = Scale(time.monotonic(), group.name, wanted)
+        self._note(one, before)
+
+    def _note(self, one: _Scaled, before: int) -> None:
+        """Remember how many run now, and say so, where it is another number than before."""
+        if len(one.running) == before:
+            return
+        change = Scale(time.monotonic(), one.group.name, len(one.running), before)
         self.history.append(change)
         if self._changed is not None:
             self._changed(change)
 
-    async def _start(self, group: Group) -> Process:
-        self._started += 1
-        name = f"worker-{group.name}-{self._started}"
+    async def _start(self, one: _Scaled) -> _Running:
+        number = one.free_number()
+        name = f"worker-{one.group.name}-{number}"
         command = [
-            *(sys.executable, "-m", "functions.runtime"),
+            *self._command,
             *("--config", str(self._data.config_file)),
             *("--secrets", str(self._data.secrets_file)),
-            *("--procedures", ",".join(group.procedures)),
+            *("--procedures", ",".join(one.group.procedures)),
         ]
-        return await Process.start(name, command, self._data.log(name))
+        process = await Process.start(name, command, self._data.log(name))
+        return _Running(number, time.monotonic(), process)

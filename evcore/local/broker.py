@@ -2,11 +2,17 @@
 
 import asyncio
 import shutil
+import signal
 import socket
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 from evcore.local.process import Process, ProcessError
+
+ATTEMPTS: Final = 5
+"""Times that other free ports are tried where somebody else was faster."""
 
 
 def binary() -> Path:
@@ -35,24 +41,75 @@ def free_port() -> int:
 class Broker:
     """A running nats-server with JetStream."""
 
-    def __init__(self, process: Process, port: int, monitor_port: int) -> None:
-        self.process = process
+    def __init__(
+        self, store: Path, log: Path, port: int, monitor_port: int, keep: Sequence[int]
+    ) -> None:
+        """Use `start`."""
         self.port = port
         self.monitor_port = monitor_port
+        self.process: Process
+        self._store = store
+        self._log = log
+        self._keep = keep
 
     @classmethod
-    async def start(cls, store: Path, log: Path, port: int = 0, monitor_port: int = 0) -> "Broker":
-        """Start one on the loopback interface; a port of 0 is a free one."""
-        port, monitor_port = port or free_port(), monitor_port or free_port()
-        store.mkdir(parents=True, exist_ok=True)
+    async def start(
+        cls,
+        store: Path,
+        log: Path,
+        port: int = 0,
+        monitor_port: int = 0,
+        *,
+        keep: Sequence[int] = (),
+    ) -> "Broker":
+        """Start one on the loopback interface; a port of 0 is a free one.
+
+        Args:
+            store: JetStream's directory.
+            log: the file for what it says.
+            port: for clients.
+            monitor_port: for its monitoring.
+            keep: file descriptors that it holds open.
+
+        Raises:
+            ProcessError: it does not start.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            broker = cls(store, log, port or free_port(), monitor_port or free_port(), keep)
+            try:
+                await broker.run()
+            except ProcessError as err:
+                if "address already in use" not in str(err):
+                    raise
+                if port and not _is_free(port):
+                    raise ProcessError(f"the port {port} of the broker is in use") from None
+                if attempt == ATTEMPTS:
+                    raise
+            else:
+                return broker
+
+    async def run(self) -> None:
+        """Run it, the first time or after it ended; its ports stay what they are.
+
+        Raises:
+            ProcessError: it does not start.
+        """
         command = [
             str(binary()),
-            *("--addr", "127.0.0.1", "--port", str(port)),
-            *("--http_port", str(monitor_port)),
-            *("--jetstream", "--store_dir", str(store)),
+            *("--addr", "127.0.0.1", "--port", str(self.port)),
+            *("--http_port", str(self.monitor_port)),
+            *("--jetstream", "--store_dir", str(self._store)),
         ]
-        process = await Process.start("nats-server", command, log, "Server is ready")
-        return cls(process, port, monitor_port)
+        self.process = await Process.start(
+            "nats-server",
+            command,
+            self._log,
+            "Server is ready",
+            orphaned=signal.SIGTERM,
+            keep=self._keep,
+        )
 
     @property
     def url(self) -> str:
@@ -67,3 +124,13 @@ class Broker:
     async def stop(self) -> None:
         """End it; what is in its streams stays."""
         await asyncio.shield(self.process.stop())
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -2,24 +2,31 @@
 
 import asyncio
 import contextlib
+import re
 import sys
-from collections.abc import AsyncGenerator, Callable
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final
 
 from msgspec import structs
 
 from evcore.local.autoscaler import Autoscaler, Group, Scale
+from evcore.local.backoff import Backoff
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
-from evcore.local.process import Process
+from evcore.local.process import Process, ProcessError
 from eventing.bus import connected
 from eventing.streams import BusConfig, ensure
 from schemas.config import Config, NatsConfig
 from schemas.procedures import Procedure
+from transport import Mode
 
 ALL_IN_ONE: Final = (Group("core", tuple(Procedure)),)
 """One kind of worker that hosts every procedure: fewest hops between processes."""
+
+_LISTENS: Final = re.compile(rf"evcore gateway n2: ({'|'.join(Mode)}) at (.+)")
+"""What the gateway says once gNBs can connect."""
 
 
 class LocalCore:
@@ -33,24 +40,66 @@ class LocalCore:
         self.broker = broker
         self.scaler = scaler
         self.gateway: Process | None = None
+        self._listens: re.Match[str] | None = None
 
     async def start_gateway(self) -> Process:
-        """Start the N2 gateway, or start it anew after it ended."""
+        """Start the N2 gateway, or start it anew after it ended.
+
+        Raises:
+            ProcessError: it does not start.
+        """
         command = [
             *(sys.executable, "-m", "gateway.n2"),
             *("--config", str(self.data.config_file)),
             *("--secrets", str(self.data.secrets_file)),
         ]
-        ready = "evcore gateway n2:"
         log = self.data.log("gateway-n2")
-        self.gateway = await Process.start("the N2 gateway", command, log, ready)
+        self.gateway = await Process.start("the N2 gateway", command, log, _LISTENS.pattern)
+        matches = (_LISTENS.search(line) for line in self.gateway.said)
+        self._listens = next((found for found in matches if found is not None), None)
         return self.gateway
+
+    @property
+    def n2_mode(self) -> str:
+        """The SCTP that the gateway has chosen, as `transport.Mode` names it."""
+        return self._listens[1] if self._listens is not None else ""
 
     @property
     def n2_address(self) -> str:
         """Where gNBs connect, as the gateway said it."""
-        said = self.gateway.said if self.gateway is not None else []
-        return next((line.rpartition(" at ")[2] for line in said if " at " in line), "")
+        return self._listens[2] if self._listens is not None else ""
+
+    async def keep_running(self, tell: Callable[[str], None]) -> None:
+        """Start the gateway and the broker anew when they end, as Kubernetes would."""
+
+        async def broker() -> Process:
+            await self.broker.run()
+            return self.broker.process
+
+        gateway = self.gateway or await self.start_gateway()
+        async with asyncio.TaskGroup() as both:
+            both.create_task(_keep(gateway, self.start_gateway, tell))
+            both.create_task(_keep(self.broker.process, broker, tell))
+
+
+async def _keep(
+    process: Process, start: Callable[[], Awaitable[Process]], tell: Callable[[str], None]
+) -> None:
+    backoff = Backoff()
+    while True:
+        since = time.monotonic()
+        await process.wait()
+        pause = backoff.after(time.monotonic() - since)
+        why = f"{process.name} {process.end}"
+        while True:
+            tell(f"{why}; starting it again" + (f" in {pause:g} s" if pause else ""))
+            await asyncio.sleep(pause)
+            try:
+                process = await start()
+                tell(f"{process.name} runs again")
+                break
+            except ProcessError as err:
+                why, pause = str(err), backoff.after(0.0)
 
 
 @asynccontextmanager
@@ -60,34 +109,46 @@ async def local_core(
     groups: tuple[Group, ...] = ALL_IN_ONE,
     changed: Callable[[Scale], None] | None = None,
     broker_port: int = 0,
+    ended: Callable[[str], None] | None = None,
 ) -> AsyncGenerator[LocalCore]:
     """Run a core for the length of a block.
 
+    Args:
+        data: where it keeps what it keeps; no other core may run on it.
+        config: its configuration; the store and the broker are its own, whatever stands there.
+        groups: which procedures are hosted together.
+        changed: told of each change of a group's number of workers.
+        broker_port: the port of the broker, 0 for a free one.
+        ended: told of each worker that ended unasked, in a sentence.
+
     Raises:
+        ConfigError: the data directory cannot be used, or another core runs on it.
         ProcessError: a part of it does not start.
+        BusError: the streams that are there do not fit the configuration.
     """
     data.prepare()
-    broker = await Broker.start(data.broker, data.log("nats-server"), broker_port)
-    try:
-        nats = structs.replace(config.nats, url=broker.url)
-        config = data.write_config(structs.replace(config, nats=nats))
-        async with connected(broker.url, "evcore-up") as client:
-            await ensure(client, _bus(nats))
-            scaler = Autoscaler(groups, data, client, broker.monitor_url, changed)
-            core = LocalCore(data, config, broker, scaler)
-            await core.start_gateway()
-            scaling = asyncio.ensure_future(scaler.run())
-            try:
-                yield core
-            finally:
-                scaling.cancel()
-                with contextlib.suppress(asyncio.CancelledError):
-                    await scaling
-                if core.gateway is not None:
-                    await core.gateway.stop()
-                await scaler.stop()
-    finally:
-        await broker.stop()
+    async with data.held() as lock:
+        broker = await Broker.start(data.broker, data.log("nats-server"), broker_port, keep=(lock,))
+        try:
+            nats = structs.replace(config.nats, url=broker.url)
+            config = data.write_config(structs.replace(config, nats=nats))
+            async with connected(broker.url, "evcore-up") as client:
+                await ensure(client, _bus(nats))
+                scaler = Autoscaler(groups, data, client, broker.monitor_url, changed, ended)
+                core = LocalCore(data, config, broker, scaler)
+                await core.start_gateway()
+                scaling = asyncio.ensure_future(scaler.run())
+                try:
+                    yield core
+                finally:
+                    scaling.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await scaling
+                    if core.gateway is not None:
+                        await core.gateway.stop()
+                    await scaler.stop()
+        finally:
+            await broker.stop()
 
 
 def _bus(nats: NatsConfig) -> BusConfig:

@@ -1,12 +1,19 @@
 """The data directory of a local core: its secrets, its log, its broker, its run files."""
 
+import contextlib
+import os
 import secrets as random
+import tempfile
+from collections.abc import Generator
+from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from schemas.config import Config, HomeNetworkKeyConfig, Secrets, StoreConfig
+from evcore.local import lock
+from schemas import config as configuration
+from schemas.config import Config, ConfigError, HomeNetworkKeyConfig, Secrets, StoreConfig
 
 DEFAULT: Final = Path(".evcore")
 
@@ -37,25 +44,63 @@ class DataDirectory:
         """JetStream's files."""
         return self.root / "jetstream"
 
+    @property
+    def logs(self) -> Path:
+        """Where the processes write what they have to say."""
+        return self.root / "logs"
+
     def log(self, name: str) -> Path:
-        """Where a process writes what it has to say."""
-        return self.root / "logs" / f"{name}.log"
+        """Where one process does."""
+        return self.logs / f"{name}.log"
 
     @property
     def store_url(self) -> str:
         """The URL of the embedded store."""
         return f"sqlite://{self.database.resolve()}"
 
+    @property
+    def running(self) -> bool:
+        """Whether a core runs on it."""
+        return lock.is_held(self._lock)
+
+    def held(self) -> AbstractAsyncContextManager[int]:
+        """Keep other cores off it for the length of a block; see `lock.held`."""
+        return lock.held(self._lock)
+
+    @property
+    def _lock(self) -> Path:
+        return self.root / "lock"
+
     def prepare(self) -> Secrets:
         """Make the directory and, the first time, its keys.
 
         The keys are one for the log, one for 5G-TMSIs, and a home network key of each SUCI
         profile: number 1 for profile A, number 2 for profile B.
+
+        Raises:
+            ConfigError: it cannot be used, or its keys are lost.
         """
-        self.root.mkdir(parents=True, exist_ok=True)
-        path = self.secrets_file
-        if path.exists():
-            return msgspec.json.decode(path.read_bytes(), type=Secrets)
+        with self._usable():
+            # What is in it tells who was where.
+            self.root.mkdir(0o700, parents=True, exist_ok=True)
+            if not self.secrets_file.exists():
+                if self.database.exists():
+                    raise ConfigError(
+                        f"{self.secrets_file} is gone, and {self.database} cannot be read "
+                        "without it: put it back"
+                    )
+                self._make_secrets()
+        return self.secrets()
+
+    def secrets(self) -> Secrets:
+        """The keys that are there.
+
+        Raises:
+            ConfigError: there are none, or they cannot be read.
+        """
+        return configuration.load_secrets(self.secrets_file, {})
+
+    def _make_secrets(self) -> None:
         made = Secrets(
             master_key=random.token_hex(32),
             tmsi_key=random.token_hex(32),
@@ -64,12 +109,35 @@ class DataDirectory:
                 HomeNetworkKeyConfig(2, "B", random.token_hex(32)),
             ),
         )
-        path.touch(mode=0o600)
-        path.write_bytes(msgspec.json.encode(made))
-        return made
+        # Whole or not at all, and never in the place of others that somebody just made.
+        number, name = tempfile.mkstemp(prefix=".secrets-", dir=self.root)
+        path = Path(name)
+        try:
+            with os.fdopen(number, "wb") as file:
+                file.write(msgspec.json.encode(made))
+                file.flush()
+                os.fsync(file.fileno())
+            with contextlib.suppress(FileExistsError):
+                self.secrets_file.hardlink_to(path)
+        finally:
+            path.unlink()
 
     def write_config(self, config: Config) -> Config:
-        """Write the configuration that the processes run with, its store the embedded one."""
+        """Write the configuration that the processes run with, its store the embedded one.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
         made = msgspec.structs.replace(config, store=StoreConfig(self.store_url))
-        self.config_file.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
+        with self._usable():
+            self.config_file.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
         return made
+
+    @contextmanager
+    def _usable(self) -> Generator[None]:
+        try:
+            yield
+        except OSError as err:
+            raise ConfigError(
+                f"{self.root} cannot be used as a data directory: {err.strerror}"
+            ) from None

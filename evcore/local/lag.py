@@ -3,6 +3,7 @@
 import asyncio
 import json
 import urllib.request
+from http.client import HTTPException
 from typing import Any
 
 from eventing import subjects
@@ -12,10 +13,13 @@ async def lag(monitor_url: str) -> dict[str, int]:
     """Messages that wait or are worked on, by procedure.
 
     Raises:
-        OSError: the broker's monitoring endpoint does not answer.
+        OSError: the broker's monitoring endpoint does not answer, or not with what it should.
     """
     url = f"{monitor_url}/jsz?consumers=true&streams=true"
-    return lag_by_procedure(await asyncio.to_thread(_get, url))
+    try:
+        return lag_by_procedure(await asyncio.to_thread(_get, url))
+    except (HTTPException, ValueError, KeyError, TypeError, AttributeError) as err:
+        raise OSError(f"{url} answers strangely: {err}") from None
 
 
 async def settled(monitor_url: str) -> None:

@@ -23,26 +23,45 @@ class Access(NamedTuple):
 
 @asynccontextmanager
 async def opened(
-    data: Path, config: Path | None = None, secrets: Path | None = None
+    data: Path,
+    config: Path | None = None,
+    secrets: Path | None = None,
+    *,
+    read_only: bool = False,
 ) -> AsyncGenerator[Access]:
     """The store of `config`, or else the embedded one of the data directory.
+
+    With `read_only` an embedded store must be there, and is not changed.
 
     Raises:
         ConfigError: there is no store there, or no key to it.
         StoreError: it cannot be opened.
     """
     directory = DataDirectory(data)
+    default = _default_secrets(directory)
     if config is not None:
         url = configuration.load(config).store.url
-    elif directory.secrets_file.exists():
+    elif default is not None or directory.database.exists():
         url = directory.store_url
     else:
-        raise ConfigError(f"there is no evcore data in {data}: start with `evcore up` or --data")
-    default = directory.secrets_file if directory.secrets_file.exists() else None
+        raise ConfigError(
+            f"there is no evcore data in {data}: `evcore up` makes it, --data names another place"
+        )
+    if config is None and read_only and not directory.database.exists():
+        raise ConfigError(f"there is no log in {data} yet: `evcore up` writes it")
     keys = configuration.load_secrets(secrets or default)
-    engine = await open_store(url)
+    master_key = configuration.key_of(keys.master_key, "master_key")
+    engine = await open_store(url, read_only=read_only)
     try:
-        vault = Vault(configuration.key_of(keys.master_key, "master_key"))
+        vault = Vault(master_key)
         yield Access(EventLog(engine, vault), SubscriberStore(engine, vault))
     finally:
         await engine.close()
+
+
+def _default_secrets(directory: DataDirectory) -> Path | None:
+    path = directory.secrets_file
+    try:
+        return path if path.exists() else None
+    except OSError as err:
+        raise ConfigError(f"{path} cannot be read: {err.strerror}") from None

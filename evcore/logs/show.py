@@ -5,8 +5,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
+from rich.text import Text
 
+from evcore.commands.output import clean
 from evcore.logs import asn1 as asn1_text
 from schemas.cloudevents import EventType
 from schemas.step import SendNgap, Step
@@ -14,38 +15,58 @@ from schemas.step import SendNgap, Step
 
 def print_step(console: Console, step: Step[Any], shown: dict[str, Any], *, asn1: bool) -> None:
     """Print a step that `describe` has made plain; NGAP as ASN.1 text with `asn1`."""
-    when = datetime.fromtimestamp(step.at / 1000, UTC).strftime("%H:%M:%S.%f")[:-3]
-    title = f"step {step.seq}  {when}  {step.procedure} {step.version}"
-    console.rule(escape(title), align="left")
-    trigger = shown["trigger"]
-    console.print(
-        f"[bold]<-[/bold] {escape(_headline(trigger))}  [dim]{escape(trigger['id'])}[/dim]"
-    )
-    if asn1 and step.trigger.type == EventType.NGAP_UPLINK:
-        console.print(escape(asn1_text.ngap(step.trigger.data)))
-    elif "ngap" in trigger:
-        _print(console, trigger["ngap"].get("ies", trigger["ngap"]))
-    for name in ("nas", "data"):
-        if name in trigger:
-            _print(console, trigger[name], name)
+    when = datetime.fromtimestamp(step.at / 1000, UTC).isoformat(" ", "milliseconds")
+    title = f"step {step.seq}  {when[:23]}  {step.procedure} {step.version}"
+    console.print(Text(title, style="bold underline"))
+    page = _Page(console, asn1=asn1)
+    page.trigger(step, shown["trigger"])
     for event in shown["events"]:
         body = {key: value for key, value in event.items() if key != "event"}
-        console.print(f"[green] *[/green] {escape(event['event'])} {escape(_compact(body))}")
-    for index, output in enumerate(shown["outputs"]):
-        found = step.outputs[index]
-        if isinstance(found, SendNgap):
-            console.print(f"[bold]->[/bold] {escape(output['gnb'])}: {escape(_message(output))}")
-            if asn1:
-                console.print(escape(asn1_text.ngap(found.pdu)))
-            else:
-                _print(console, output["pdu"].get("ies", output["pdu"]))
-            if "nas" in output:
-                _print(console, output["nas"], "nas")
-        else:
-            console.print(f"[bold]->[/bold] {escape(_compact(output))}")
+        page.line("*", "green", f"{event['event']} {_compact(body)}" if body else event["event"])
+    for found, output in zip(step.outputs, shown["outputs"], strict=True):
+        page.output(found, output)
     for path, (before, after) in shown["changes"].items():
-        line = f"{path}: {_compact(before)} -> {_compact(after)}"
-        console.print(f"[yellow] ~[/yellow] {escape(line)}")
+        page.line("~", "yellow", f"{path}: {_compact(before)} -> {_compact(after)}")
+
+
+class _Page:
+    """Lines of a step, each with a sign of what it is."""
+
+    def __init__(self, console: Console, *, asn1: bool) -> None:
+        self._console = console
+        self._asn1 = asn1
+
+    def line(self, sign: str, style: str, text: str) -> None:
+        self._console.print(Text.assemble((f"{sign:>2} ", style), text))
+
+    def trigger(self, step: Step[Any], trigger: dict[str, Any]) -> None:
+        self.line("<-", "bold", f"{_headline(trigger)}  {clean(trigger['id'])}")
+        if step.trigger.type == EventType.NGAP_UPLINK:
+            self._ngap(step.trigger.data, trigger["ngap"])
+        for name in ("nas", "data"):
+            if name in trigger:
+                self._detail(trigger[name], name)
+
+    def output(self, found: Any, output: dict[str, Any]) -> None:
+        if not isinstance(found, SendNgap):
+            self.line("->", "bold", _compact(output))
+            return
+        named = _named(output["pdu"], output.get("nas", {}))
+        self.line("->", "bold", f"{clean(output['gnb'])}: {named}")
+        self._ngap(found.pdu, output["pdu"])
+        if "nas" in output:
+            self._detail(output["nas"], "nas")
+
+    def _ngap(self, pdu: bytes, tree: dict[str, Any]) -> None:
+        if not self._asn1:
+            self._detail(tree.get("ies", tree))
+            return
+        for text in asn1_text.ngap(pdu).splitlines():
+            self._console.print(Text(clean(text)))
+
+    def _detail(self, value: Any, name: str = "") -> None:
+        prefix = f"{name}: " if name else ""
+        self._console.print(Text(f"     {prefix}{_compact(value)}", style="dim"))
 
 
 def _headline(trigger: dict[str, Any]) -> str:
@@ -54,19 +75,10 @@ def _headline(trigger: dict[str, Any]) -> str:
     return _named(trigger["ngap"], trigger.get("nas", {}))
 
 
-def _message(output: dict[str, Any]) -> str:
-    return _named(output["pdu"], output.get("nas", {}))
-
-
 def _named(ngap: dict[str, Any], nas: dict[str, Any]) -> str:
     name = str(ngap.get("message", "not NGAP"))
     inner = nas.get("message-type")
     return f"{name} [{inner}]" if inner else name
-
-
-def _print(console: Console, value: Any, name: str = "") -> None:
-    prefix = f"{name}: " if name else ""
-    console.print(f"     [dim]{escape(prefix + _compact(value))}[/dim]", soft_wrap=True)
 
 
 def _compact(value: Any) -> str:

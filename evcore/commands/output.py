@@ -1,0 +1,69 @@
+"""What commands print: results on standard output, notices on standard error.
+
+A result is plain text that does not depend on the width of the terminal, so that it can be
+piped; on a terminal it has colours as well, unless NO_COLOR says no.
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+
+class _Console(Console):
+    """A console that leaves a closed pipe to its caller."""
+
+    def on_broken_pipe(self) -> None:
+        raise  # noqa: PLE0704 - rich calls this while it handles the BrokenPipeError
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console for lines that are neither wrapped nor read as markup."""
+    return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+class Notices:
+    """Lines on standard error for whoever watches, which nobody needs to."""
+
+    def __init__(self) -> None:
+        self._console = console(stderr=True)
+
+    @property
+    def watched(self) -> bool:
+        """Whether a person looks on."""
+        return self._console.is_terminal
+
+    def say(self, text: str, style: str = "") -> None:
+        """Print a line."""
+        with contextlib.suppress(OSError):
+            self._console.print(Text(text, style=style))
+
+
+def clean(text: str) -> str:
+    """`text` as it may go to a terminal: what a gNB calls itself may hold anything."""
+    return text if text.isprintable() else ascii(text)[1:-1]
+
+
+def print_json(document: Any, *, indent: int | None = None) -> None:
+    """Print a JSON document, on one line unless `indent` says otherwise."""
+    sys.stdout.write(json.dumps(document, indent=indent) + "\n")
+
+
+def print_columns(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print a table of plain text; the last column may be of any width."""
+    kept = [[clean(cell) for cell in row] for row in rows]
+    count = len(headings) - 1
+    widths = [max(len(row[i]) for row in (headings, *kept)) for i in range(count)]
+    out = console()
+
+    def line(row: Sequence[str]) -> str:
+        cells = [cell.ljust(width) for cell, width in zip(row, widths, strict=False)]
+        return "  ".join([*cells, row[-1]]).rstrip()
+
+    out.print(Text(line(headings), style="bold"))
+    for row in kept:
+        out.print(Text(line(row)))

@@ -1,0 +1,71 @@
+"""Running a command's coroutine so that a signal ends it in order."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Coroutine
+from types import FrameType
+from typing import Any, NoReturn, TypeVar
+
+import uvloop
+
+T = TypeVar("T")
+
+
+class Interrupted(Exception):
+    """A signal has ended the command; what it had started is gone."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(signal.Signals(number).name)
+        self.status = 128 + number
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """Run what has processes or connections to end.
+
+    The first SIGINT or SIGTERM cancels it, the second ends this process at once, and the
+    kernel its children.
+
+    Raises:
+        Interrupted: a signal has ended it.
+    """
+    return uvloop.run(_supervised(main))
+
+
+async def _supervised(main: Coroutine[Any, Any, T]) -> T:
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(main)
+    caught: list[int] = []
+
+    def interrupt(number: int) -> None:
+        if caught:
+            os._exit(128 + number)
+        caught.append(number)
+        task.cancel()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, interrupt, number)
+    try:
+        return await task
+    except asyncio.CancelledError:
+        if caught:
+            raise Interrupted(caught[0]) from None
+        raise
+
+
+def run_tool(main: Coroutine[Any, Any, T]) -> T:
+    """Run what reads and computes: SIGINT ends it wherever it is.
+
+    Raises:
+        KeyboardInterrupt: at SIGINT.
+    """
+    before = signal.signal(signal.SIGINT, _interrupt)
+    try:
+        return asyncio.run(main)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    del number, frame
+    raise KeyboardInterrupt

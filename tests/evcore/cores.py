@@ -1,0 +1,104 @@
+"""`evcore up` as a process of its own, on free ports, and what it says."""
+
+import asyncio
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from tests.servers import free_udp_port
+
+COMMAND = (sys.executable, "-m", "evcore")
+
+
+class Up:
+    """A core that was started as a user starts it."""
+
+    def __init__(self, child: asyncio.subprocess.Process, data: Path) -> None:
+        self.child = child
+        self.data = data
+        self.said: list[str] = []
+
+    async def says(self, pattern: str) -> re.Match[str]:
+        """Wait until a line that it has not said yet, or says now, matches."""
+        assert self.child.stderr is not None
+        while line := (await self.child.stderr.readline()).decode():
+            self.said.append(line.rstrip())
+            if found := re.search(pattern, line):
+                return found
+        raise AssertionError(f"it never said {pattern!r}: {self.said}")
+
+    async def ends(self, number: signal.Signals) -> int:
+        """Send a signal, and wait for its end; the exit status."""
+        self.child.send_signal(number)
+        assert self.child.stderr is not None
+        self.said += (await self.child.stderr.read()).decode().splitlines()
+        return await self.child.wait()
+
+    def processes(self) -> dict[int, str]:
+        """All that run on its data directory but itself: process ids and command lines."""
+        found: dict[int, str] = {}
+        for path in Path("/proc").glob("[0-9]*"):
+            pid = int(path.name)
+            try:
+                command = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+            except OSError:
+                continue
+            if str(self.data) in command and pid not in (self.child.pid, os.getpid()):
+                found[pid] = command
+        return found
+
+    async def load(self, *more: object) -> tuple[int, str]:
+        """Run a load against it; the exit status, and what it said on standard output."""
+        return await run("load", "--data", self.data, *more)
+
+
+@asynccontextmanager
+async def up(data: Path, *more: object) -> AsyncGenerator[Up]:
+    """A core on a data directory for the length of a block."""
+    ports = ("--udp-port", free_udp_port(), "--nats-port", 0)
+    arguments = ("up", "--data", data, *ports, "--transport", "userspace-udp", *more)
+    child = await asyncio.create_subprocess_exec(
+        *COMMAND, *map(str, arguments), stderr=asyncio.subprocess.PIPE
+    )
+    core = Up(child, data)
+    try:
+        await core.says("evcore is up")
+        yield core
+    except BaseException:
+        print(*core.said, *(log.read_text() for log in data.glob("logs/*.log")), sep="\n")
+        raise
+    finally:
+        if child.returncode is None:
+            await core.ends(signal.SIGTERM)
+
+
+async def run(*arguments: object) -> tuple[int, str]:
+    """Run a command; its exit status, and what it says."""
+    child = await asyncio.create_subprocess_exec(
+        *COMMAND,
+        *map(str, arguments),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    out, _ = await child.communicate()
+    assert child.returncode is not None
+    return child.returncode, out.decode()
+
+
+async def ended(pids: list[int]) -> None:
+    """Wait until processes are gone that are nobody's children here."""
+    loop = asyncio.get_running_loop()
+    for pid in pids:
+        try:
+            descriptor = os.pidfd_open(pid)
+        except ProcessLookupError:
+            continue
+        gone = asyncio.Event()
+        loop.add_reader(descriptor, gone.set)
+        await gone.wait()
+        loop.remove_reader(descriptor)
+        os.close(descriptor)

@@ -1,0 +1,71 @@
+"""The command line as a user has it, run in this process. Keys are looked for in all it says."""
+
+import base64
+import json
+from typing import Any, NamedTuple
+
+import pytest
+
+from evcore.cli import main
+
+
+class Said(NamedTuple):
+    """What a command left."""
+
+    status: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    @property
+    def documents(self) -> list[dict[str, Any]]:
+        """JSON, one document a line."""
+        return [json.loads(line) for line in self.lines]
+
+
+class Shell:
+    """Runs commands; none of them may say one of `keys`, nor show a traceback."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+        self.keys: set[bytes] = set()
+
+    def __call__(self, *arguments: object) -> Said:
+        self._capsys.readouterr()
+        status = main([str(argument) for argument in arguments])
+        out, err = self._capsys.readouterr()
+        said = Said(status, out, err)
+        text = said.out + said.err
+        assert "Traceback" not in text, text
+        assert not leaked(text, self.keys), leaked(text, self.keys)
+        return said
+
+    def ok(self, *arguments: object) -> Said:
+        """Run a command that must work."""
+        said = self(*arguments)
+        assert said.status == 0, said
+        return said
+
+    def refused(self, *arguments: object, status: int = 1) -> str:
+        """Run a command that must not work; the one sentence that it says."""
+        said = self(*arguments)
+        assert (said.status, said.out) == (status, ""), said
+        (sentence,) = said.err.splitlines()
+        assert sentence.startswith("evcore: "), sentence
+        assert "this is a bug" not in sentence, sentence
+        return sentence.removeprefix("evcore: ")
+
+
+def leaked(text: str, keys: set[bytes]) -> list[str]:
+    """The keys that a text holds: in hexadecimal digits, in base64, or as Python shows octets."""
+    folded = text.lower()
+    return [
+        key.hex()
+        for key in keys
+        if key.hex() in folded
+        or base64.b64encode(key).decode().rstrip("=") in text
+        or repr(key)[2:-1] in text
+    ]

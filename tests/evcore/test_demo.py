@@ -1,0 +1,21 @@
+"""`evcore demo`: its last line is for machines."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.evcore.cores import run
+
+
+@pytest.mark.slow
+async def test_a_small_one(home: Path) -> None:
+    status, said = await run("demo", "--ues", 3, "--gnbs", 1, "--data", home / "data")
+    assert status == 0, said
+    last = re.fullmatch(
+        r"demo: ues=3 procedures=9 failures=0 steps=(\d+) differences=0 seconds=[\d.]+",
+        said.splitlines()[-1],
+    )
+    assert last is not None
+    status, verified = await run("log", "verify", "--all", "--data", home / "data")
+    assert (status, verified) == (0, f"verify: aggregates=4 steps={last[1]} differences=0\n")

@@ -1,0 +1,140 @@
+"""Files that hold keys are their owner's alone, and no command says a key."""
+
+import os
+import stat
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from evcore.local.data import DEFAULT, DataDirectory
+from schemas.config import Config, ConfigError
+from tests.evcore.recording import OTHER_SUPI, RAN, SUPI, UE, Recorded
+from tests.evcore.shell import Shell
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+def test_the_secrets_file_is_its_owners(home: Path, umask: int) -> None:
+    before = os.umask(umask)
+    try:
+        DataDirectory(home / "data").prepare()
+    finally:
+        os.umask(before)
+    assert mode(home / "data" / "secrets.json") == 0o600 & ~umask
+    assert mode(home / "data") & 0o077 == 0, "what is in it tells who was where"
+    assert [path.name for path in (home / "data").iterdir()] == ["secrets.json"]
+
+
+def test_a_directory_that_was_there_keeps_its_mode(home: Path) -> None:
+    (home / "data").mkdir()
+    (home / "data").chmod(0o750)
+    DataDirectory(home / "data").prepare()
+    assert mode(home / "data") == 0o750
+
+
+def test_keys_are_made_once_and_are_different(home: Path) -> None:
+    data = DataDirectory(home / "data")
+    made = data.prepare()
+    assert data.prepare() == made == data.secrets()
+    keys = [made.master_key, made.tmsi_key, *(key.private_key for key in made.home_network_keys)]
+    other = DataDirectory(home / "other").prepare()
+    assert len({*keys, other.master_key, other.tmsi_key}) == 6
+
+
+def test_the_configuration_of_the_processes_holds_none(home: Path) -> None:
+    data = DataDirectory(home / "data")
+    made = data.prepare()
+    data.write_config(Config())
+    text = data.config_file.read_text()
+    assert made.master_key not in text
+    assert made.tmsi_key not in text
+
+
+def test_lost_keys_are_not_made_anew(home: Path, recorded: Recorded) -> None:
+    del home
+    recorded.data.secrets_file.unlink()
+    with pytest.raises(ConfigError, match=r"secrets\.json is gone, and .* cannot be read without"):
+        recorded.data.prepare()
+    assert not recorded.data.secrets_file.exists()
+
+
+def test_subscribers_of_lost_keys_are_not_changed(evcore: Shell, recorded: Recorded) -> None:
+    recorded.data.secrets_file.unlink()
+    arguments = ("subscriber", "add", "001010000000003", "--k", "00" * 16, "--opc", "00" * 16)
+    assert "is gone" in evcore.refused(*arguments)
+    assert "master_key is not set" in evcore.refused("log", "list")
+
+
+def test_the_database_holds_no_key_in_plain(recorded: Recorded) -> None:
+    octets = b"".join(path.read_bytes() for path in recorded.data.root.glob("evcore.db*"))
+    assert UE.encode() in octets
+    assert [key for key in recorded.keys if key in octets] == []
+
+
+COMMANDS = [
+    ["log", "list"],
+    ["log", "list", "--json"],
+    *(
+        ["log", command, name, *more]
+        for name in (SUPI, OTHER_SUPI, RAN)
+        for command, more in (
+            ("show", []),
+            ("show", ["--json"]),
+            ("state", []),
+            ("state", ["--at", "1"]),
+            ("verify", []),
+        )
+    ),
+    ["log", "show", SUPI, "--asn1"],
+    ["replay", "--all", "--with", "functions.context_release", "--procedure", "registration"],
+    ["replay", "--all", "--with", "functions.registration", "--procedure", "ran"],
+    ["subscriber", "list"],
+    ["subscriber", "show", SUPI],
+    ["subscriber", "home-keys"],
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_no_command_says_a_key(evcore: Shell, recorded: Recorded, command: list[str]) -> None:
+    """`Shell` looks for them in what each command says."""
+    del recorded
+    said = evcore(*command)
+    assert len(said.out) > 20
+
+
+def test_an_unreadable_secrets_file(evcore: Shell, recorded: Recorded) -> None:
+    """What is wrong with it is told without what is in it."""
+    secrets = recorded.data.secrets()
+    recorded.data.secrets_file.write_text(f'{{"master_key": "{secrets.master_key}')
+    assert evcore.refused("log", "list").startswith(f"{DEFAULT}/secrets.json: ")
+    recorded.data.secrets_file.write_text(f'{{"{secrets.master_key}": 1}}')
+    assert evcore.refused("log", "list").startswith(f"{DEFAULT}/secrets.json: ")
+    short = msgspec.structs.replace(secrets, master_key=secrets.master_key[:-2])
+    recorded.data.secrets_file.write_bytes(msgspec.json.encode(short))
+    assert evcore.refused("log", "list") == "master_key must have 64 hexadecimal digits"
+    evcore.keys.add(bytes.fromhex(short.master_key))
+    wrong = msgspec.structs.replace(
+        secrets,
+        home_network_keys=tuple(
+            msgspec.structs.replace(key, private_key=key.private_key[:-2] + "zz")
+            for key in secrets.home_network_keys
+        ),
+    )
+    recorded.data.secrets_file.write_bytes(msgspec.json.encode(wrong))
+    sentence = evcore.refused("subscriber", "home-keys")
+    assert sentence == "home network key 1 is no key of profile A or B"
+
+
+def test_keys_of_the_environment(
+    evcore: Shell, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They go before those of the file, which need not be there."""
+    monkeypatch.setenv("EVCORE_MASTER_KEY", recorded.data.secrets().master_key)
+    recorded.data.secrets_file.unlink()
+    assert evcore.ok("log", "verify", "--all")
+    monkeypatch.setenv("EVCORE_MASTER_KEY", "xyz")
+    assert evcore.refused("log", "list") == "master_key must have 64 hexadecimal digits"
