@@ -1,5 +1,6 @@
 """A record of every NGAP PDU, as JSON lines that any tool can read."""
 
+import os
 from pathlib import Path
 from typing import BinaryIO, Literal
 
@@ -20,18 +21,22 @@ class Captured(msgspec.Struct, frozen=True):
     """In hexadecimal."""
 
 
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
 class Capture:
     """Writes `Captured` to a file, one a line."""
 
     def __init__(self, path: str) -> None:
-        """Begin a file.
+        """Begin a file, for its owner alone: the PDUs hold K_gNBs.
 
         Raises:
             ConfigError: it cannot be written.
         """
         self._encoder = msgspec.json.Encoder()
         try:
-            self._file: BinaryIO = Path(path).open("wb", buffering=1 << 16)  # noqa: SIM115
+            self._file: BinaryIO = open(path, "wb", buffering=1 << 16, opener=_own)  # noqa: SIM115, PTH123
         except OSError as error:
             raise ConfigError(f"capture: cannot write {path}: {error.strerror}") from error
 

@@ -73,6 +73,7 @@ async def test_a_load_from_end_to_end(tmp_path: Path) -> None:
     assert (report.ng_setups, report.reassociations) == (2, 0)
     assert json.loads((tmp_path / "out.json").read_text())["ues"] == 20
     assert (tmp_path / "out.png").stat().st_size > 1000
+    assert (tmp_path / "out.jsonl").stat().st_mode & 0o077 == 0
     captured = read_capture(str(tmp_path / "out.jsonl"))
     assert {c.gnb for c in captured} == {"gnb-1", "gnb-2"}
     directions = [c.direction for c in captured]
