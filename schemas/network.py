@@ -4,11 +4,15 @@ A step names the version of the `Network` it was decided with, so that it can be
 """
 
 import hashlib
+from typing import Annotated
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from schemas.identity import Guami, Plmn, SNssai, Tai
+
+Algorithms = Annotated[tuple[Annotated[int, Meta(ge=0, le=3)], ...], Meta(min_length=1)]
+Seconds = Annotated[int, Meta(ge=1)]
 
 
 class TrackingArea(Struct, frozen=True, omit_defaults=True):
@@ -27,8 +31,8 @@ class TrackingArea(Struct, frozen=True, omit_defaults=True):
 class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
     """Algorithm numbers in the operator's order of priority (TS 33.501 6.7.1.1)."""
 
-    integrity: tuple[int, ...] = (2, 1, 3)
-    ciphering: tuple[int, ...] = (2, 1, 3, 0)
+    integrity: Algorithms = (2, 1, 3)
+    ciphering: Algorithms = (2, 1, 3, 0)
     reuse_context: bool = True
     """Whether a request that a current context protects goes on without a new authentication."""
     request_imeisv: bool = True
@@ -37,12 +41,12 @@ class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
 class Timers(Struct, frozen=True, omit_defaults=True):
     """Timer values in seconds (TS 24.501 tables 10.2.1 and 10.2.2; `ng_release` is our own)."""
 
-    t3502: int = 720
-    t3512: int = 3600
-    t3550: int = 6
-    t3560: int = 6
-    t3570: int = 6
-    ng_release: int = 5
+    t3502: Seconds = 720
+    t3512: Seconds = 3600
+    t3550: Seconds = 6
+    t3560: Seconds = 6
+    t3570: Seconds = 6
+    ng_release: Seconds = 5
     """How long a UE CONTEXT RELEASE COMMAND may go unanswered before it is repeated."""
 
 

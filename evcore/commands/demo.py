@@ -95,7 +95,7 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, notices: Notices) -> O
         count=ues, schemes=cast("Any", schemes), home_keys=populations.home_keys(secrets)
     )
     count = await populations.provision(data.root, population)
-    notices.say(f"1 {count} subscribers: SUCI {', '.join(schemes)}; NEA0-2, NIA1-2", "bold")
+    notices.say(f"1. {count} subscribers: SUCI {', '.join(schemes)}; NEA0-2, NIA1-2", "bold")
 
     def indented(text: str) -> None:
         notices.say(f"  {text}")
@@ -103,8 +103,8 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, notices: Notices) -> O
     n2 = N2Config(udp_port=_free_udp_port(), transport=Mode.AUTO)
     scaled = telling_scale(indented)
     async with local_core(data, Config(n2=n2), changed=scaled, ended=indented) as core:
-        notices.say(f"2 the core is up, N2 at {core.n2_address}, functions at zero", "bold")
-        notices.say(f"3 {gnbs} gNBs: register, idle, deregister", "bold")
+        notices.say(f"2. the core is up, N2 at {core.n2_address}, functions at zero", "bold")
+        notices.say(f"3. {gnbs} gNBs: register, idle, deregister", "bold")
         report = await run_load(
             LoadConfig(
                 port=n2.port,
@@ -116,10 +116,10 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, notices: Notices) -> O
             )
         )
         print_tables(report)
-        notices.say("4 waiting for the functions to go back to zero", "bold")
+        notices.say("4. waiting for the functions to go back to zero", "bold")
         at_zero = await _back_to_zero(core.scaler)
         peak = max(scale.workers for scale in core.scaler.history)
-    notices.say("5 deciding every step of every log again", "bold")
+    notices.say("5. deciding every step of every log again", "bold")
     async with opened(data.root, read_only=True) as access:
         names = [name async for name, _ in all_aggregates(access.log)]
         verification = await verify_aggregates(access, names)
