@@ -4,18 +4,23 @@ Each attribute is a header with the prefix ``ce-``; the data is the payload. The
 the result with what the CloudEvents SDK makes of the same event.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote, unquote
 
 from schemas.cloudevents import SPECVERSION, CloudEvent
+from schemas.identity import SLOTS
 
 _REQUIRED: Final = ("id", "source", "type", "partitionkey")
-_TEXTS: Final = ("datacontenttype", "procedure", "association", "traceparent")
-_NUMBERS: Final = ("slot", "sequence")
+_TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
+_NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1}
+"""The largest value of each."""
 
 _SAFE: Final = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in '"%')
 """What needs no percent-encoding in a header value (clause 3.1.3.2)."""
+
+_is_safe: Final = re.compile(f"[{re.escape(_SAFE)}]*").fullmatch
 
 
 class BadEventError(ValueError):
@@ -28,21 +33,19 @@ def to_headers(event: CloudEvent) -> dict[str, str]:
         "ce-specversion": SPECVERSION,
         "ce-id": header_value(event.id),
         "ce-source": header_value(event.source),
-        "ce-type": event.type,
+        "ce-type": header_value(event.type),
         "ce-partitionkey": header_value(event.partitionkey),
     }
     if event.datacontenttype is not None:
-        headers["ce-datacontenttype"] = event.datacontenttype
+        headers["ce-datacontenttype"] = header_value(event.datacontenttype)
     if event.procedure is not None:
-        headers["ce-procedure"] = event.procedure
+        headers["ce-procedure"] = header_value(event.procedure)
     if event.slot is not None:
         headers["ce-slot"] = str(event.slot)
     if event.sequence is not None:
         headers["ce-sequence"] = str(event.sequence)
-    if event.association is not None:
-        headers["ce-association"] = header_value(event.association)
     if event.traceparent is not None:
-        headers["ce-traceparent"] = event.traceparent
+        headers["ce-traceparent"] = header_value(event.traceparent)
     return headers
 
 
@@ -72,7 +75,7 @@ def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
 
 def header_value(value: str) -> str:
     """`value` as the value of a header: percent-encoded where it must be."""
-    return value if value.isascii() and value.isidentifier() else quote(value, safe=_SAFE)
+    return value if _is_safe(value) else quote(value, safe=_SAFE)
 
 
 def _decode(name: str, value: str) -> str:
@@ -85,6 +88,7 @@ def _decode(name: str, value: str) -> str:
 
 
 def _number(name: str, value: str) -> int:
-    if not (value.isascii() and value.isdigit()):
-        raise BadEventError(f"{name} is {value!r}, not a number")
-    return int(value)
+    number = int(value) if value.isascii() and value.isdigit() and len(value) < 20 else -1
+    if not 0 <= number <= _NUMBERS[name]:
+        raise BadEventError(f"{name} is {value[:40]!r}, not a number up to {_NUMBERS[name]}")
+    return number

@@ -1,17 +1,20 @@
 """The connection to NATS, and JetStream's request API as far as evcore needs it."""
 
+import asyncio
 import contextlib
 import json
 import logging
 from collections.abc import AsyncGenerator
-from typing import Any
+from typing import Any, Final
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 log = logging.getLogger(__name__)
+
+PATIENCE: Final = 5.0
+"""Seconds for which a first connection is tried."""
 
 
 class BusError(Exception):
@@ -29,25 +32,34 @@ async def connect(url: str, name: str, **options: Any) -> Client:
     Raises:
         BusError: no server can be reached at first.
     """
+    last: Exception | None = None
 
     async def on_error(err: Exception) -> None:
+        nonlocal last
+        last = err
         log.warning("%s: NATS: %s", name, err)
 
+    client = Client()
     try:
-        return await nats.connect(
-            url,
-            name=name,
-            error_cb=on_error,
-            allow_reconnect=True,
-            max_reconnect_attempts=-1,
-            reconnect_time_wait=0.1,
-            connect_timeout=5,
-            ping_interval=10,
-            max_outstanding_pings=3,
-            **options,
-        )
+        async with asyncio.timeout(PATIENCE):
+            await client.connect(
+                url,
+                name=name,
+                error_cb=on_error,
+                allow_reconnect=True,
+                max_reconnect_attempts=-1,
+                reconnect_time_wait=0.1,  # pyright: ignore[reportArgumentType] - seconds
+                connect_timeout=5,
+                ping_interval=10,
+                max_outstanding_pings=3,
+                **options,
+            )
     except (TimeoutError, NatsError, OSError) as err:
-        raise BusError(f"cannot connect to NATS at {url}: {err}") from err
+        with contextlib.suppress(Exception):  # one that did not get as far as a server
+            await client.close()
+        reason = last or str(err) or "no answer in time"
+        raise BusError(f"cannot connect to NATS at {url}: {reason}") from err
+    return client
 
 
 @contextlib.asynccontextmanager

@@ -14,6 +14,8 @@ from typing import Final, NamedTuple
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
 
 from eventing import subjects
 
@@ -21,8 +23,9 @@ log = logging.getLogger(__name__)
 
 PULL: Final = 64
 """Events asked for at a time, of one consumer."""
-EXPIRES: Final = 30.0
-"""Seconds after which JetStream lets an unanswered pull request go."""
+EXPIRES: Final = 5.0
+"""Seconds after which JetStream lets an unanswered pull request go: for so long a consumer that
+was left to another worker may still bring events here."""
 
 _SECOND: Final = 1_000_000_000
 
@@ -65,15 +68,31 @@ class Intake:
         self._ready: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
         self._loop = asyncio.get_running_loop()
+        self._subscription: Subscription | None = None
 
     async def start(self) -> None:
         """Listen for deliveries. Called once."""
-        await self._client.subscribe(f"{self._inbox}.*", cb=self._delivered, pending_bytes_limit=0)
+        self._subscription = await self._client.subscribe(
+            f"{self._inbox}.*", cb=self._delivered, pending_bytes_limit=0
+        )
+
+    async def stop(self, seconds: float = 1.0) -> None:
+        """Listen no more. What has been delivered until this returns can still be taken."""
+        self._pulls.clear()
+        subscription, self._subscription = self._subscription, None
+        if subscription is None:
+            return
+        try:
+            async with asyncio.timeout(seconds):
+                await subscription.drain()
+        except (TimeoutError, NatsError) as err:
+            log.info("the last deliveries are not known: %s", err)
 
     async def consume(self, consumers: Iterable[str]) -> None:
         """Pull from exactly these consumers from now on.
 
-        What was delivered already from others can still be taken.
+        What was delivered already from others can still be taken, and what their outstanding
+        requests still bring: to end those is to lose what is on its way.
         """
         wanted = set(consumers)
         for name in self._pulls.keys() - wanted:
@@ -97,7 +116,11 @@ class Intake:
         # Past the expiry at JetStream, so that two requests do not stand at once for nothing.
         pull.until = self._loop.time() + EXPIRES + 1.0
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{subjects.STREAM}.{pull.name}"
-        await self._client.publish(subject, body, f"{self._inbox}.{pull.name}")
+        try:
+            await self._client.publish(subject, body, f"{self._inbox}.{pull.name}")
+        except NatsError as err:
+            log.warning("%s cannot be asked: %s", pull.name, err)
+            pull.asked, pull.until = 0, 0.0
 
     async def _delivered(self, message: Msg) -> None:
         consumer, deliveries = _acknowledgement(message.reply)
@@ -147,6 +170,10 @@ class Intake:
                     await self._ask(pull)
         return taken
 
+    def wake(self) -> None:
+        """End a wait in `take`, with whatever there is."""
+        self._arrived.set()
+
     @property
     def waiting(self) -> int:
         """Events that `take` would give at once."""
@@ -154,16 +181,23 @@ class Intake:
 
     async def ack(self, delivery: Delivery) -> None:
         """The event is done with: JetStream forgets it."""
-        await self._client.publish(delivery.reply, b"+ACK")
+        await self._answer(delivery, b"+ACK")
 
     async def in_progress(self, delivery: Delivery) -> None:
         """The event is still worked on: its acknowledgement may take as long again."""
-        await self._client.publish(delivery.reply, b"+WPI")
+        await self._answer(delivery, b"+WPI")
 
     async def again(self, delivery: Delivery, after: float) -> None:
         """Deliver the event again, after some seconds."""
         body = json.dumps({"delay": int(after * _SECOND)}).encode()
-        await self._client.publish(delivery.reply, b"-NAK " + body)
+        await self._answer(delivery, b"-NAK " + body)
+
+    async def _answer(self, delivery: Delivery, words: bytes) -> None:
+        """An answer that does not reach JetStream is no loss: the event comes again."""
+        try:
+            await self._client.publish(delivery.reply, words)
+        except NatsError as err:
+            log.warning("%s is not answered: %s", delivery.subject, err)
 
 
 def _acknowledgement(reply: str) -> tuple[str, int]:

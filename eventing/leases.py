@@ -10,14 +10,15 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 import msgspec
 from msgspec import Struct
 from nats.aio.client import Client
+from nats.errors import Error
 from nats.js.api import KeyValueConfig
-from nats.js.errors import BucketNotFoundError, Error
+from nats.js.errors import BucketNotFoundError
 from nats.js.kv import KeyValue
 
 from eventing import subjects
@@ -72,6 +73,7 @@ class Membership:
         self._seen: dict[str, tuple[Lease, float]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         self._kv: KeyValue | None = None
+        self._watcher: KeyValue.KeyWatcher | None = None
 
     async def join(self) -> None:
         """Take the lease and start to renew it. `changed` is called when the workers change."""
@@ -82,11 +84,13 @@ class Membership:
 
     async def leave(self) -> None:
         """Give the lease up: the others take over at once."""
-        for task in self._tasks:
-            task.cancel()
-        for task in self._tasks:
-            with contextlib.suppress(asyncio.CancelledError, Exception):
-                await task
+        tasks: Collection[asyncio.Task[None]] = self._tasks
+        while tasks:
+            # More than once: what nats-py waits for with a timeout may come just then, and the
+            # `asyncio.wait_for` of Python 3.11 then forgets that it was cancelled.
+            for task in tasks:
+                task.cancel()
+            _, tasks = await asyncio.wait(tasks, timeout=0.1)
         if self._kv is not None:
             with contextlib.suppress(Error, asyncio.TimeoutError):
                 await self._kv.delete(self._lease.worker)
@@ -113,10 +117,15 @@ class Membership:
             await self._kv.put(self._lease.worker, msgspec.json.encode(self._lease))
 
     async def _renew_forever(self) -> None:
+        connects = self._client.stats["reconnects"]
         while True:
             await asyncio.sleep(RENEW)
             try:
                 await self._renew()
+                if self._client.stats["reconnects"] != connects and self._watcher is not None:
+                    # A broker that was started anew has forgotten who watches.
+                    connects = self._client.stats["reconnects"]
+                    await self._watcher.stop()
             except (TimeoutError, Error) as err:
                 log.warning("the lease could not be renewed: %s", err)
             self._forget_dead()
@@ -132,8 +141,8 @@ class Membership:
     async def _watch(self) -> None:
         while self._kv is not None:
             try:
-                watcher = await self._kv.watchall()
-                async for entry in watcher:
+                self._watcher = await self._kv.watchall()
+                async for entry in self._watcher:
                     if entry is not None:
                         self._note(entry.key, entry.value, entry.operation)
             except (TimeoutError, Error) as err:

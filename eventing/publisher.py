@@ -53,7 +53,7 @@ class _Batch:
 
 
 class Publisher:
-    """Publishes events to the stream, and counts those that are under way."""
+    """Publishes events to the stream, until it has them."""
 
     def __init__(self, client: Client, partitions: int) -> None:
         self._client = client
@@ -61,8 +61,6 @@ class Publisher:
         self._inbox = client.new_inbox()
         self._batches: dict[int, _Batch] = {}
         self._next = 0
-        self.under_way = 0
-        """Messages published and not acknowledged yet."""
 
     async def start(self) -> None:
         """Listen for acknowledgements. Called once, before the first `publish`."""
@@ -105,7 +103,6 @@ class Publisher:
         number, self._next = self._next, self._next + 1
         batch = _Batch(len(messages), asyncio.get_running_loop().create_future())
         self._batches[number] = batch
-        self.under_way += len(messages)
         try:
             for index, (subject, data, headers) in enumerate(messages):
                 reply = f"{self._inbox}.{number}.{index}"
@@ -116,7 +113,6 @@ class Publisher:
             return {**dict.fromkeys(batch.waiting, reason), **batch.errors}
         finally:
             del self._batches[number]
-            self.under_way -= len(messages)
         return batch.errors
 
     async def _acknowledged(self, message: Msg) -> None:

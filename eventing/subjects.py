@@ -18,7 +18,7 @@ DEAD_LETTER_SUBJECTS: Final = ("dead.>",)
 LEASES: Final = "evcore-leases"
 """Key-value bucket of the live workers."""
 
-_UNSAFE: Final = str.maketrans({".": "_", "*": "_", ">": "_", " ": "_", "/": "-"})
+_UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 
 
 def token(text: str) -> str:
@@ -68,6 +68,6 @@ def slot_of_subject(subject: str) -> int:
         ValueError: it is not the subject of an event.
     """
     parts = subject.split(".")
-    if len(parts) != 4 or parts[0] != "ue":
+    if len(parts) != 4 or parts[0] != "ue" or not (parts[3].isascii() and parts[3].isdigit()):
         raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<slot>")
     return int(parts[3])

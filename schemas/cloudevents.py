@@ -1,8 +1,8 @@
 """The CloudEvents 1.0 that evcore's processes exchange, and their attributes on the wire.
 
 Attribute names are CloudEvents' own: context attributes as in the specification, extensions
-`partitionkey`, `sequence` and `traceparent` as in its extension documents, and `slot`,
-`procedure` and `association` of evcore.
+`partitionkey`, `sequence` and `traceparent` as in its extension documents, and `slot` and
+`procedure` of evcore.
 """
 
 from enum import StrEnum
@@ -91,6 +91,4 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     slot: int | None = None
     sequence: int | None = None
     """The place of an uplink message on its UE's N2 connection, from 0."""
-    association: str | None = None
-    """The SCTP association that a downlink message is for."""
     traceparent: str | None = None

@@ -26,6 +26,9 @@ Port = Annotated[int, Meta(ge=1, le=65_535)]
 Text = Annotated[str, Meta(min_length=1)]
 
 
+_TRANSPORTS: Final = ("auto", "kernel", "userspace-udp", "userspace-raw")
+
+
 class ConfigError(ValueError):
     """The configuration is wrong; it says where and what in one sentence."""
 
@@ -33,8 +36,8 @@ class ConfigError(ValueError):
 class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """A private key for SUCIs, in the secrets file; the key as hexadecimal digits."""
 
-    id: int
-    profile: str
+    id: Annotated[int, Meta(ge=0, lt=1 << 8)]
+    profile: Annotated[str, Meta(pattern="^[AB]$")]
     private_key: str
 
 
@@ -131,7 +134,10 @@ def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None
         ConfigError: it cannot be read, or is wrong.
     """
     environment = os.environ if environment is None else environment
-    secrets = Secrets() if path is None else _read(path, Secrets)
+    secrets: Secrets = Secrets() if path is None else _read(path, Secrets)
+    ids = [key.id for key in secrets.home_network_keys]
+    if len(set(ids)) < len(ids):
+        raise ConfigError(f"{path}: two home network keys have the same id")
     return msgspec.structs.replace(
         secrets,
         master_key=environment.get("EVCORE_MASTER_KEY", secrets.master_key),
@@ -181,7 +187,7 @@ def slice_of(text: str) -> SNssai:
     """
     sst, _, sd = text.partition("-")
     hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
-    if not (sst.isdigit() and int(sst) < 256 and (not sd or hexadecimal)):
+    if not (_is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
         raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
     return SNssai(int(sst), sd.lower() or None)
 
@@ -194,6 +200,8 @@ def _read(path: Path, kind: type[Any]) -> Any:
             return msgspec.convert(tomllib.load(file), kind)
     except OSError as err:
         raise ConfigError(f"{path}: {err.strerror}") from None
+    except UnicodeDecodeError:
+        raise ConfigError(f"{path}: this is no text in UTF-8") from None
     except (tomllib.TOMLDecodeError, msgspec.DecodeError) as err:
         raise ConfigError(f"{path}: {err}") from None
 
@@ -203,7 +211,7 @@ def _check(config: Config, path: Path) -> None:
     plmns = [config.amf.plmn, *(a.plmn for a in config.tracking_area if a.plmn)]
     for plmn in plmns:
         mcc, _, mnc = plmn.partition("-")
-        if not (mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3)):
+        if not (_is_number(mcc) and _is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
             raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
     seen: set[Tai] = set()
     for area in config.tracking_area:
@@ -212,7 +220,10 @@ def _check(config: Config, path: Path) -> None:
             raise ConfigError(f"{path}: tracking area {area.tac} is there twice")
         seen.add(tai)
         for text in area.slices:
-            slice_of(text)
+            try:
+                slice_of(text)
+            except ConfigError as err:
+                raise ConfigError(f"{path}: {err}") from None
     for name, seconds in (("t3512", config.timers.t3512), ("t3502", config.timers.t3502)):
         if not any(seconds % unit == 0 and seconds // unit <= 31 for unit in _GPRS_TIMER_3):
             raise ConfigError(
@@ -221,3 +232,10 @@ def _check(config: Config, path: Path) -> None:
             )
     if 0 in config.security.integrity:
         raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
+    if config.n2.transport not in _TRANSPORTS:
+        kinds, found = ", ".join(_TRANSPORTS), config.n2.transport
+        raise ConfigError(f"{path}: n2.transport is {found!r}, and not one of {kinds}")
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit()

@@ -11,8 +11,11 @@ HIDDEN: Final = "(secret)"
 _SECRET_IES: Final = frozenset({"SecurityKey", "nextHopNH"})
 """Names in NGAP trees whose values are keys."""
 
-_SECRET_FIELDS: Final = frozenset({"entropy", "tmsi_key", "k", "opc"})
-"""Fields that are secret in whatever Struct they are."""
+_SECRET_FIELDS: Final = frozenset(
+    {"entropy", "k", "master_key", "opc", "pdu", "private_key", "tmsi_key"}
+)
+"""Fields that are secret in whatever Struct they are. A PDU is decoded to be shown: its octets
+may have a key in them."""
 
 
 def plain(value: Any) -> Any:

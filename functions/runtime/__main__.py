@@ -16,6 +16,7 @@ from functions.runtime.worker import Worker, WorkerConfig
 from schemas import config as configuration
 from schemas.config import Config, ConfigError, Secrets
 from schemas.procedures import Procedure
+from schemas.version import VERSION
 from statestore.contract import StoreError
 from statestore.log import EventLog
 from statestore.open import open_store
@@ -44,7 +45,7 @@ def worker_config(
         bus=BusConfig(nats.partitions, nats.replicas, nats.max_bytes),
         network=configuration.network_of(config, tmsi_key),
         home_network_keys=keys,
-        version="0.1.0",
+        version=VERSION,
     )
 
 

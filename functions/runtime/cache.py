@@ -5,23 +5,28 @@ fresh, and a conflict drops it.
 """
 
 from collections import OrderedDict
-from typing import Any
+from typing import Final
 
-from schemas.step import Step
 from statestore.contract import Append, IndexKey
 from statestore.log import Aggregate
 
-CAPACITY = 20_000
+CAPACITY: Final = 20_000
 """Aggregates kept, the least recently used dropped first; a few kilobytes each."""
 
 
 class Cache:
-    """Aggregates by name and by index entry."""
+    """Aggregates by name and by index entry.
+
+    An entry is known here from the store or from an append, never from a state: a UE unknown
+    whose connection was taken over still has it in its state.
+    """
 
     def __init__(self, capacity: int = CAPACITY) -> None:
         self._capacity = capacity
         self._aggregates: OrderedDict[str, Aggregate] = OrderedDict()
         self._owners: dict[IndexKey, str] = {}
+        self._entries: dict[str, set[IndexKey]] = {}
+        """What `_owners` has of each aggregate that is here, and perhaps has no more."""
 
     def get(self, name: str) -> Aggregate | None:
         """The aggregate, if it is here."""
@@ -37,30 +42,29 @@ class Cache:
     def put(self, aggregate: Aggregate) -> None:
         """Keep an aggregate that was just folded."""
         self._aggregates[aggregate.name] = aggregate
-        for entry in aggregate.kind.indexes(aggregate.state):
-            self._owners[IndexKey(*entry)] = aggregate.name
         while len(self._aggregates) > self._capacity:
             self.drop(next(iter(self._aggregates)))
+
+    def own(self, entry: IndexKey, name: str) -> None:
+        """Note who owns an index entry, if it is an aggregate that is here."""
+        if name in self._aggregates:
+            self._owners[entry] = name
+            self._entries.setdefault(name, set()).add(entry)
+        else:
+            self._owners.pop(entry, None)
 
     def appended(self, append: Append) -> None:
         """Follow the index entries of a step that was appended."""
         for entry in append.drop:
             if self._owners.get(entry) == append.aggregate:
                 del self._owners[entry]
+                self._entries[append.aggregate].discard(entry)
         for entry in append.put:
-            self._owners[entry] = append.aggregate
+            self.own(entry, append.aggregate)
 
     def drop(self, name: str) -> None:
         """Forget an aggregate: what is here of it is stale."""
-        aggregate = self._aggregates.pop(name, None)
-        if aggregate is None:
-            return
-        for entry in aggregate.kind.indexes(aggregate.state):
-            key = IndexKey(*entry)
-            if self._owners.get(key) == name:
-                del self._owners[key]
-
-
-def event_id(aggregate: str, step: Step[Any], index: int) -> str:
-    """The id of the event that an output of a step becomes: the same each time it is sent."""
-    return f"{aggregate}/{step.seq}/{index}"
+        self._aggregates.pop(name, None)
+        for entry in self._entries.pop(name, ()):
+            if self._owners.get(entry) == name:
+                del self._owners[entry]

@@ -1,13 +1,14 @@
 """What leaves after the append: a step's outputs as CloudEvents, the same each time."""
 
+import logging
 from typing import Any
 
 from msgspec import Struct
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 
 from eventing import binding, subjects, timers
 from eventing.publisher import Outgoing, Publisher
-from functions.runtime.cache import event_id
 from schemas.aggregates import UNIDENTIFIED
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -20,6 +21,8 @@ from schemas.identity import index_ngap, slot_of, slot_of_amf_ue_ngap_id
 from schemas.step import FanOut, HandOff, SendNgap, Step, Wake, encode
 from statestore.contract import Engine
 
+log = logging.getLogger(__name__)
+
 FAN_OUT_PAGE = 200
 """UEs that are told at a time; the next are told when JetStream has these."""
 
@@ -27,6 +30,11 @@ FAN_OUT_PAGE = 200
 def slot_of_aggregate(name: str, fallback: int) -> int:
     """The slot of an aggregate: that of its key, or of the connection of an unknown UE."""
     return fallback if name.startswith(UNIDENTIFIED) else slot_of(name.partition("/")[2])
+
+
+def event_id(aggregate: str, step: Step[Any], index: int) -> str:
+    """The id of the event that an output of a step becomes: the same each time it is sent."""
+    return f"{aggregate}/{step.seq}/{index}"
 
 
 class Effects(Struct, frozen=True):
@@ -38,7 +46,10 @@ class Effects(Struct, frozen=True):
     partitions: int
 
     async def send_downlinks(self, aggregate: str, step: Step[Any]) -> None:
-        """Hand the NGAP PDUs of a step to their gateways: first, for latency."""
+        """Hand the NGAP PDUs of a step to their gateways: first, for latency.
+
+        One that does not leave is no loss: the timers of NAS and NGAP repeat it.
+        """
         for index, output in enumerate(step.outputs):
             if isinstance(output, SendNgap):
                 event = CloudEvent(
@@ -52,7 +63,10 @@ class Effects(Struct, frozen=True):
                 )
                 subject = subjects.downlink(output.gnb, output.association)
                 headers = binding.to_headers(event)
-                await self.client.publish(subject, output.pdu, headers=headers)
+                try:
+                    await self.client.publish(subject, output.pdu, headers=headers)
+                except NatsError as err:
+                    log.warning("%s: a PDU is not sent: %s", event.id, err)
 
     def queued(self, aggregate: str, step: Step[Any]) -> list[Outgoing]:
         """The wake-ups and hand-offs of a step, for JetStream."""

@@ -1,15 +1,24 @@
 """One event on its way through a worker."""
 
+import re
 from collections.abc import Sequence
+from typing import Final
 
 from msgspec.structs import replace
 
 from eventing import binding, subjects
+from eventing.binding import BadEventError
 from eventing.intake import Delivery
 from eventing.publisher import REPEATED
+from schemas.aggregates import KINDS
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import index_ngap
+from schemas.procedures import Procedure
 from schemas.ue import Ue
+
+_PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)
+_FROM_GATEWAYS: Final = frozenset({EventType.NGAP_UPLINK, EventType.ASSOCIATION_LOST})
+_GATEWAY: Final = re.compile("/n2/[^/]+/.+").fullmatch
 
 
 class Job:
@@ -33,25 +42,34 @@ def parse(delivery: Delivery) -> CloudEvent:
     """The event of a delivery, with the slot and procedure of its subject.
 
     Raises:
-        BadEventError: it is not a CloudEvent.
+        BadEventError: it is not a CloudEvent, or not one that any aggregate could take.
         ValueError: its subject is not that of an event.
     """
     event = binding.from_message(delivery.headers, delivery.data)
     if event.slot is None or event.procedure is None:
         slot = subjects.slot_of_subject(delivery.subject)
         event = replace(event, slot=slot, procedure=delivery.subject.split(".")[2])
+    if event.procedure not in _PROCEDURES:
+        raise BadEventError(f"there is no procedure {event.procedure!r}")
+    kind, slash, _ = event.partitionkey.partition("/")
+    if slash and kind not in KINDS:
+        raise BadEventError(f"{event.partitionkey!r} is no aggregate and no key of one")
+    if event.type in _FROM_GATEWAYS and not _GATEWAY(event.source):
+        raise BadEventError(f"the source {event.source!r} is not /n2/<gnb>/<association>")
     return event
 
 
 def out_of_turn(event: CloudEvent, state: object) -> bool:
-    """Whether an earlier message of the same N2 connection has not been taken yet."""
+    """Whether something has to come first: an earlier message of the same N2 connection, or its
+    arrival at the aggregate that it was handed over to."""
     if not isinstance(state, Ue) or event.type != EventType.NGAP_UPLINK:
         return False
     here = state.connection
     if here is None or event.partitionkey != index_ngap(here.amf_ue_ngap_id):
         return False
     if state.successor:
-        return True
+        # It is the successor's, but for a copy of what was taken before: that is to be found.
+        return event.sequence is None or event.sequence > here.sequence
     return event.sequence is not None and event.sequence > here.sequence + 1
 
 

@@ -20,7 +20,7 @@ from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
-from statestore.contract import Append, Appended, Duplicate
+from statestore.contract import Append, Appended, Duplicate, IndexKey
 from statestore.log import Aggregate, EventLog
 
 log = logging.getLogger(__name__)
@@ -42,6 +42,16 @@ class Round(Struct):
     out_of_turn: list[Job] = field(default_factory=list[Job])
     failed: list[tuple[Job, Exception]] = field(default_factory=list[tuple[Job, Exception]])
     """The decision raised: a bug."""
+
+
+class _Attempt(Struct):
+    """What a round has decided, before the store has had it."""
+
+    appends: list[Append] = field(default_factory=list[Append])
+    made: list[tuple[Job, Step[Any]]] = field(default_factory=list[tuple[Job, Step[Any]]])
+    """What `appends` are of."""
+    idle: list[tuple[Job, Forward | None]] = field(default_factory=list[tuple[Job, Forward | None]])
+    """Nothing to append, as far as the states here are right."""
 
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
@@ -78,11 +88,31 @@ class Decider:
         With `patient`, an event that comes before its turn is left for later, and so is all
         behind it. `poisoned` gives each UE a cause in place of a decision.
         """
-        result = Round()
-        await self._resolve(jobs)
-        await self._load(jobs)
-        appends: list[Append] = []
-        made: list[tuple[Job, Step[Any]]] = []
+        result, attempt = Round(), _Attempt()
+        owners = await self._resolve(jobs)
+        loaded = await self._load(jobs)
+        for entry, name in owners.items():
+            self.cache.own(entry, name)
+        try:
+            await self._steps(jobs, result, attempt, patient=patient, poisoned=poisoned)
+            await self._append(attempt, result)
+            await self._nothing(attempt, loaded, result)
+        except BaseException:
+            # What was decided is not appended, and the states here have moved past it.
+            for job in jobs:
+                self.cache.drop(job.aggregate)
+            raise
+        return result
+
+    async def _steps(
+        self,
+        jobs: Sequence[Job],
+        result: Round,
+        attempt: _Attempt,
+        *,
+        patient: bool,
+        poisoned: bool,
+    ) -> None:
         held: set[str] = set()
         flags = (int(Flag.POISONED),) if poisoned else DEFAULT_FLAGS
         for job in jobs:
@@ -102,22 +132,23 @@ class Decider:
                 held.add(job.aggregate)
                 result.out_of_turn.append(job)
                 continue
-            await self._decide(job, aggregate, flags, result, appends, made)
-        if appends:
-            await self._append(appends, made, result)
-        return result
+            await self._decide(job, aggregate, flags, result, attempt)
 
-    async def _resolve(self, jobs: Sequence[Job]) -> None:
+    async def _resolve(self, jobs: Sequence[Job]) -> dict[IndexKey, str]:
+        """Find the aggregate of each job; the owners of index entries that the store told."""
         unknown: list[Job] = []
         for job in jobs:
             name = resolve.direct(job.event) or self.cache.owner(resolve.entry(job.event))
             job.aggregate = name or ""
             if name is None:
                 unknown.append(job)
-        if unknown:
-            owners = await self._log.engine.owners([resolve.entry(job.event) for job in unknown])
-            for job, owner in zip(unknown, owners, strict=True):
-                job.aggregate = owner or self._without_owner(job)
+        if not unknown:
+            return {}
+        entries = [resolve.entry(job.event) for job in unknown]
+        owners = await self._log.engine.owners(entries)
+        for job, owner in zip(unknown, owners, strict=True):
+            job.aggregate = owner or self._without_owner(job)
+        return {e: owner for e, owner in zip(entries, owners, strict=True) if owner is not None}
 
     @staticmethod
     def _without_owner(job: Job) -> str:
@@ -126,12 +157,14 @@ class Decider:
         gone = job.repeated and job.event.partitionkey.startswith("ngap-")
         return "" if gone else resolve.without_owner(job.event)
 
-    async def _load(self, jobs: Sequence[Job]) -> None:
+    async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:
+        """Have the aggregates of all jobs here; the names of those that were not."""
         names = {job.aggregate for job in jobs if job.aggregate}
         missing = [name for name in sorted(names) if self.cache.get(name) is None]
         if missing:
             for aggregate in await self._log.load(missing):
                 self.cache.put(aggregate)
+        return frozenset(missing)
 
     async def _decide(
         self,
@@ -139,8 +172,7 @@ class Decider:
         aggregate: Aggregate,
         flags: tuple[int, ...],
         result: Round,
-        appends: list[Append],
-        made: list[tuple[Job, Step[Any]]],
+        attempt: _Attempt,
     ) -> None:
         version, subscriber = await self._subscriptions.of(aggregate.name)
         now, entropy = self._draw(job.event)
@@ -162,14 +194,43 @@ class Decider:
             self.cache.drop(aggregate.name)
             result.failed.append((job, err))
             return
-        if step is None:
-            result.nothing.append(job)
-        elif isinstance(step, Forward):
-            result.forward.append((job, step.procedure))
-        else:
+        if isinstance(step, Step):
             take_from = await self._previous_owner(job)
-            appends.append(EventLog.entry(aggregate, step, before, take_from))
-            made.append((job, step))
+            attempt.appends.append(EventLog.entry(aggregate, step, before, take_from))
+            attempt.made.append((job, step))
+        else:
+            attempt.idle.append((job, step))
+
+    async def _nothing(self, attempt: _Attempt, loaded: frozenset[str], result: Round) -> None:
+        """Let go of what there was nothing to append for, once its state is known to be fresh.
+
+        What is appended proves the state that it was decided on. Here that must be asked for: on
+        what another worker has left since, there may be something to do.
+        """
+        proved = {job.aggregate for job, _ in result.appended} | loaded
+        for job, step in attempt.idle:
+            name = job.aggregate
+            aggregate = self.cache.get(name)
+            if aggregate is not None and name not in proved:
+                if await self._log.engine.read(name, aggregate.seq, 1):
+                    self.cache.drop(name)
+                    aggregate = None
+                else:
+                    proved.add(name)
+            if aggregate is None:
+                result.again.append(job)
+            elif step is not None:
+                result.forward.append((job, step.procedure))
+            else:
+                await self._taken_before(job, result)
+
+    async def _taken_before(self, job: Job, result: Round) -> None:
+        """An event that changes nothing now may have been taken before, and its effects lost."""
+        seq = await self._log.engine.taken(job.aggregate, job.event.id) if job.repeated else None
+        if seq is None:
+            result.nothing.append(job)
+        else:
+            result.duplicate.append((job, seq))
 
     async def _previous_owner(self, job: Job) -> str:
         """The aggregate of a UE unknown, whose connection this event brings along."""
@@ -178,16 +239,13 @@ class Decider:
         entry = resolve.connection_of(job.event)
         return (await self._log.engine.owners([entry]))[0] or ""
 
-    async def _append(
-        self, appends: list[Append], made: list[tuple[Job, Step[Any]]], result: Round
-    ) -> None:
-        try:
-            outcomes = await self._log.engine.append(appends)
-        except BaseException:
-            for append in appends:
-                self.cache.drop(append.aggregate)
-            raise
-        for append, (job, step), outcome in zip(appends, made, outcomes, strict=True):
+    async def _append(self, attempt: _Attempt, result: Round) -> None:
+        if not attempt.appends:
+            return
+        outcomes = await self._log.engine.append(attempt.appends)
+        for append, (job, step), outcome in zip(
+            attempt.appends, attempt.made, outcomes, strict=True
+        ):
             if isinstance(outcome, Appended):
                 self.cache.appended(append)
                 result.appended.append((job, step))

@@ -23,7 +23,6 @@ from eventing.leases import Lease, Membership
 from eventing.publisher import Outgoing, Publisher
 from eventing.streams import BusConfig, ensure
 from functions import identification
-from functions.connection import Origin
 from functions.dispatch import Procedures
 from functions.identification import HomeNetworkKey
 from functions.runtime.effects import Effects
@@ -31,12 +30,14 @@ from functions.runtime.finisher import Finisher
 from functions.runtime.job import Job, in_turn, parse
 from functions.runtime.round import Decider, Round, fresh
 from functions.runtime.subscriptions import Subscriptions
+from schemas.aggregates import gnb_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.identity import slot_of
 from schemas.network import Network
 from schemas.procedures import Procedure
-from schemas.step import SendNgap
-from statestore.contract import StoreUnavailable
+from schemas.step import Output, SendNgap, Wake
+from schemas.ue import Ue
+from statestore.contract import StoreDamaged, StoreUnavailable
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
 
@@ -115,6 +116,7 @@ class Worker:
     def stop(self) -> None:
         """Finish what is begun, give the rest back, and return from `run`."""
         self._stopping.set()
+        self._intake.wake()
 
     async def _start(self) -> None:
         version = await self._log.publish_network(self._config.network)
@@ -141,14 +143,14 @@ class Worker:
     async def _end(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._intake.consume(())
+        await self._intake.stop()
         await self._membership.leave()
-        await self._finisher.drain(DRAIN)
         left = [job.delivery for job in self._held]
         while self._intake.waiting:
             left.extend(await self._intake.take(BATCH))
         for delivery in left:
             await self._intake.again(delivery, 0)
+        await self._finisher.drain(DRAIN)
         with contextlib.suppress(Exception):
             await self._client.flush(timeout=1)
 
@@ -234,27 +236,52 @@ class Worker:
         now = time.monotonic()
         patient = [job for job in jobs if not job.deadline or job.deadline > now]
         spent = [job for job in jobs if job.deadline and job.deadline <= now]
-        for batch, waits in ((spent, False), (patient, True)):
-            todo, pause, lost = batch, 0.05, 0
-            while todo:
-                try:
-                    result = await self._decider.run(todo, patient=waits)
-                except StoreUnavailable as err:
-                    log.warning("the store is not available: %s", err)
-                    await asyncio.sleep(pause)
-                    pause = min(pause * 2, 1.0)
-                    continue
-                await self._finish(result)
-                todo, lost = result.again, lost + 1
-                if lost >= CONFLICTS:
-                    for job in todo:
-                        await self._intake.again(job.delivery, 0.1)
-                    break
+        await self._rounds(spent, patient=False)
+        await self._rounds(patient, patient=True)
+
+    async def _rounds(self, todo: list[Job], *, patient: bool) -> None:
+        """Decide until all are decided, on what other workers leave where they are first."""
+        pause, lost = 0.05, 0
+        while todo:
+            try:
+                result = await self._decider.run(todo, patient=patient)
+            except StoreUnavailable as err:
+                log.warning("the store is not available: %s", err)
+                if self._stopping.is_set():
+                    await self._give_back(todo, 0)
+                    return
+                for job in todo:
+                    job.repeated = True  # for whether it was appended is not known
+                await asyncio.sleep(pause)
+                pause = min(pause * 2, 1.0)
+                continue
+            except Exception as err:
+                if len(todo) == 1:
+                    await self._failed(todo[0], err)
+                    return
+                # One cannot even be read or stored; the others can.
+                for job in todo:
+                    await self._rounds([job], patient=patient)
+                return
+            await self._finish(result)
+            todo, lost = result.again, lost + 1
+            if lost >= CONFLICTS:
+                await self._give_back(todo, 0.1)
+                return
+
+    async def _give_back(self, jobs: Sequence[Job], after: float) -> None:
+        for job in jobs:
+            await self._intake.again(job.delivery, after)
 
     async def _finish(self, result: Round) -> None:
         await self._finisher.steps(result.appended)
         for job, seq in result.duplicate:
-            await self._taken_before(job, seq)
+            try:
+                await self._taken_before(job, seq)
+            except StoreUnavailable:
+                await self._intake.again(job.delivery, 1.0)
+            except Exception as err:
+                await self._failed(job, err)
         await self._finisher.publish([self._forwarded(job, to) for job, to in result.forward])
         await self._finisher.publish(
             [(job, self._onward(job, replace(job.event, slot=slot))) for job, slot in result.moved]
@@ -273,27 +300,32 @@ class Worker:
 
         What it said to a gNB is left out once the aggregate has moved on. The other side has
         moved on then too, and an answer out of its time would only confuse it; where it has
-        not, the timers of NAS repeat what is missing.
+        not, the timers of NAS repeat what is missing. So is a wake-up that another has replaced.
         """
         step = await self._log.step(job.aggregate, seq)
         if step is None:
-            return
+            raise StoreDamaged(f"{job.aggregate} has no step {seq}")
         (aggregate,) = await self._log.load([job.aggregate])
         if aggregate.seq != seq:
-            kept = tuple(o for o in step.outputs if not isinstance(o, SendNgap))
+            kept = tuple(o for o in step.outputs if _stands(o, aggregate.state))
             step = replace(step, outputs=kept)
         await self._finisher.steps([(job, step)])
 
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Outgoing]:
         event = replace(job.event, procedure=procedure)
         if procedure == Procedure.RAN:
-            gnb = Origin(event.source).gnb
+            # A UE's message may turn out to be the RAN node's error, in its own partition.
+            gnb = job.aggregate.removeprefix(gnb_aggregate(""))
             event = replace(event, partitionkey=f"gnb-{gnb}", slot=slot_of(gnb))
         return job, self._onward(job, event)
 
     def _onward(self, job: Job, event: CloudEvent) -> Outgoing:
-        """The message that takes the place of a job's; as old as that is."""
-        return self._publisher.outgoing(event, repeated=job.repeated)
+        """The message that takes the place of a job's.
+
+        Its key led to an aggregate. If it leads to none where it goes, the connection is gone
+        since, and the event is no error of the RAN node: the same as with one that comes again.
+        """
+        return self._publisher.outgoing(event, repeated=job.repeated or bool(job.aggregate))
 
     # What goes wrong
 
@@ -303,15 +335,48 @@ class Worker:
         if job.delivery.deliveries < self._config.bus.max_deliveries:
             await self._intake.again(job.delivery, 0.1 * 2**job.delivery.deliveries)
             return
+        result = Round()
         if job.aggregate.startswith("ue/"):
-            result = await self._decider.run([job], patient=False, poisoned=True)
+            try:
+                result = await self._decider.run([job], patient=False, poisoned=True)
+            except StoreUnavailable:
+                await self._intake.again(job.delivery, 1.0)
+                return
+            except Exception:
+                log.exception("%s: the UE cannot be given a cause", job.event.id)
+        if result.again:
+            await self._intake.again(job.delivery, 0)
+            return
+        await self._keep(job.delivery, f"{type(err).__name__}: {err}")
+        if result.appended:
             await self._finisher.steps(result.appended)
-        await self._bury(job.delivery, f"{type(err).__name__}: {err}")
+            return
+        try:
+            for _, seq in result.duplicate:  # by a worker that died before it got here
+                await self._taken_before(job, seq)
+                return
+        except StoreUnavailable:
+            await self._intake.again(job.delivery, 1.0)
+            return
+        except Exception:
+            log.exception("%s: what was appended for it cannot be sent again", job.event.id)
+        await self._intake.ack(job.delivery)
 
     async def _bury(self, delivery: Delivery, reason: str) -> None:
-        """Keep an event that nobody can take as a dead letter, and acknowledge it."""
+        """Keep an event that is none as a dead letter, and acknowledge it."""
+        await self._keep(delivery, reason)
+        await self._intake.ack(delivery)
+
+    async def _keep(self, delivery: Delivery, reason: str) -> None:
+        """Put an event that nobody can take into the stream of dead letters."""
         log.error("%s is a dead letter: %s", delivery.subject, reason)
         headers = {**delivery.headers, "evcore-reason": binding.header_value(reason)}
         letter = Outgoing(subjects.dead(delivery.subject), delivery.data, headers)
         await self._publisher.publish([letter])
-        await self._intake.ack(delivery)
+
+
+def _stands(output: Output, state: object) -> bool:
+    """Whether an output is still to leave, now that the aggregate has moved on to `state`."""
+    if isinstance(output, Wake):
+        return isinstance(state, Ue) and state.wake_at == output.at
+    return not isinstance(output, SendNgap)

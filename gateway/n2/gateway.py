@@ -10,6 +10,7 @@ import contextlib
 import logging
 import os
 from collections import deque
+from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -39,6 +40,10 @@ log = logging.getLogger(__name__)
 
 BATCH: Final = 256
 """Events published at a time."""
+
+MAX_PDU: Final = 1 << 18
+"""Octets of a message that are passed on. A longer one is no NGAP that anybody sends, its
+beginning is answered as what it is, and all of it would be more than NATS takes."""
 
 OVERLOAD_AFTER: Final = 0.5
 """Seconds for which the bound is exceeded before gNBs are told."""
@@ -85,9 +90,13 @@ class N2Gateway:
         self._outbox: deque[Outgoing] = deque()
         self._wake = asyncio.Event()
         self._drained = asyncio.Event()
+        self._leaving = 0
+        """Events that are being published, or wait to be published again."""
         self._publishing: set[asyncio.Task[None]] = set()
         self._chores: set[asyncio.Task[None]] = set()
         self._paused_since = 0.0
+        self._overloaded = False
+        """Whether gNBs have been told."""
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -115,7 +124,12 @@ class N2Gateway:
     @property
     def waiting(self) -> int:
         """Events that JetStream does not have yet."""
-        return len(self._outbox) + self._publisher.under_way
+        return len(self._outbox) + self._leaving
+
+    @property
+    def backlog(self) -> int:
+        """PDUs that wait for gNBs whose associations are full."""
+        return sum(len(peer.downlink) for peer in self._peers.values())
 
     @property
     def gnbs(self) -> list[str]:
@@ -141,7 +155,7 @@ class N2Gateway:
         subscription = self._subscriptions.pop(peer.id, None)
         if subscription is not None:
             self._chore(subscription.unsubscribe())
-        if peer.ready:
+        if peer.named:
             lost = AssociationLost(peer.id, reason)
             route = self._router.node(peer.gnb)
             self._enqueue(
@@ -158,6 +172,9 @@ class N2Gateway:
             log.warning("association %s: a message with the PPID %d", peer.id, ppid)
             return
         self.counters.uplink += 1
+        if len(payload) > MAX_PDU:
+            log.warning("association %s: a message of %d octets", peer.id, len(payload))
+            payload = payload[:MAX_PDU]
         route, sequence = self._route(peer, payload)
         self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
 
@@ -195,13 +212,9 @@ class N2Gateway:
         return self._router.connected(peek, connection.hint), connection.sequence
 
     def _named(self, peer: Peer, gnb: str) -> None:
-        """A gNB has said who it is. An older association of the same gNB is a left-over."""
+        """A gNB has said who it is; whether it may be, the core says."""
         peer.gnb = subjects.token(gnb)
-        peer.ready = False
-        for other in list(self._peers.values()):
-            if other is not peer and other.gnb == peer.gnb:
-                log.info("association %s takes the place of %s", peer.id, other.id)
-                other.association.abort()
+        peer.named, peer.ready = True, False
 
     def _enqueue(
         self,
@@ -236,13 +249,15 @@ class N2Gateway:
                 self._wake.clear()
                 await self._wake.wait()
             batch = [self._outbox.popleft() for _ in range(min(BATCH, len(self._outbox)))]
+            self._leaving += len(batch)
             task = self._loop.create_task(self._publisher.publish(batch))
             self._publishing.add(task)
-            task.add_done_callback(self._published)
+            task.add_done_callback(partial(self._published, len(batch)))
             # One turn of the loop, so that a batch fills while the one before is written.
             await asyncio.sleep(0)
 
-    def _published(self, task: asyncio.Task[None]) -> None:
+    def _published(self, count: int, task: asyncio.Task[None]) -> None:
+        self._leaving -= count
         self._publishing.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("events could not be published", exc_info=task.exception())
@@ -284,7 +299,14 @@ class N2Gateway:
         if self._paused_since != since:
             return
         self.counters.overloads += 1
+        self._overloaded = True
         log.warning("%d events wait for JetStream: OVERLOAD START", self.waiting)
+        for peer in self._peers.values():
+            self._start_overload(peer)
+
+    def _start_overload(self, peer: Peer) -> None:
+        if not peer.ready or peer.overloaded:
+            return
         action = "permit-emergency-sessions-and-mobile-terminated-services-only"
         pdu = wire.ngap_encode(
             {
@@ -292,13 +314,12 @@ class N2Gateway:
                 "ies": [{"AMFOverloadResponse": {"overloadAction": action}}],
             }
         )
-        for peer in self._peers.values():
-            if peer.ready and not peer.overloaded:
-                peer.overloaded = True
-                self._send(peer, 0, pdu)
+        peer.overloaded = True
+        self._send(peer, 0, pdu)
 
     def _let_go(self) -> None:
         self._paused_since = 0.0
+        self._overloaded = False
         if self._transport is not None:
             self._transport.resume()
         pdu = wire.ngap_encode({"message": "OverloadStop", "ies": []})
@@ -328,13 +349,23 @@ class N2Gateway:
             log.exception("a downlink message that is no NGAP PDU")
             return
         if peek.message == "NGSetupResponse":
-            peer.ready = True
+            self._set_up(peer)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
         spoke = (message.headers or {}).get("ce-procedure")
         if connection is not None and spoke in _PROCEDURES:
             connection.hint = Procedure(spoke)
         self._send(peer, peer.stream_for(ran_ue_ngap_id), pdu)
+        if self._overloaded:
+            self._start_overload(peer)
+
+    def _set_up(self, peer: Peer) -> None:
+        """The core has taken the gNB. An older association of the same gNB is a left-over."""
+        peer.ready = True
+        for other in list(self._peers.values()):
+            if other is not peer and other.gnb == peer.gnb:
+                log.info("association %s takes the place of %s", peer.id, other.id)
+                other.association.abort()
 
     def _send(self, peer: Peer, stream: int, pdu: bytes) -> None:
         if len(peer.downlink) >= MAX_DOWNLINK:
@@ -365,7 +396,12 @@ class N2Gateway:
     def _chore(self, work: Any) -> None:
         task = self._loop.create_task(work)
         self._chores.add(task)
-        task.add_done_callback(self._chores.discard)
+        task.add_done_callback(self._chore_ended)
+
+    def _chore_ended(self, task: asyncio.Task[None]) -> None:
+        self._chores.discard(task)
+        if not task.cancelled() and task.exception() is not None:
+            log.error("a subscription could not be changed", exc_info=task.exception())
 
 
 _PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)

@@ -33,6 +33,7 @@ class Peer:
         "dropped",
         "gnb",
         "id",
+        "named",
         "overloaded",
         "ready",
     )
@@ -42,6 +43,8 @@ class Peer:
         self.association = association
         self.gnb = f"association-{identifier}"
         """The gNB by its Global RAN Node ID, once its NG SETUP REQUEST has told it."""
+        self.named = False
+        """Whether it has: the core may hold it for set up from then on."""
         self.ready = False
         """Whether the NG SETUP RESPONSE has gone by: before it nothing concerns a UE."""
         self.overloaded = False

@@ -1,0 +1,96 @@
+"""From the core to a gNB: to the association that it is for, or nowhere."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.n2 import gateway as module
+from schemas.cloudevents import CloudEvent
+from tests.gateway import edge as edges
+from tests.gateway.edge import Edge, downlink_nas, ng_setup_response
+from transport import Limits
+
+NARROW = Limits(send_buffer=4096, receive_window=4096, max_message=2048)
+
+
+async def test_each_ue_has_its_stream_and_the_node_the_first(edge: Edge) -> None:
+    ran = await edge.ran()
+    event = await ran.set_up()
+    for ran_id in range(100):
+        await edge.answer(event, downlink_nas(1, ran_id))
+    heard = await ran.heard.got(101)
+    assert heard[0].stream == 0
+    assert all(message.stream > 0 for message in heard[1:])
+    assert len({message.stream for message in heard}) == ran.association.outbound_streams
+    assert {message.ppid for message in heard} == {60}
+    assert [message.payload for message in heard[1:]] == [downlink_nas(1, n) for n in range(100)]
+
+
+async def test_an_answer_goes_to_the_association_that_the_question_came_by(edge: Edge) -> None:
+    one, other = await edge.ran(), await edge.ran()
+    first, second = await one.set_up(), await other.set_up()
+    await edge.answer(second, downlink_nas(2, 2))
+    await edge.answer(first, downlink_nas(1, 1))
+    assert (await one.heard.got(2))[1].payload == downlink_nas(1, 1)
+    assert (await other.heard.got(2))[1].payload == downlink_nas(2, 2)
+
+
+async def test_what_comes_for_an_association_that_is_gone_reaches_nobody(edge: Edge) -> None:
+    """Not the next association of the same gNB either, whose RAN-UE-NGAP-IDs are other UEs'."""
+    old = await edge.ran(7)
+    event = await old.set_up()
+    await old.transport.close()
+    await edge.got(2)  # the association is lost
+    new = await edge.gnb(7)
+    await edge.answer(event, downlink_nas(1, 1))
+    await edge.answer(edge.events[2], downlink_nas(2, 2))
+    assert [m.payload for m in await new.heard.got(2)] == [ng_setup_response(), downlink_nas(2, 2)]
+    assert edge.gateway.counters.downlink == 3
+
+
+async def test_octets_that_are_no_pdu_are_not_sent(edge: Edge) -> None:
+    ran = await edge.ran()
+    event = await ran.set_up()
+    await edge.answer(event, b"hello")
+    await edge.answer(event, downlink_nas(1, 1))
+    assert (await ran.heard.got(2))[1].payload == downlink_nas(1, 1)
+
+
+async def fill(edge: Edge, event: CloudEvent, count: int) -> list[bytes]:
+    sent = [downlink_nas(1, n, b"\x7e\x00\x64" + bytes(500)) for n in range(count)]
+    for pdu in sent:
+        await edge.answer(event, pdu)
+    return sent
+
+
+async def test_what_a_gnb_does_not_take_yet_waits_for_it(tmp_path: Path) -> None:
+    async with edges.running(tmp_path, limits=NARROW) as edge:
+        ran = await edge.ran(limits=NARROW)
+        event = await ran.set_up()
+        ran.transport.pause()
+        sent = await fill(edge, event, 50)
+        await edge.answered(51)
+        ran.transport.resume()
+        heard = await ran.heard.got(51)
+        assert [message.payload for message in heard[1:]] == sent
+        assert edge.gateway.counters.undeliverable == 0
+
+
+async def test_what_waits_for_a_gnb_is_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The timers of NAS repeat what is dropped; another gNB does not feel it."""
+    monkeypatch.setattr(module, "MAX_DOWNLINK", 5)
+    async with edges.running(tmp_path, limits=NARROW) as edge:
+        ran, other = await edge.ran(limits=NARROW), await edge.ran()
+        event, others = await ran.set_up(), await other.set_up()
+        ran.transport.pause()
+        sent = await fill(edge, event, 50)
+        await edge.answer(others, downlink_nas(9, 9))
+        await other.heard.got(2)
+        await edge.answered(53)
+        dropped = edge.gateway.counters.undeliverable
+        assert 0 < dropped < 50
+        ran.transport.resume()
+        heard = await ran.heard.got(51 - dropped)
+        assert [message.payload for message in heard[1:]] == sent[: 50 - dropped]

@@ -1,0 +1,144 @@
+"""JetStream or the workers do not keep up: gNBs are slowed and told, and nothing is lost."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import wire
+from gateway.n2 import gateway as module
+from tests.eventing.brokers import until
+from tests.gateway import edge as edges
+from tests.gateway.edge import Edge, Ran
+from tests.gateway.test_uplink import request, suci
+from transport import BufferFull, Limits
+
+OVERLOAD = ("OverloadStart", "OverloadStop")
+
+
+@pytest.fixture
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "OVERLOAD_AFTER", 0.05)
+    monkeypatch.setattr(module, "DEPTH_POLL", 0.02)
+
+
+pytestmark = pytest.mark.usefixtures("_soon")
+
+
+def names(ran: Ran) -> list[str]:
+    """The PDUs that a gNB has had since its NG Setup."""
+    return [wire.ngap_peek(message.payload).message for message in ran.heard.messages[1:]]
+
+
+async def ids_are_stored(edge: Edge, sent: list[bytes]) -> None:
+    """Each is in JetStream, with one id however often it was published."""
+
+    async def all_there() -> bool:
+        by_id = {event.id: event.data for event in await edge.stored()}
+        found = sorted(by_id.values())
+        return [data for data in found if data in set(sent)] == sorted(sent)
+
+    await until(all_there)
+
+
+async def test_a_broker_that_stands_still(tmp_path: Path) -> None:
+    async with edges.running(tmp_path, bound=8) as edge:
+        ran, other = await edge.gnb(), await edge.gnb()
+        sent = [ran.initial(request(suci()), ran_id) for ran_id in range(50)]
+        with edge.bus.frozen():
+            for pdu in sent:
+                ran.send(pdu)
+            for told in (ran, other):
+                (start,) = await told.messages(*OVERLOAD)
+                assert start["message"] == "OverloadStart"
+            assert edge.gateway.waiting == 8, "and what is not read waits with the gNB"
+        for told in (ran, other):
+            await told.heard.got(3)
+            assert names(told) == ["OverloadStart", "OverloadStop"]
+        await ids_are_stored(edge, sent)
+        assert edge.gateway.counters.overloads >= 1
+
+
+async def test_the_back_pressure_reaches_the_gnb(tmp_path: Path) -> None:
+    narrow = Limits(send_buffer=4096, receive_window=4096, max_message=2048)
+    async with edges.running(tmp_path, bound=4, limits=narrow) as edge:
+        ran = await edge.gnb(limits=narrow)
+        pdus = [ran.initial(request(suci()), ran_id) for ran_id in range(1000)]
+        sent: list[bytes] = []
+        with edge.bus.frozen():
+            full = False
+            while not full:
+                try:
+                    ran.send(pdus[len(sent)])
+                except BufferFull:
+                    full = True
+                else:
+                    sent.append(pdus[len(sent)])
+                    await asyncio.sleep(0)
+        await ids_are_stored(edge, sent)
+        await until(lambda: bool(ran.heard.writable_))
+        ran.send(pdus[-1])
+        await ids_are_stored(edge, [*sent, pdus[-1]])
+
+
+async def test_a_short_stop_is_nobodys_business(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "OVERLOAD_AFTER", 60.0)
+    async with edges.running(tmp_path, bound=4) as edge:
+        ran = await edge.gnb()
+        sent = [ran.initial(request(suci()), ran_id) for ran_id in range(20)]
+        with edge.bus.frozen():
+            for pdu in sent:
+                ran.send(pdu)
+            await until(lambda: edge.gateway.waiting >= 4)
+        await ids_are_stored(edge, sent)
+        assert names(ran) == []
+        assert edge.gateway.counters.overloads == 0
+
+
+async def test_a_stream_that_is_full(tmp_path: Path) -> None:
+    """JetStream is well, but nobody takes what it has."""
+    async with edges.running(tmp_path, max_bytes=20_000) as edge:
+        ran = await edge.gnb()
+        sent = [ran.initial(request(suci()), ran_id) for ran_id in range(100)]
+        for pdu in sent:
+            ran.send(pdu)
+        (start,) = await ran.messages(*OVERLOAD)
+        assert start["message"] == "OverloadStart"
+        late = ran.initial(request(suci()), 1000)
+        ran.send(late)
+        js = edge.core.jetstream()
+        assert sorted(e.data for e in await edge.stored() if e.data in set(sent)) == sorted(sent)
+        await js.purge_stream("EVCORE")  # a worker has taken them
+        await ran.heard.got(3)
+        assert names(ran) == ["OverloadStart", "OverloadStop"]
+        await ids_are_stored(edge, [late])
+
+
+async def test_a_gnb_that_comes_during_an_overload_is_told_too(tmp_path: Path) -> None:
+    async with edges.running(tmp_path, max_bytes=20_000) as edge:
+        ran, late = await edge.gnb(), await edge.ran()
+        setup = await late.sent(edges.ngap_gnb.ng_setup_request(late.config))
+        for ran_id in range(100):
+            ran.send(ran.initial(request(suci()), ran_id))
+        await ran.messages(*OVERLOAD)
+        await edge.answer(setup, edges.ng_setup_response())
+        await late.heard.got(2)
+        assert names(late) == ["OverloadStart"]
+
+
+async def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
+    async with edges.running(tmp_path, bound=16) as edge:
+        ran = await edge.gnb()
+        sent = [ran.initial(request(suci()), ran_id) for ran_id in range(200)]
+        for pdu in sent[:20]:
+            ran.send(pdu)
+        await edge.bus.end(kill=True)
+        for pdu in sent[20:]:
+            ran.send(pdu)
+        await ran.messages(*OVERLOAD)
+        await edge.bus.start()
+        await until(lambda: edge.core.is_connected)
+        await ids_are_stored(edge, sent)
+        await until(lambda: names(ran)[-1] == "OverloadStop")

@@ -1,0 +1,35 @@
+"""A broker and a store for the whole lives of some UEs."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from eventing import leases
+from functions.runtime import worker
+from tests.runtime import plant as plants
+from tests.runtime.plant import IMPATIENT, Plant
+from tests.runtime.script import Script, lives
+
+
+@pytest.fixture(scope="session")
+def script() -> Script:
+    return lives()
+
+
+@pytest.fixture
+async def plant(tmp_path: Path, script: Script) -> AsyncGenerator[Plant]:
+    async with plants.running(tmp_path, script) as plant:
+        yield plant
+
+
+@pytest.fixture
+async def impatient(
+    tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
+) -> AsyncGenerator[Plant]:
+    """One where nobody is waited for long."""
+    monkeypatch.setattr(leases, "TTL", 0.6)
+    monkeypatch.setattr(leases, "RENEW", 0.15)
+    monkeypatch.setattr(worker, "DRAIN", 0.1)
+    async with plants.running(tmp_path, script, IMPATIENT) as plant:
+        yield plant

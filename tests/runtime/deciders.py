@@ -1,0 +1,104 @@
+"""Deciders on one store, without a bus: what workers do with a batch of events."""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from nats.aio.client import Client
+
+from eventing.intake import Delivery
+from eventing.publisher import Outgoing, Publisher
+from functions import identification
+from functions.dispatch import Procedures
+from functions.runtime.effects import Effects
+from functions.runtime.job import Job, parse
+from functions.runtime.round import Decider, Round
+from functions.runtime.subscriptions import Subscriptions
+from schemas.cloudevents import CloudEvent
+from schemas.network import Network
+from schemas.procedures import Procedure
+from schemas.step import Step
+from statestore.contract import StoreUnavailable
+from tests.functions.world import HOME_KEYS, NETWORK
+from tests.runtime.script import Script
+from tests.runtime.store import Store
+
+PARTITIONS = 2
+
+
+async def decider(
+    store: Store,
+    script: Script,
+    procedures: Procedures | None = None,
+    *,
+    network: Network = NETWORK,
+    **more: Any,
+) -> Decider:
+    version = await store.log.publish_network(network)
+    subscriptions = Subscriptions(store.subscribers)
+    values = {"draw": script.draw, **more}
+    return Decider(store.log, procedures or Procedures(), subscriptions, network, version, **values)
+
+
+def job(event: CloudEvent, deliveries: int = 1) -> Job:
+    return _job(Publisher(Client(), PARTITIONS).outgoing(event), deliveries)
+
+
+def _job(message: Outgoing, deliveries: int) -> Job:
+    subject, data, headers = message
+    delivery = Delivery(subject, data, headers, "", deliveries, "")
+    return Job(delivery, parse(delivery), 0.0)
+
+
+def jobs(events: Iterable[CloudEvent]) -> list[Job]:
+    return [job(event) for event in events]
+
+
+def ids(some: Sequence[Job | tuple[Job, Any]]) -> list[str]:
+    """The events of jobs, or of what became of them."""
+    return [(one[0] if isinstance(one, tuple) else one).event.id for one in some]
+
+
+class Bench:
+    """Gives events to a decider one by one, and what its steps hand on after them."""
+
+    def __init__(self, store: Store) -> None:
+        client = Client()
+        self._store = store
+        self._effects = Effects(client, Publisher(client, PARTITIONS), store, PARTITIONS)
+
+    async def take(self, decider: Decider, event: CloudEvent) -> None:
+        """An event and all that follows from it, each decided until it is appended."""
+        todo, rounds = deque(jobs([event])), 0
+        while todo:
+            rounds += 1
+            assert rounds < 50, event
+            one = todo.popleft()
+            if one.event.procedure == Procedure.IDENTIFICATION:
+                todo.append(job(identification.decide(one.event, HOME_KEYS)))
+                continue
+            try:
+                done = await decider.run([one], patient=True)
+            except StoreUnavailable:
+                one.repeated = True
+                todo.append(one)
+                continue
+            assert (done.failed, done.forward) == ([], [])
+            for early in done.out_of_turn:
+                decider.cache.drop(early.aggregate)
+            todo.extend([*done.again, *done.out_of_turn, *self._moved(done)])
+            for by, step in done.appended:
+                todo.extend(self._handed_on(by, step))
+            for by, seq in done.duplicate:
+                step = await self._store.log.step(by.aggregate, seq)
+                assert step is not None
+                todo.extend(self._handed_on(by, step))
+
+    @staticmethod
+    def _moved(done: Round) -> list[Job]:
+        return [job(replace(one.event, slot=slot)) for one, slot in done.moved]
+
+    def _handed_on(self, by: Job, step: Step[Any]) -> list[Job]:
+        queued = self._effects.queued(by.aggregate, step)
+        return [_job(message, 1) for message in queued if message.subject.startswith("ue.")]

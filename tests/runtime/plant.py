@@ -1,0 +1,208 @@
+"""Workers on a real broker and a real store, what is sent to them and what leaves them."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from eventing import subjects
+from eventing.bus import connected
+from eventing.publisher import Outgoing, Publisher
+from eventing.streams import BusConfig, ensure
+from functions.runtime.worker import Worker, WorkerConfig
+from schemas.cloudevents import CloudEvent
+from schemas.network import Network
+from schemas.procedures import Procedure
+from tests.eventing import brokers
+from tests.eventing.brokers import Bus, Stored, until
+from tests.functions.world import HOME_KEYS, NETWORK
+from tests.runtime.script import Lane, Script
+from tests.runtime.store import Store, opened
+
+ALL = tuple(Procedure)
+BUS = BusConfig(partitions=2, ack_wait=30.0, max_deliveries=2)
+"""Nothing is delivered again for being late."""
+IMPATIENT = replace(BUS, ack_wait=0.2)
+"""What nobody acknowledges comes again soon."""
+
+
+class Running:
+    """A worker that works."""
+
+    def __init__(self, worker: Worker, store: Store, client: Client) -> None:
+        self.worker = worker
+        self.store = store
+        self.client = client
+        self.task = asyncio.ensure_future(worker.run())
+
+    async def stop(self) -> None:
+        """SIGTERM."""
+        self.worker.stop()
+        await asyncio.wait([self.task])
+        assert self.task.exception() is None
+
+    async def kill(self) -> None:
+        """SIGKILL, as near as it comes within a process: nothing leaves it any more."""
+        await self.client.close()
+        self.task.cancel()
+        await asyncio.wait([self.task])
+
+
+class Heard(NamedTuple):
+    """A message that anybody has published."""
+
+    subject: str
+    reply: str
+    data: bytes
+    headers: dict[str, str]
+
+    @property
+    def id(self) -> str:
+        return self.headers.get("ce-id", "")
+
+
+async def listen(client: Client, subject: str, heard: list[Heard]) -> None:
+    """Note what is published from now on."""
+
+    async def hear(message: Msg) -> None:
+        heard.append(Heard(message.subject, message.reply, message.data, message.headers or {}))
+
+    await client.subscribe(subject, cb=hear, pending_bytes_limit=0)
+    await brokers.arrived(client)
+
+
+class Plant:
+    """One broker, one store, and workers on them."""
+
+    def __init__(
+        self,
+        bus: Bus,
+        store: Store,
+        script: Script,
+        client: Client,
+        path: Path,
+        config: BusConfig,
+    ) -> None:
+        self.bus = bus
+        self.store = store
+        self.script = script
+        self.client = client
+        self.heard: list[Heard] = []
+        """What gateways were sent, in its order."""
+        self.config = config
+        self._path = path
+        self._published: set[str] = set()
+        self._publisher = Publisher(client, config.partitions)
+        self._workers = contextlib.AsyncExitStack()
+
+    async def start(self) -> None:
+        await ensure(self.client, self.config)
+        await self._publisher.start()
+        await listen(self.client, "n2.>", self.heard)
+
+    async def end(self) -> None:
+        await self._workers.aclose()
+
+    async def worker(
+        self,
+        procedures: tuple[Procedure, ...] = ALL,
+        *,
+        clock: bool = False,
+        network: Network = NETWORK,
+    ) -> Running:
+        """Start a worker with the times and the entropy of the script, or with real ones."""
+        client = await self._workers.enter_async_context(connected(self.bus.url, "worker"))
+        store = await opened(self._path, self.script)
+        self._workers.push_async_callback(store.close)
+        settings = WorkerConfig(procedures, self.config, network, HOME_KEYS, "test")
+        draw: dict[str, Any] = {} if clock else {"draw": self.script.draw}
+        running = Running(
+            Worker(settings, client, store.log, store.subscribers, **draw), store, client
+        )
+        self._workers.push_async_callback(self._ended, running)
+        return running
+
+    @staticmethod
+    async def _ended(running: Running) -> None:
+        if not running.task.done():
+            await running.stop()
+
+    # What is sent
+
+    async def publish(self, events: Iterable[CloudEvent]) -> None:
+        """Publish events in their order; what is published once more says so."""
+        messages: list[Outgoing] = []
+        for event in events:
+            repeated = event.id in self._published
+            self._published.add(event.id)
+            messages.append(self._publisher.outgoing(event, repeated=repeated))
+        await self._publisher.publish(messages)
+
+    async def play(self, *lanes: Lane) -> None:
+        """Send what the lanes hold, side by side; return when the log has it all."""
+        await asyncio.gather(*(self._play(lane) for lane in lanes))
+
+    async def _play(self, lane: Lane) -> None:
+        for stretch in lane:
+            await self.publish(stretch.events)
+            await self.reached(stretch.heads)
+
+    async def play_all(self) -> None:
+        """The whole script, RAN nodes first."""
+        await self.play(self.script.lanes[0])
+        await self.play(*self.script.lanes[1:])
+
+    async def reached(self, heads: dict[str, int]) -> None:
+        """Wait until aggregates have so many steps."""
+
+        async def there() -> bool:
+            now = await self.store.heads()
+            return all(now.get(name, 0) >= head for name, head in heads.items())
+
+        await until(there)
+
+    # What is there
+
+    async def idle(self) -> None:
+        """Wait until no event waits or is worked on: all are acknowledged."""
+
+        async def none_waits() -> bool:
+            return not await brokers.events(self.client)
+
+        await until(none_waits)
+
+    async def delivered(self) -> int:
+        """How many events workers have and have not answered."""
+        names = [
+            subjects.consumer(partition, procedure)
+            for procedure in ALL
+            for partition in range(self.config.partitions)
+        ]
+        return sum([(await brokers.consumer(self.client, n))["num_ack_pending"] for n in names])
+
+    async def letters(self) -> list[Stored]:
+        """The dead letters."""
+        return await brokers.stored(self.client, subjects.DEAD_LETTERS)
+
+    def downlinks(self, event_id: str) -> list[Heard]:
+        """How often gateways were sent a PDU."""
+        return [heard for heard in self.heard if heard.id == event_id]
+
+
+@asynccontextmanager
+async def running(path: Path, script: Script, config: BusConfig = BUS) -> AsyncGenerator[Plant]:
+    async with brokers.running(path) as bus, connected(bus.url, "test") as client:
+        store = await opened(path, script)
+        plant = Plant(bus, store, script, client, path, config)
+        try:
+            await plant.start()
+            yield plant
+        finally:
+            await plant.end()
+            await store.close()

@@ -1,0 +1,175 @@
+"""What gNBs and UEs send, and what the log must hold of it: a run of the core in memory.
+
+Its times are in the future, so that none of its timers expires while a test runs. Given its
+times and entropy, a worker must come to the same steps.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+import wire
+from functions.env import ENTROPY_OCTETS
+from schemas.aggregates import gnb_aggregate
+from schemas.cloudevents import CloudEvent
+from schemas.step import Step, encode
+from tests.functions.gnb import ng_setup
+from tests.functions.phone import Phone
+from tests.functions.world import GNB, World, subscriber
+
+FUTURE_MS = 4_000_000_000_000
+FOREIGN_GUTI = {
+    "plmn": "999-99",
+    "amf-region-id": 9,
+    "amf-set-id": 9,
+    "amf-pointer": 9,
+    "tmsi": 1,
+}
+MESSAGE = "message-type"
+GNB_AGGREGATE = gnb_aggregate(GNB)
+
+Story = dict[str, list[bytes]]
+"""What each aggregate's steps say, wherever they were decided."""
+
+
+class Stretch(NamedTuple):
+    """Events that may be on their way at the same time, and the heads that they lead to.
+
+    Nobody sends more before the last of them is answered.
+    """
+
+    events: list[CloudEvent]
+    heads: dict[str, int]
+
+
+Lane = list[Stretch]
+"""What one UE, or one RAN node, has sent."""
+
+
+class Script(World):
+    """A core in memory that keeps what came from outside."""
+
+    def __init__(self, ues: int) -> None:
+        super().__init__(*(subscriber(number) for number in range(1, ues + 1)))
+        self.now = FUTURE_MS
+        self.lanes: list[Lane] = []
+        self._connection = ""
+
+    @contextmanager
+    def lane(self) -> Generator[None]:
+        """What is sent in a block can go beside what is sent in another."""
+        self.lanes.append([])
+        yield
+        self._connection = ""
+
+    def deliver(self, event: CloudEvent) -> None:
+        before = self.heads
+        super().deliver(event)
+        if not event.source.startswith("/n2/"):
+            return
+        key = event.partitionkey
+        connection = key if key.startswith("ngap-") else event.id
+        lane = self.lanes[-1]
+        if connection != self._connection:
+            self._connection = connection
+            lane.append(Stretch([], {}))
+        lane[-1].events.append(event)
+        lane[-1].heads.update({k: v for k, v in self.heads.items() if v != before.get(k)})
+
+    @property
+    def outside(self) -> list[CloudEvent]:
+        return [event for lane in self.lanes for stretch in lane for event in stretch.events]
+
+    def phones(self) -> list[Phone]:
+        return [Phone(self, number) for number in range(1, len(self.subscribers) + 1)]
+
+    def draw(self, event: CloudEvent) -> tuple[int, bytes]:
+        """The time and the entropy that a step of this run had; those of no step otherwise."""
+        drawn = {step.trigger.id: step for steps in self.steps.values() for step in steps}
+        step = drawn.get(event.id) or drawn.get(_fanned_out(event.id))
+        return (step.at, step.entropy) if step else (self.now, bytes(ENTROPY_OCTETS))
+
+    def story(self) -> Story:
+        return {name: told(steps) for name, steps in self.steps.items()}
+
+    @property
+    def heads(self) -> dict[str, int]:
+        return {name: len(steps) for name, steps in self.steps.items()}
+
+
+def _fanned_out(event_id: str) -> str:
+    """The id that the core in memory gives to what a fan-out becomes."""
+    base, _, number = event_id.rpartition("/")
+    try:
+        return f"{base}/{int(number, 16):x}"
+    except ValueError:
+        return event_id
+
+
+def told(steps: Iterable[Step[Any]]) -> list[bytes]:
+    """Steps without what depends on who carried their triggers."""
+    return [
+        encode((s.seq, s.at, s.entropy, s.procedure, s.version, s.events, s.outputs, s.flags))
+        for s in steps
+    ]
+
+
+def foreign(phone: Phone, scheme: str) -> None:
+    """Register with a 5G-GUTI that nobody knows, and tell the SUCI when asked."""
+    phone.guti = dict(FOREIGN_GUTI)
+    request = phone.request()
+    phone.initial(wire.nas_encode(request))
+    assert phone.hear()[-1][MESSAGE] == "identity-request"
+    response = {MESSAGE: "identity-response", "mobile-identity": phone.identity(scheme)}
+    phone.say(response, header=0)
+    phone.authenticate()
+    phone.secure(request)
+
+
+def deregister(phone: Phone) -> None:
+    phone.say(phone.deregistration())
+    assert phone.hear()[-1][MESSAGE] == "UEContextReleaseCommand"
+    phone.ngap("UEContextReleaseComplete")
+
+
+def register_again(phone: Phone) -> None:
+    """From CM-IDLE, with the 5G-GUTI and the security context that there are."""
+    phone.open_again(phone.request(), phone.ran_id + 100)
+    phone.finish()
+
+
+def whole_life(phone: Phone, scheme: str | None) -> None:
+    """Register, go idle, register again, deregister."""
+    if scheme is not None and scheme.startswith("foreign "):
+        foreign(phone, scheme.removeprefix("foreign "))
+    else:
+        phone.register(scheme)
+    phone.idle()
+    register_again(phone)
+    deregister(phone)
+
+
+SCHEMES: Sequence[str | None] = (None, "A", "B", "foreign null", "foreign A")
+
+
+def lives(ues: int = len(SCHEMES)) -> Script:
+    """A gNB and the whole lives of some UEs, one after the other."""
+    script = Script(ues)
+    with script.lane():
+        ng_setup(script)
+    for number, phone in enumerate(script.phones()):
+        with script.lane():
+            whole_life(phone, SCHEMES[number % len(SCHEMES)])
+    script.verify()
+    return script
+
+
+def registrations(ues: int) -> Script:
+    """A gNB with registered UEs on it."""
+    script = Script(ues)
+    with script.lane():
+        ng_setup(script)
+    for phone in script.phones():
+        with script.lane():
+            phone.register()
+    return script

@@ -1,0 +1,160 @@
+"""What leaves a worker, and when: after the append, before the acknowledgement, and again."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+
+from functions.runtime import effects
+from functions.runtime.effects import event_id
+from schemas.step import HandOff, SendNgap, Step, Wake
+from tests.eventing.brokers import arrived, until
+from tests.runtime import plant as plants
+from tests.runtime.plant import Heard, Plant, listen
+from tests.runtime.script import registrations
+
+APPENDED = "the steps are appended"
+
+
+class Tap:
+    """Everything that is on the bus in its order, and each append in its place among it."""
+
+    def __init__(self, plant: Plant) -> None:
+        self._plant = plant
+        self.heard: list[Heard] = []
+
+    async def start(self) -> None:
+        await listen(self._plant.client, ">", self.heard)
+        worker = await self._plant.worker()
+
+        async def appended(_: str) -> None:
+            # What has left the worker until now is before this.
+            await arrived(worker.client)
+            await arrived(self._plant.client)
+            await asyncio.sleep(0)
+            for trigger in worker.store.appended[-1]:
+                self.heard.append(Heard(APPENDED, "", b"", {"ce-id": trigger}))
+
+        worker.store.after = appended
+
+    def _at(self, **wanted: str) -> int:
+        found = [i for i, heard in enumerate(self.heard) if _is(heard, wanted)]
+        assert found, wanted
+        return found[0]
+
+    def appended(self, step: Step[Any]) -> int:
+        return self._at(subject=APPENDED, id=step.trigger.id)
+
+    def sent(self, aggregate: str, step: Step[Any], index: int) -> int:
+        return self._at(id=event_id(aggregate, step, index))
+
+    def stored(self, aggregate: str, step: Step[Any], index: int) -> int:
+        """When JetStream had an output."""
+        return self._at(subject=self.heard[self.sent(aggregate, step, index)].reply)
+
+    def acknowledged(self, step: Step[Any]) -> int:
+        delivered = [
+            heard.reply
+            for heard in self.heard
+            if heard.id == step.trigger.id and heard.reply.startswith("$JS.ACK.")
+        ]
+        return self._at(subject=delivered[-1])  # the ones before have sent it where it belongs
+
+
+def _is(heard: Heard, wanted: dict[str, str]) -> bool:
+    return all(getattr(heard, name) == value for name, value in wanted.items())
+
+
+async def test_append_then_effects_then_acknowledgement(plant: Plant) -> None:
+    tap = Tap(plant)
+    await tap.start()
+    lane = plant.script.lanes[4]  # it has a hand-off
+    await plant.play(lane)
+    await plant.idle()
+    await arrived(plant.client)
+    kinds: set[type] = set()
+    for aggregate in lane[-1].heads | lane[0].heads:
+        for step in await plant.store.steps(aggregate):
+            appended, acknowledged = tap.appended(step), tap.acknowledged(step)
+            assert appended < acknowledged
+            for index, output in enumerate(step.outputs):
+                kinds.add(type(output))
+                sent = tap.sent(aggregate, step, index)
+                assert appended < sent < acknowledged
+                if not isinstance(output, SendNgap):
+                    assert sent < tap.stored(aggregate, step, index) < acknowledged
+    assert kinds == {SendNgap, Wake, HandOff}
+
+
+async def for_ever(_: str) -> NoReturn:
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError
+
+
+async def test_a_worker_that_dies_after_the_append_leaves_the_sending_to_the_next(
+    impatient: Plant,
+) -> None:
+    """Whatever the step puts out: a PDU, a wake-up, a hand-off."""
+    plant = impatient
+    for stretch in plant.script.lanes[4]:
+        for event in stretch.events:
+            dying = await plant.worker()
+            dying.store.after = for_ever
+            await plant.publish([event])
+            await until(lambda dying=dying: bool(dying.store.appended))
+            assert dying.store.appended[0] in ([], [event.id])
+            await dying.kill()
+            living = await plant.worker()
+            await plant.idle()
+            await living.stop()
+        await plant.reached(stretch.heads)
+    steps = await plant.store.steps("ue/imsi-001010000000004")
+    for step in steps:
+        for index, output in enumerate(step.outputs):
+            if isinstance(output, SendNgap):
+                identifier = event_id("ue/imsi-001010000000004", step, index)
+                assert plant.downlinks(identifier)
+    assert {**plant.script.story(), **await plant.store.story()} == plant.script.story()
+
+
+async def test_a_copy_is_answered_again_while_its_answer_is_the_last(plant: Plant) -> None:
+    await plant.worker()
+    initial, connected, *_ = plant.script.lanes[1]
+    answer = "ue/imsi-001010000000001/1/"
+    await plant.publish(initial.events)
+    await plant.idle()
+    sent = [heard.id for heard in plant.heard]
+    assert len(sent) == 1
+    assert sent[0].startswith(answer)
+    await plant.publish(initial.events)
+    await until(lambda: len(plant.heard) == 2)
+    assert plant.heard[0] == plant.heard[1]
+    await plant.publish(connected.events)
+    await plant.reached(connected.heads)
+    await plant.idle()
+    await plant.publish(initial.events)
+    await plant.idle()
+    assert len(plant.downlinks(sent[0])) == 2, "an old challenge would contradict what came since"
+    assert (await plant.store.heads()) == connected.heads
+
+
+@pytest.mark.parametrize("page", [1, 3, 100])
+async def test_each_ue_of_a_lost_association_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
+) -> None:
+    monkeypatch.setattr(effects, "FAN_OUT_PAGE", page)
+    script = registrations(7)
+    with script.lane():
+        script.lose()
+    async with plants.running(tmp_path, script) as plant:
+        await plant.worker()
+        *setups, lost = script.lanes
+        await plant.play(*setups)
+        await plant.play(lost)
+        await plant.idle()
+        await plant.store.holds(script)
+        await plant.publish(lost[0].events)
+        await plant.idle()
+        await plant.store.holds(script)
+        assert await plant.store.scan("gnb", "") == []

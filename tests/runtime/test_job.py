@@ -1,0 +1,108 @@
+"""Which event comes when, and whose it is, before anything is decided."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from functions.runtime import resolve
+from functions.runtime.job import in_turn, out_of_turn
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.gnb import Gnb
+from schemas.identity import Tai, index_ngap, slot_of
+from schemas.procedures import Procedure
+from schemas.ue import Connection, Ue
+from statestore.contract import IndexKey
+from tests.eventing.brokers import event
+from tests.runtime.deciders import job
+
+AMF_ID = 0x1234567890
+HERE = Connection("gnb-1", "a1", 7, AMF_ID, 4, Tai("001-01", 1))
+UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "early"),
+    [
+        ({}, Ue(connection=HERE), False),
+        ({"sequence": 6}, Ue(connection=HERE), True),
+        ({"sequence": 4}, Ue(connection=HERE), False),
+        ({"sequence": None}, Ue(connection=HERE), False),
+        ({"sequence": 9}, Ue(), False),
+        ({"sequence": 9}, Gnb(), False),
+        ({"sequence": 9, "type": EventType.TIMER}, Ue(connection=HERE), False),
+        ({"sequence": 9, "partitionkey": index_ngap(1)}, Ue(connection=HERE), False),
+        ({}, Ue(connection=HERE, successor="ue/imsi-1"), True),
+        ({"sequence": None}, Ue(connection=HERE, successor="ue/imsi-1"), True),
+        ({"sequence": 4}, Ue(connection=HERE, successor="ue/imsi-1"), False),
+    ],
+)
+def test_what_has_to_wait(changes: dict[str, Any], state: object, early: bool) -> None:
+    assert out_of_turn(replace(UPLINK, **changes), state) is early
+
+
+@st.composite
+def uplinks(draw: st.DrawFn) -> CloudEvent:
+    key = draw(st.sampled_from(["ngap-1", "ngap-2", "imsi-1"]))
+    sequence = draw(st.none() | st.integers(0, 5))
+    return event(draw(st.integers(0, 99)), partitionkey=key, sequence=sequence)
+
+
+@given(st.lists(uplinks(), max_size=12))
+def test_a_batch_is_put_in_order_for_each_connection_and_nothing_is_lost(
+    batch: list[CloudEvent],
+) -> None:
+    given_ = [job(one) for one in batch]
+    found = in_turn(given_)
+    assert sorted(map(id, found)) == sorted(map(id, given_))
+    keys = [one.event.partitionkey for one in found]
+    assert list(dict.fromkeys(keys)) == list(dict.fromkeys(one.partitionkey for one in batch))
+    assert sorted(keys, key=list(dict.fromkeys(keys)).index) == keys, "side by side"
+    for key in set(keys):
+        own = [one.event.sequence or 0 for one in found if one.event.partitionkey == key]
+        assert own == sorted(own)
+
+
+@pytest.mark.parametrize(
+    ("key", "procedure", "aggregate"),
+    [
+        ("imsi-001010000000001", Procedure.REGISTRATION, "ue/imsi-001010000000001"),
+        ("ue/imsi-001010000000001", Procedure.REGISTRATION, "ue/imsi-001010000000001"),
+        ("ue/unidentified-x", Procedure.REGISTRATION, "ue/unidentified-x"),
+        ("gnb-001-01-gnb-24-1", Procedure.RAN, "gnb/001-01-gnb-24-1"),
+        ("gnb/001-01-gnb-24-1", Procedure.RAN, "gnb/001-01-gnb-24-1"),
+        ("conn-a1-7", Procedure.REGISTRATION, "ue/unidentified-test-1"),
+        ("ngap-1234567890", Procedure.REGISTRATION, None),
+        ("tmsi-12345678", Procedure.REGISTRATION, None),
+    ],
+)
+def test_a_key_names_an_aggregate_or_an_entry_of_an_index(
+    key: str, procedure: Procedure, aggregate: str | None
+) -> None:
+    found = event(1, partitionkey=key, procedure=procedure)
+    assert resolve.direct(found) == aggregate
+    if aggregate is None:
+        assert resolve.entry(found) == IndexKey(key.partition("-")[0], key)
+
+
+@pytest.mark.parametrize(
+    ("key", "source", "aggregate"),
+    [
+        ("tmsi-12345678", "/n2/gnb-1/a1", "ue/unidentified-test-1"),
+        ("ngap-1234567890", "/n2/gnb-1/a1", "gnb/gnb-1"),
+        ("ngap-1234567890", "/gnb/gnb-1", ""),
+    ],
+)
+def test_a_key_that_nobody_has(key: str, source: str, aggregate: str) -> None:
+    assert resolve.without_owner(event(1, partitionkey=key, source=source)) == aggregate
+
+
+def test_a_connection_of_another_slot_is_moved_to_that_of_its_supi() -> None:
+    ue = "ue/imsi-001010000000001"
+    slot = slot_of("imsi-001010000000001")
+    assert resolve.moved_to(replace(UPLINK, slot=slot), ue) is None
+    assert resolve.moved_to(replace(UPLINK, slot=slot + 1), ue) == slot
+    assert resolve.moved_to(replace(UPLINK, slot=slot + 1), "ue/unidentified-x") is None
+    assert resolve.moved_to(event(1, slot=slot + 1), ue) is None

@@ -1,0 +1,342 @@
+"""Batches of events on the real store: order, copies, other workers, faults, warm and cold."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from functions import registration
+from functions.dispatch import Procedures
+from functions.env import ENTROPY_OCTETS
+from functions.runtime.round import Decider
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
+from schemas.ue_events import Noted
+from statestore.contract import IndexKey, StoreUnavailable
+from tests.runtime.deciders import Bench, decider, ids, job, jobs
+from tests.runtime.script import Script, lives, registrations
+from tests.runtime.store import Store, no_fault, opened
+
+LIVES = lives()
+FOUR = registrations(4)
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncGenerator[Store]:
+    made = await opened(tmp_path, LIVES)
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def one(store: Store) -> Decider:
+    return await decider(store, FOUR)
+
+
+@pytest.fixture
+async def other(store: Store) -> Decider:
+    """Another worker's, on the same store."""
+    return await decider(store, FOUR)
+
+
+def first(script: Script, lane: int) -> list[CloudEvent]:
+    """What a UE sends to open its first connection."""
+    return script.lanes[lane][0].events
+
+
+def then(script: Script, lane: int) -> list[CloudEvent]:
+    """What it sends on that."""
+    return script.lanes[lane][1].events
+
+
+# In a batch
+
+
+async def test_many_ues_share_one_transaction_each_in_its_order(store: Store, one: Decider) -> None:
+    initial = [event for lane in range(1, 5) for event in first(FOUR, lane)]
+    result = await one.run(jobs(initial), patient=True)
+    assert ids(result.appended) == [event.id for event in initial]
+    columns = zip(*(then(FOUR, lane) for lane in range(1, 5)), strict=True)
+    mixed = [event for column in columns for event in column]
+    result = await one.run(jobs(mixed), patient=True)
+    assert ids(result.appended) == [event.id for event in mixed]
+    assert [len(triggers) for triggers in store.appended] == [4, len(mixed)]
+    await one.run(jobs(FOUR.lanes[0][0].events), patient=True)
+    await store.holds(FOUR)
+
+
+async def test_what_comes_before_its_turn_waits_with_all_behind_it(
+    store: Store, one: Decider
+) -> None:
+    await one.run(jobs([*first(FOUR, 1), *first(FOUR, 2)]), patient=True)
+    early = then(FOUR, 1)
+    result = await one.run(jobs([*early[1:], *then(FOUR, 2)]), patient=True)
+    assert ids(result.out_of_turn) == [event.id for event in early[1:]]
+    assert ids(result.appended) == [event.id for event in then(FOUR, 2)]
+    result = await one.run(jobs(early), patient=True)
+    assert ids(result.appended) == [event.id for event in early]
+    assert (await store.heads())["ue/imsi-001010000000001"] == len(early) + 1
+
+
+async def test_without_patience_it_goes_on_and_the_step_says_so(store: Store, one: Decider) -> None:
+    await one.run(jobs(first(FOUR, 1)), patient=True)
+    late = then(FOUR, 1)[2:]
+    result = await one.run(jobs(late), patient=False)
+    assert ids(result.appended) == [event.id for event in late]
+    steps = await store.steps("ue/imsi-001010000000001")
+    assert Noted("gap: message 3 of the connection after 0") in steps[1].events
+
+
+async def test_a_copy_in_the_same_batch_is_taken_once(store: Store, one: Decider) -> None:
+    initial = first(FOUR, 1)
+    result = await one.run(jobs([*initial, *initial]), patient=True)
+    assert ids(result.appended) == [initial[0].id]
+    assert [(job.event.id, seq) for job, seq in result.duplicate] == [(initial[0].id, 1)]
+    result = await one.run(jobs(then(FOUR, 1) * 2), patient=True)
+    again = await one.run([*result.again, *result.out_of_turn], patient=True)
+    assert {seq for _, seq in [*result.duplicate, *again.duplicate]} == {2, 3, 4, 5}
+    assert again.appended == []
+    assert (await store.heads())["ue/imsi-001010000000001"] == 5
+
+
+# Copies
+
+
+@pytest.mark.parametrize("warm", [True, False])
+async def test_a_copy_that_comes_later_is_told_from_the_log(
+    store: Store, one: Decider, other: Decider, warm: bool
+) -> None:
+    bench = Bench(store)
+    for event in (*first(FOUR, 1), *then(FOUR, 1)):
+        await bench.take(one, event)
+    story, knows = await store.story(), one if warm else other
+    for seq, event in enumerate((*first(FOUR, 1), *then(FOUR, 1)), 1):
+        result = await knows.run([job(event, deliveries=2)], patient=True)
+        assert [found for _, found in result.duplicate] == [seq]
+        assert not result.appended
+    assert await store.story() == story
+
+
+async def test_a_copy_of_a_message_of_a_connection_that_is_gone_is_not_the_gnbs_error(
+    store: Store, one: Decider
+) -> None:
+    bench, script = Bench(store), LIVES
+    worker = await decider(store, script)
+    for event in script.outside[:8]:
+        await bench.take(worker, event)
+    last = script.outside[7]
+    assert await store.owners([IndexKey("ngap", last.partitionkey)]) == [None]
+    result = await one.run([job(last, deliveries=2)], patient=True)
+    assert ids(result.nothing) == [last.id]
+    result = await one.run([job(replace(last, id="new"))], patient=True)
+    assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
+
+
+# Other workers
+
+
+async def test_who_was_second_decides_again_on_what_the_first_left(
+    store: Store, one: Decider, other: Decider
+) -> None:
+    """Two workers think that a UE is theirs, and both have it as it was."""
+    bench = Bench(store)
+    await bench.take(one, first(FOUR, 1)[0])
+    authentication, security_mode, *rest = then(FOUR, 1)
+    await other.run(jobs([replace(authentication, id="seen", sequence=9)]), patient=True)
+    await bench.take(one, authentication)
+    result = await other.run(jobs([security_mode]), patient=False)
+    assert (ids(result.again), result.appended) == ([security_mode.id], [])
+    result = await other.run(result.again, patient=True)
+    assert ids(result.appended) == [security_mode.id]
+    for event in rest:
+        await bench.take(one, event)
+    name = "ue/imsi-001010000000001"
+    assert (await store.story())[name] == FOUR.story()[name]
+
+
+@settings(max_examples=5, deadline=None)
+@given(picks=st.lists(st.integers(0, 2), min_size=20, max_size=20))
+async def test_any_worker_may_take_any_event(
+    tmp_path_factory: pytest.TempPathFactory, picks: list[int]
+) -> None:
+    """Each has a cache of its own, and none knows what the others have done."""
+    made = await opened(tmp_path_factory.mktemp("store"), LIVES)
+    bench, workers = Bench(made), [await decider(made, LIVES) for _ in range(3)]
+    for number, event in enumerate(LIVES.outside):
+        await bench.take(workers[picks[number % len(picks)]], event)
+    await made.holds(LIVES)
+    await made.close()
+
+
+@pytest.mark.parametrize("warm", [True, False])
+async def test_a_worker_that_knows_all_and_one_that_knows_nothing_decide_the_same(
+    tmp_path: Path, warm: bool
+) -> None:
+    made = await opened(tmp_path, LIVES)
+    bench, worker = Bench(made), await decider(made, LIVES)
+    for event in LIVES.outside:
+        await bench.take(worker if warm else await decider(made, LIVES), event)
+    await made.holds(LIVES)
+    await made.close()
+
+
+async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
+    store: Store,
+) -> None:
+    """A wake-up comes to a worker that had the UE before another worker started its timer."""
+    bench = Bench(store)
+    script = LIVES
+    worker = await decider(store, script)
+    for event in script.outside[:8]:
+        await bench.take(worker, event)
+    name = "ue/imsi-001010000000001"
+    wake_up = CloudEvent(
+        id=f"{name}/99/0",
+        source=f"/{name}",
+        type=EventType.TIMER,
+        partitionkey=name,
+        procedure=Procedure.REGISTRATION,
+        slot=slot_of("imsi-001010000000001"),
+    )
+
+    def in_an_hour(_: CloudEvent) -> tuple[int, bytes]:
+        return script.now + 3_600_000, bytes(ENTROPY_OCTETS)
+
+    expired = await decider(store, script, draw=in_an_hour)
+    assert ids((await expired.run([job(wake_up)], patient=True)).nothing) == [wake_up.id]
+    for event in script.outside[8:9]:
+        await bench.take(worker, event)
+    state = (await store.log.load([name]))[0].state
+    assert state.timers
+    result = await expired.run([job(wake_up)], patient=True)
+    assert (ids(result.again), result.nothing) == ([wake_up.id], [])
+    result = await expired.run(result.again, patient=True)
+    assert ids(result.appended) == [wake_up.id]
+
+
+async def test_an_id_that_another_ue_has_is_drawn_again(store: Store) -> None:
+    """Two UEs that nobody knows, on connections of one slot, with the same randomness."""
+    drawn = [bytes(ENTROPY_OCTETS), bytes(ENTROPY_OCTETS), b"\x01" * ENTROPY_OCTETS]
+
+    def draw(_: CloudEvent) -> tuple[int, bytes]:
+        return LIVES.now, drawn.pop(0)
+
+    worker = await decider(store, LIVES, draw=draw)
+    initial = LIVES.lanes[4][0].events[0]
+    assert initial.partitionkey.startswith("conn-")
+    copies = [replace(initial, id="a"), replace(initial, id="b")]
+    result = await worker.run(jobs(copies), patient=True)
+    assert (ids(result.appended), ids(result.again)) == (["a"], ["b"])
+    result = await worker.run(result.again, patient=True)
+    assert ids(result.appended) == ["b"]
+    entries = await store.scan("ngap", "")
+    assert sorted(owner for _, owner in entries) == ["ue/unidentified-a", "ue/unidentified-b"]
+
+
+# Hand-overs
+
+
+async def test_a_connection_that_was_handed_over_leads_to_its_new_aggregate(store: Store) -> None:
+    """A copy of the first message brings the old aggregate back into the cache."""
+    lane = LIVES.lanes[4]
+    bench, worker = Bench(store), await decider(store, LIVES)
+    initial, connected = lane[0].events, lane[1].events
+    for event in [*initial, *connected[:2]]:
+        await bench.take(worker, event)
+    cold = await decider(store, LIVES)
+    result = await cold.run([job(initial[0], deliveries=2)], patient=True)
+    assert [job.aggregate for job, _ in result.duplicate] == [f"ue/unidentified-{initial[0].id}"]
+    moved = await cold.run([job(connected[2])], patient=True)
+    assert [slot for _, slot in moved.moved] == [slot_of("imsi-001010000000004")]
+    for event in connected[2:]:
+        await bench.take(cold, event)
+    assert (await store.heads())["ue/imsi-001010000000004"] == lane[1].heads[
+        "ue/imsi-001010000000004"
+    ]
+
+
+async def test_what_comes_between_a_hand_off_and_its_arrival_waits(store: Store) -> None:
+    lane = LIVES.lanes[4]
+    worker = await decider(store, LIVES)
+    initial, (identity, authentication, *_) = lane[0].events, lane[1].events
+    await worker.run(jobs(initial), patient=True)
+    handed = await worker.run(jobs([identity, authentication]), patient=True)
+    assert ids(handed.appended) == [identity.id]
+    assert ids(handed.out_of_turn) == [authentication.id]
+
+
+async def test_a_procedure_that_is_hosted_elsewhere_has_the_event(store: Store) -> None:
+    without = {Procedure.REGISTRATION, Procedure.RAN}
+    worker = await decider(store, FOUR, Procedures(frozenset(Procedure) - without))
+    result = await worker.run(jobs([*first(FOUR, 0), *first(FOUR, 1)]), patient=True)
+    assert [to for _, to in result.forward] == [Procedure.RAN, Procedure.REGISTRATION]
+    assert await store.heads() == {}
+
+
+# Faults
+
+
+class Wrong(SimpleNamespace):
+    """A registration that fails for one UE."""
+
+    def __init__(self, supi: str) -> None:
+        super().__init__(VERSION="wrong")
+        self._supi = supi
+
+    def decide(self, d: Any, given: Any) -> None:
+        if self._supi in (d.ue.supi, d.key):
+            raise RuntimeError("wrong on purpose")
+        registration.decide(d, given)
+
+
+async def test_a_decision_that_fails_is_that_ues_alone(store: Store) -> None:
+    wrong = Procedures(replaced={Procedure.REGISTRATION: Wrong("imsi-001010000000002")})
+    worker = await decider(store, FOUR, wrong)
+    initial = [event for lane in range(1, 5) for event in first(FOUR, lane)]
+    result = await worker.run(jobs(initial), patient=True)
+    assert ids(result.failed) == [initial[1].id]
+    assert ids(result.appended) == [initial[n].id for n in (0, 2, 3)]
+
+
+async def test_what_follows_a_failed_decision_is_decided_on_what_is_stored(
+    store: Store, one: Decider
+) -> None:
+    await one.run(jobs(first(FOUR, 1)), patient=True)
+    wrong = Procedures(replaced={Procedure.REGISTRATION: Wrong("imsi-001010000000001")})
+    worker = await decider(store, FOUR, wrong)
+    result = await worker.run(jobs(then(FOUR, 1)), patient=True)
+    assert ids(result.failed) == [then(FOUR, 1)[0].id]
+    assert ids(result.again) == [event.id for event in then(FOUR, 1)[1:]]
+    assert await store.heads() == {"ue/imsi-001010000000001": 1}
+
+
+@pytest.mark.parametrize(
+    ("method", "done"), [("append", False), ("append", True), ("load", False), ("owners", False)]
+)
+async def test_after_a_fault_of_the_store_nothing_is_lost_and_nothing_twice(
+    store: Store, method: str, done: bool
+) -> None:
+    calls = 0
+
+    async def unavailable(name: str) -> None:
+        nonlocal calls
+        calls += name == method
+        if name == method and calls % 2:
+            raise StoreUnavailable("on purpose")
+
+    if done:
+        store.after = unavailable
+    else:
+        store.before = unavailable
+    worker, bench = await decider(store, LIVES), Bench(store)
+    for event in LIVES.outside:
+        await bench.take(worker, event)
+    assert calls
+    store.before = store.after = no_fault
+    await store.holds(LIVES)

@@ -1,0 +1,80 @@
+"""A worker that is asked to stop: what it has begun is finished, the rest is another's at once."""
+
+import asyncio
+
+from statestore.contract import StoreUnavailable
+from tests.eventing import brokers
+from tests.eventing.brokers import until
+from tests.runtime.plant import Plant
+from tests.runtime.test_worker import holds
+
+
+async def _delivered(plant: Plant, number: int) -> bool:
+    return await plant.delivered() == number
+
+
+async def test_an_idle_worker_stops_at_once_and_gives_its_lease_up(plant: Plant) -> None:
+    first, second = await plant.worker(), await plant.worker()
+    await plant.play(plant.script.lanes[0])
+    await first.stop()
+    await second.stop()
+    await plant.worker()
+    await plant.play(*plant.script.lanes[1:])
+    await holds(plant)
+
+
+async def test_what_is_not_begun_is_given_back(plant: Plant) -> None:
+    """Nothing waits for its time to be up, which here is longer than the test."""
+    stopping = await plant.worker()
+    begun, go_on = asyncio.Event(), asyncio.Event()
+
+    async def hold(_: str) -> None:
+        begun.set()
+        await go_on.wait()
+
+    stopping.store.before = hold
+    lanes = plant.script.lanes
+    await plant.publish(lanes[0][0].events)
+    await begun.wait()
+    await plant.publish([event for lane in lanes[1:] for event in lane[0].events])
+    await until(lambda: _delivered(plant, len(lanes)))
+    stopping.worker.stop()
+    go_on.set()
+    await stopping.stop()
+    assert sum(map(len, stopping.store.appended)) == 1, "it has finished what it had begun"
+    await plant.worker()
+    await plant.play_all()
+    await holds(plant)
+
+
+async def test_what_waits_for_its_turn_is_given_back(plant: Plant) -> None:
+    stopping = await plant.worker()
+    initial, connected, *rest = plant.script.lanes[1]
+    await plant.play(plant.script.lanes[0], [initial])
+    await plant.publish(connected.events[1:3])
+    await until(lambda: _delivered(plant, 2))
+    await stopping.stop()
+    await plant.worker()
+    await plant.publish(connected.events[:1])
+    await plant.publish(connected.events[3:])
+    await plant.reached(connected.heads)
+    await plant.play(rest, *plant.script.lanes[2:])
+    await holds(plant)
+
+
+async def test_a_worker_without_a_store_stops_all_the_same(plant: Plant) -> None:
+    stopping, tries = await plant.worker(), 0
+
+    async def unavailable(_: str) -> None:
+        nonlocal tries
+        tries += 1
+        raise StoreUnavailable("on purpose")
+
+    stopping.store.before = unavailable
+    await plant.publish(plant.script.lanes[0][0].events)
+    await until(lambda: tries >= 2)
+    await stopping.stop()
+    assert sum((await brokers.events(plant.client)).values()) == 1
+    await plant.worker()
+    await plant.play_all()
+    await holds(plant)

@@ -1,0 +1,115 @@
+"""Whole lives of UEs through workers: the log holds what the same code decides in memory."""
+
+import asyncio
+import random
+
+import pytest
+
+from schemas.procedures import Procedure
+from tests.eventing.brokers import until
+from tests.runtime.plant import ALL, Plant
+from tests.runtime.script import GNB_AGGREGATE, Lane, Stretch
+
+
+async def holds(plant: Plant) -> None:
+    """All is acknowledged, nothing is a dead letter, and the log is what it must be."""
+    await plant.idle()
+    assert await plant.letters() == []
+    await plant.store.holds(plant.script)
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        (ALL,),
+        (ALL, ALL, ALL),
+        tuple((procedure,) for procedure in ALL),
+        (ALL[:2], ALL[2:], (Procedure.REGISTRATION,)),
+    ],
+    ids=["one", "three alike", "one for each procedure", "some of each"],
+)
+async def test_workers_share_the_procedures_in_any_way(
+    plant: Plant, groups: tuple[tuple[Procedure, ...], ...]
+) -> None:
+    for procedures in groups:
+        await plant.worker(procedures)
+    await plant.play_all()
+    await holds(plant)
+
+
+async def test_what_was_sent_before_there_was_a_worker_is_taken(plant: Plant) -> None:
+    """From zero: the events wait in the streams."""
+    first = [stretch.events for stretch in (lane[0] for lane in plant.script.lanes)]
+    for events in first:
+        await plant.publish(events)
+    await plant.worker()
+    await plant.play_all()
+    await holds(plant)
+
+
+def thrice(lane: Lane, rng: random.Random) -> Lane:
+    """A lane with each event three times, in any order."""
+    return [
+        Stretch(rng.sample(stretch.events * 3, len(stretch.events) * 3), stretch.heads)
+        for stretch in lane
+    ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_each_event_three_times_in_any_order(plant: Plant, seed: int) -> None:
+    rng = random.Random(seed)
+    await plant.worker()
+    await plant.play(plant.script.lanes[0])
+    await plant.play(*(thrice(lane, rng) for lane in plant.script.lanes[1:]))
+    await holds(plant)
+
+
+async def churn(plant: Plant, kill: bool) -> None:
+    """Workers that come and go, two or three at a time."""
+    working = [await plant.worker() for _ in range(2)]
+    while True:
+        working.append(await plant.worker())
+        await some_steps(plant)
+        goes = working.pop(0)
+        await (goes.kill() if kill else goes.stop())
+
+
+async def end(going: "asyncio.Future[None]") -> None:
+    """Cancel it, however often nats-py catches that (`asyncio.wait_for` before Python 3.12)."""
+    while not going.done():
+        going.cancel()
+        await asyncio.wait([going], timeout=0.1)
+
+
+async def some_steps(plant: Plant) -> None:
+    before = sum((await plant.store.heads()).values())
+
+    async def more() -> bool:
+        return sum((await plant.store.heads()).values()) > before + 3
+
+    await until(more)
+
+
+@pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
+async def test_partitions_change_hands_in_the_middle(impatient: Plant, kill: bool) -> None:
+    going = asyncio.ensure_future(churn(impatient, kill))
+    await impatient.play_all()
+    await end(going)
+    await impatient.worker()
+    await holds(impatient)
+
+
+async def test_the_broker_is_killed_in_the_middle(impatient: Plant) -> None:
+    """It forgets how often it has delivered what: late copies are then the gNB's error."""
+    plant, script = impatient, impatient.script
+    await plant.worker()
+    await plant.play(*script.lanes[:3])
+    playing = asyncio.ensure_future(plant.play(*script.lanes[3:]))
+    await some_steps(plant)
+    await plant.bus.restart(kill=True)
+    await playing
+    await until(lambda: plant.client.is_connected)
+    await plant.idle()
+    assert await plant.letters() == []
+    story = await plant.store.story()
+    assert {**story, GNB_AGGREGATE: story[GNB_AGGREGATE][:1]} == script.story()

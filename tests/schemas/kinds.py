@@ -1,0 +1,57 @@
+"""The types whose values leave a process, each with the type it is decoded as."""
+
+from typing import Any, Final, get_args
+
+from msgspec import Struct
+
+from schemas import aggregates, cloudevents, gnb, step, ue, ue_events
+from schemas.cloudevents import CloudEvent
+from schemas.gnb import Gnb, GnbEvent
+from schemas.network import Network
+from schemas.step import Output, Step
+from schemas.subscriber import Subscriber
+from schemas.ue import Ue
+from schemas.ue_events import UeEvent
+
+DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
+    **{f"ue {kind.__name__}": (kind, UeEvent) for kind in get_args(UeEvent)},
+    **{f"gnb {kind.__name__}": (kind, GnbEvent) for kind in get_args(GnbEvent)},
+    **{f"output {kind.__name__}": (kind, Output) for kind in get_args(Output)},
+    "ue step": (Step[UeEvent], Step[UeEvent]),
+    "gnb step": (Step[GnbEvent], Step[GnbEvent]),
+    **{
+        kind.__name__: (kind, kind)
+        for kind in (
+            Ue,
+            Gnb,
+            Network,
+            Subscriber,
+            CloudEvent,
+            cloudevents.AssociationLost,
+            cloudevents.ConnectionLost,
+            cloudevents.Identified,
+            cloudevents.Unidentified,
+        )
+    },
+}
+
+
+def all_structs() -> list[type[Struct]]:
+    """Every Struct of the modules whose values are stored or shown."""
+    from schemas import config, identity, network, subscriber
+
+    modules = (
+        aggregates,
+        cloudevents,
+        config,
+        gnb,
+        identity,
+        network,
+        step,
+        subscriber,
+        ue,
+        ue_events,
+    )
+    found = [value for module in modules for value in vars(module).values()]
+    kinds = {v for v in found if isinstance(v, type) and issubclass(v, Struct) and v is not Struct}
+    return sorted(kinds, key=lambda kind: kind.__name__)

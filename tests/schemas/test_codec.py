@@ -1,0 +1,103 @@
+"""What is encoded is decoded as it was, and encodes to the same octets again."""
+
+from typing import Any, get_args
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas.aggregates import KINDS, kind_of
+from schemas.gnb import GnbEvent
+from schemas.step import encode
+from schemas.ue import Ue
+from schemas.ue_events import UeEvent
+from schemas.ue_fold import evolve
+from tests.schemas.kinds import DECODED_AS
+from tests.schemas.values import values
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+wide = settings(max_examples=25, deadline=None, suppress_health_check=SLOW)
+
+
+@pytest.mark.parametrize("name", list(DECODED_AS))
+@wide
+@given(data=st.data())
+def test_msgpack_there_and_back(name: str, data: st.DataObject) -> None:
+    kind, decoded_as = DECODED_AS[name]
+    value: Any = data.draw(values(kind))
+    octets = encode(value)
+    found = msgspec.msgpack.decode(octets, type=decoded_as)
+    assert found == value
+    assert type(found) is type(value)
+    assert encode(found) == octets
+
+
+@pytest.mark.parametrize("name", list(DECODED_AS))
+@wide
+@given(data=st.data())
+def test_json_there_and_back(name: str, data: st.DataObject) -> None:
+    """What `--json` and the JSON Schemas are of."""
+    kind, decoded_as = DECODED_AS[name]
+    value: Any = data.draw(values(kind))
+    assert msgspec.json.decode(msgspec.json.encode(value), type=decoded_as) == value
+
+
+@pytest.mark.parametrize("name", ["ue step", "gnb step", "Ue", "Gnb"])
+@wide
+@given(data=st.data())
+def test_the_decoders_of_the_log(name: str, data: st.DataObject) -> None:
+    value = data.draw(values(DECODED_AS[name][0]))
+    kind = kind_of(f"{name.split(maxsplit=1)[0].lower()}/x")
+    decode = kind.decode_step if name.endswith("step") else kind.decode_state
+    assert decode(encode(value)) == value
+
+
+@pytest.mark.parametrize("name", list(DECODED_AS))
+@wide
+@given(data=st.data())
+def test_a_field_of_a_later_version_is_no_obstacle(name: str, data: st.DataObject) -> None:
+    """A rolling update: a worker of this version reads the steps of the next."""
+    kind, decoded_as = DECODED_AS[name]
+    value = data.draw(values(kind))
+    tree = {**msgspec.msgpack.decode(encode(value)), "from_a_later_version": [1]}
+    assert msgspec.msgpack.decode(encode(tree), type=decoded_as) == value
+
+
+def test_each_event_has_a_name_of_its_own() -> None:
+    for events in (UeEvent, GnbEvent):
+        tags = [kind.__struct_config__.tag for kind in get_args(events)]
+        assert len(set(tags)) == len(tags)
+        assert tags == [kind.__name__ for kind in get_args(events)]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_a_state_that_was_never_heard_of_is_small(kind: str) -> None:
+    found = KINDS[kind]
+    assert msgspec.msgpack.decode(encode(found.new())) == {}
+    assert found.indexes(found.new()) == frozenset()
+
+
+@wide
+@given(st.lists(values(UeEvent), max_size=8), st.lists(values(GnbEvent), max_size=8))
+def test_the_folds_are_total(ue_events: list[Any], gnb_events: list[Any]) -> None:
+    """Any event on any state: what a log holds is folded, whoever wrote it."""
+    for name, events in (("ue", ue_events), ("gnb", gnb_events)):
+        kind = KINDS[name]
+        state = kind.new()
+        for event in events:
+            before = encode(state)
+            following = kind.evolve(state, event)
+            assert encode(state) == before, "a state is never changed"
+            state = following
+            assert kind.decode_state(encode(state)) == state
+
+
+@pytest.mark.parametrize("kind", get_args(UeEvent))
+def test_each_event_of_a_ue_has_its_fold(kind: type[Any]) -> None:
+    @wide
+    @given(values(Ue), values(kind))
+    def folds(state: Ue, event: Any) -> None:
+        assert isinstance(evolve(state, event), Ue)
+
+    folds()

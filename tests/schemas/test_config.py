@@ -1,0 +1,179 @@
+"""evcore.toml and the secrets: what is wrong is one sentence, which says where."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schemas import config
+from schemas.config import Config, ConfigError, Secrets
+from schemas.identity import Guami, SNssai
+from schemas.network import TrackingArea, version_of
+
+WHOLE = """
+[amf]
+name = "amf-1"
+plmn = "310-410"
+region = 2
+set = 3
+pointer = 4
+[[tracking_area]]
+tac = 1
+slices = ["1-010203", "2"]
+[[tracking_area]]
+tac = 1
+plmn = "001-01"
+slices = ["1-0A0b0C"]
+[security]
+integrity = [3, 1]
+ciphering = [0]
+[timers]
+t3512 = 54000
+t3550 = 2
+[n2]
+transport = "userspace-udp"
+port = 1
+[nats]
+partitions = 1024
+"""
+
+
+def write(folder: Path, text: str | bytes, name: str = "evcore.toml") -> Path:
+    path = folder / name
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+def test_without_a_file_all_has_its_default(tmp_path: Path) -> None:
+    assert config.load(None) == Config() == config.load(write(tmp_path, ""))
+
+
+@pytest.mark.parametrize("name", ["evcore.toml", "evcore.json"])
+def test_a_whole_file(tmp_path: Path, name: str) -> None:
+    text = json.dumps(tomllib.loads(WHOLE)) if name.endswith("json") else WHOLE
+    found = config.load(write(tmp_path, text, name))
+    network = config.network_of(found, bytes(32))
+    assert network.guami == Guami("310-410", 2, 3, 4)
+    assert network.tracking_areas == (
+        TrackingArea(1, "310-410", (SNssai(1, "010203"), SNssai(2))),
+        TrackingArea(1, "001-01", (SNssai(1, "0a0b0c"),)),
+    )
+    assert (network.timers.t3512, network.timers.t3560) == (54_000, 6)
+    assert found.nats.partitions == 1024
+
+
+WRONG: dict[str, str] = {
+    "[amf": r"Expected '\]' at the end of a table declaration",
+    "x = 1": "Object contains unknown field `x`",
+    "[amf]\nnaem = 'x'": r"Object contains unknown field `naem` - at `\$\.amf`",
+    "[amf]\nregion = 'x'": r"Expected `int`, got `str` - at `\$\.amf\.region`",
+    "[amf]\nregion = 256": r"Expected `int` <= 255 - at `\$\.amf\.region`",
+    "[amf]\nset = -1": r"Expected `int` >= 0 - at `\$\.amf\.set`",
+    "[amf]\npointer = 64": r"Expected `int` <= 63 - at `\$\.amf\.pointer`",
+    "[amf]\nrelative_capacity = 256": r"`\$\.amf\.relative_capacity`",
+    "[amf]\nplmn = '00101'": "plmn '00101' is not written as \"001-01\"",
+    "[amf]\nplmn = '001-1'": "plmn '001-1' is not written as",
+    "[amf]\nplmn = '\u0661\u0661\u0661-01'": "is not written as",
+    "tracking_area = []": r"Expected `array` of length >= 1 - at `\$\.tracking_area`",
+    "[[tracking_area]]\ntac = 16777216\nslices = []": r"`\$\.tracking_area\[0\]\.tac`",
+    "[[tracking_area]]\ntac = 1\nslices = ['1']\n" * 2: "tracking area 1 is there twice",
+    "[[tracking_area]]\ntac = 1\nslices = ['256']": "'256' is no slice: SST 0 to 255",
+    "[[tracking_area]]\ntac = 1\nslices = ['\u00b2']": "is no slice",
+    "[[tracking_area]]\ntac = 1\nslices = ['1-01']": "'1-01' is no slice",
+    "[[tracking_area]]\ntac = 1": "Object missing required field `slices`",
+    "[security]\nintegrity = [0]": "NIA0",
+    "[security]\nintegrity = []": r"length >= 1 - at `\$\.security\.integrity`",
+    "[security]\nciphering = [4]": r"<= 3 - at `\$\.security\.ciphering\[0\]`",
+    "[timers]\nt3512 = 63": "timers.t3512 is 63 s, and must be up to 31 times",
+    "[timers]\nt3512 = -60": r">= 1 - at `\$\.timers\.t3512`",
+    "[timers]\nt3550 = 0": r">= 1 - at `\$\.timers\.t3550`",
+    "[n2]\nport = 65536": r"<= 65535 - at `\$\.n2\.port`",
+    "[n2]\nudp_port = -1": r"`\$\.n2\.udp_port`",
+    "[n2]\nmax_under_way = 0": r"`\$\.n2\.max_under_way`",
+    "[n2]\ntransport = 'tcp'": "n2.transport is 'tcp', and not one of auto, kernel",
+    "[nats]\npartitions = 0": r">= 1 - at `\$\.nats\.partitions`",
+    "[nats]\npartitions = 1025": r"<= 1024 - at `\$\.nats\.partitions`",
+    "[nats]\nreplicas = 0": r"`\$\.nats\.replicas`",
+    "[nats]\nmax_bytes = 0": r"`\$\.nats\.max_bytes`",
+}
+
+
+def refused(path: Path) -> str:
+    """The sentence that a file is refused with."""
+    with pytest.raises(ConfigError) as error:
+        config.load(path)
+    sentence = str(error.value)
+    assert sentence.startswith(f"{path}: ")
+    assert "\n" not in sentence
+    return sentence.removeprefix(f"{path}: ")
+
+
+@pytest.mark.parametrize("text", list(WRONG), ids=lambda text: ascii(text)[:40])
+def test_what_is_wrong_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
+    assert re.search(WRONG[text], refused(write(tmp_path, text)))
+
+
+def test_what_cannot_be_read(tmp_path: Path) -> None:
+    assert refused(tmp_path / "none.toml") == "No such file or directory"
+    assert refused(tmp_path) == "Is a directory"
+    assert refused(write(tmp_path, b"\xff\xfe")) == "this is no text in UTF-8"
+    assert refused(write(tmp_path, b"\xff", "x.json"))
+    assert refused(write(tmp_path, "{", "x.json"))
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode), st.booleans())
+def test_no_file_does_anything_else(tmp_path: Path, octets: bytes, is_json: bool) -> None:
+    path = write(tmp_path, octets, "f.json" if is_json else "f.toml")
+    try:
+        config.load_secrets(path, {})
+        config.load(path)
+    except ConfigError as err:
+        assert str(err).startswith(f"{path}: ")
+
+
+KEY = "ab" * 32
+
+
+def test_secrets_come_from_the_file_and_before_it_from_the_environment(tmp_path: Path) -> None:
+    path = write(tmp_path, f'master_key = "{KEY}"\ntmsi_key = "x"')
+    found = config.load_secrets(path, {"EVCORE_TMSI_KEY": KEY})
+    assert (found.master_key, found.tmsi_key) == (KEY, KEY)
+    assert config.load_secrets(None, {}) == Secrets()
+    assert config.key_of(KEY, "master_key") == bytes.fromhex(KEY)
+
+
+@pytest.mark.parametrize("text", ["", "ab", "x" * 64, "ab" * 33, "\u0661" * 64])
+def test_a_key_that_is_none_is_not_repeated(text: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        config.key_of(text, "master_key")
+    sentence = str(error.value)
+    assert "master_key" in sentence
+    assert not text or text not in sentence.replace("hexadecimal", "").replace("master_key", "")
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        [{"id": 1, "profile": "C", "private_key": KEY}],
+        [{"id": 256, "profile": "A", "private_key": KEY}],
+        [{"id": 1, "profile": "A", "private_key": KEY}] * 2,
+    ],
+)
+def test_home_network_keys_that_cannot_be_used(tmp_path: Path, keys: list[Any]) -> None:
+    path = write(tmp_path, json.dumps({"home_network_keys": keys}), "secrets.json")
+    with pytest.raises(ConfigError) as error:
+        config.load_secrets(path, {})
+    assert str(error.value).startswith(f"{path}: ")
+    assert KEY not in str(error.value)
+
+
+def test_the_version_of_a_network_is_that_of_its_values() -> None:
+    one = config.network_of(Config(), bytes(32))
+    assert version_of(one) == version_of(config.network_of(Config(), bytes(32)))
+    assert version_of(one) != version_of(config.network_of(Config(), bytes(31) + b"\x01"))

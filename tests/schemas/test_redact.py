@@ -1,0 +1,171 @@
+"""What tools show has no key in it, whatever they show."""
+
+import base64
+import json
+import secrets
+import typing
+from typing import Annotated, Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import wire
+from loadgen import ngap_gnb
+from schemas.redact import HIDDEN, plain
+from schemas.step import SendNgap, Step
+from schemas.ue import Secret
+from tests.functions.world import OPC, TMSI_KEY, K
+from tests.runtime.script import lives
+from tests.schemas.kinds import DECODED_AS, all_structs
+from tests.schemas.values import values
+
+SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large)
+PUBLIC = {
+    "accept": "a NAS message, plain, as the UE has it",
+    "amf": "of AKA, sent in AUTN",
+    "autn": "sent in the clear",
+    "capability": "sent in the clear",
+    "complete_request": "a NAS message",
+    "data": "of an event: an uplink PDU, or a Struct of this list",
+    "radio_capability": "sent in the clear",
+    "rand": "sent in the clear",
+    "request": "a NAS message",
+    "suci": "concealed, or what the UE sends in the clear",
+}
+"""Fields of octets that may be shown, and why."""
+
+
+def test_of_each_field_of_octets_it_is_known_whether_it_is_secret() -> None:
+    """A new one is hidden, or is said here to be public."""
+    for kind in all_structs():
+        for name, hint in typing.get_type_hints(kind, include_extras=True).items():
+            if hint in (bytes, Secret) and name not in PUBLIC:
+                assert _hides(kind, name), f"{kind.__name__}.{name}"
+
+
+def _hides(kind: type[Any], name: str) -> bool:
+    from schemas.redact import _secret_fields  # pyright: ignore[reportPrivateUsage]
+
+    return name in _secret_fields(kind)
+
+
+SECRETS = {
+    "entropy",
+    "k",
+    "kamf",
+    "master_key",
+    "opc",
+    "pdu",
+    "private_key",
+    "tmsi_key",
+    "xres_star",
+}
+
+
+def forms(secret: bytes) -> list[str]:
+    """How octets may get into a text."""
+    whole = [secret.hex(), secret.hex().upper(), str(list(secret)), repr(secret)[2:-1]]
+    return [*whole, base64.b64encode(secret).decode(), str(int.from_bytes(secret))]
+
+
+def shown(value: Any) -> str:
+    return json.dumps(plain(value)) + repr(plain(value))
+
+
+def hide(value: Any, hidden: list[bytes]) -> Any:
+    """A value with fresh octets in each of its secret fields, which are noted."""
+    if isinstance(value, msgspec.Struct):
+        changes: dict[str, Any] = {}
+        for field in value.__struct_fields__:
+            held = getattr(value, field)
+            if field in SECRETS and isinstance(held, (bytes, str)):
+                hidden.append(secrets.token_bytes(16))
+                changes[field] = hidden[-1] if isinstance(held, bytes) else hidden[-1].hex()
+            else:
+                changes[field] = hide(held, hidden)
+        return type(value)(**changes)
+    if isinstance(value, tuple):
+        return tuple(hide(one, hidden) for one in typing.cast("tuple[Any, ...]", value))
+    return value
+
+
+@pytest.mark.parametrize("name", list(DECODED_AS))
+@settings(max_examples=20, deadline=None, suppress_health_check=SLOW)
+@given(data=st.data())
+def test_no_secret_of_any_value_is_shown(name: str, data: st.DataObject) -> None:
+    hidden: list[bytes] = []
+    value = hide(data.draw(values(DECODED_AS[name][0])), hidden)
+    text = shown(value)
+    for secret in hidden:
+        assert not any(form in text for form in forms(secret))
+
+
+@pytest.mark.parametrize("kind", [k for k in all_structs() if k is not Step])
+def test_what_is_secret_says_so_where_it_is_set(kind: type[msgspec.Struct]) -> None:
+    @settings(max_examples=5, deadline=None, suppress_health_check=SLOW)
+    @given(values(kind))
+    def says_so(value: Any) -> None:
+        hidden: list[bytes] = []
+        found = plain(hide(value, hidden))
+        for field in SECRETS & set(kind.__struct_fields__):
+            assert found[field] == HIDDEN
+
+    says_so()
+
+
+def test_whole_lives_are_shown_without_a_key_in_them() -> None:
+    script = lives()
+    keys = {K, OPC, TMSI_KEY}
+    for steps in script.steps.values():
+        keys |= {step.entropy for step in steps}
+        for step in steps:
+            for output in step.outputs:
+                if isinstance(output, SendNgap):
+                    keys |= kgnbs(output.pdu)
+            for event in step.events:
+                keys |= marked(event)
+    assert len(keys) > 80
+    text = "".join(shown([*steps, script.states[name]]) for name, steps in script.steps.items())
+    text += "".join(map(shown, [script.network, *script.subscribers.values()]))
+    for key in keys:
+        assert not any(form in text for form in forms(key))
+
+
+def kgnbs(pdu: bytes) -> set[bytes]:
+    """The keys in a PDU, which its tree is shown without."""
+    tree = wire.ngap_decode(pdu)
+    found = {bytes.fromhex(ie["SecurityKey"]) for ie in tree["ies"] if "SecurityKey" in ie}
+    for key in found:
+        assert not any(form in shown(tree) for form in forms(key))
+    return found
+
+
+def marked(value: Any) -> set[bytes]:
+    """The octets of fields that are annotated as secret, at any depth."""
+    if not isinstance(value, msgspec.Struct):
+        return set()
+    found: set[bytes] = set()
+    hints = typing.get_type_hints(type(value), include_extras=True)
+    for field in value.__struct_fields__:
+        held = getattr(value, field)
+        if typing.get_origin(hints[field]) is Annotated and held:
+            found.add(held)
+        found |= marked(held)
+    return found
+
+
+def test_a_tree_is_shown_whole_but_for_its_keys() -> None:
+    key = "ab" * 32
+    tree = {"ies": [{"SecurityKey": key}, {"nested": {"nextHopNH": key}}, {"RAN-UE-NGAP-ID": 5}]}
+    assert plain(tree) == {
+        "ies": [{"SecurityKey": HIDDEN}, {"nested": {"nextHopNH": HIDDEN}}, {"RAN-UE-NGAP-ID": 5}]
+    }
+    assert ngap_gnb.RADIO_CAPABILITY in shown({"UERadioCapability": ngap_gnb.RADIO_CAPABILITY})
+
+
+def test_defaults_are_left_out_and_octets_are_hexadecimal() -> None:
+    found = plain(SendNgap("gnb-1", "a1", b"\x01"))
+    assert found == {"kind": "ngap", "gnb": "gnb-1", "association": "a1", "pdu": HIDDEN}
+    assert plain([b"\x00\xff", (1, None), {2: b"x"}]) == ["00ff", [1, None], {"2": "78"}]

@@ -1,0 +1,80 @@
+"""Any value of a type of `schemas`, for Hypothesis to choose."""
+
+import types
+import typing
+from collections.abc import Sequence
+from enum import Enum
+from functools import cache, partial
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+
+import msgspec
+from hypothesis import strategies as st
+from msgspec import Struct
+
+Strategy = st.SearchStrategy[Any]
+
+_SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
+"""Of the numbers that msgpack has."""
+
+_SCALARS: dict[Any, Strategy] = {
+    str: st.text(max_size=12),
+    bytes: st.binary(max_size=20),
+    int: st.integers(_SMALLEST, _LARGEST),
+    bool: st.booleans(),
+    type(None): st.none(),
+}
+
+
+def values(kind: Any, bound: Any = None) -> Strategy:
+    """Values of a type; `bound` is what the type variable of a generic Struct stands for."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if kind in _SCALARS:
+        found = _SCALARS[kind]
+    elif isinstance(kind, TypeVar):
+        found = values(bound)
+    elif origin is Annotated:
+        found = _limited(values(arguments[0], bound), arguments[0], arguments[1:])
+    elif origin is Literal:
+        found = st.sampled_from(arguments)
+    elif origin in (typing.Union, types.UnionType):
+        found = st.one_of([values(one, bound) for one in arguments])
+    elif origin is tuple:
+        found = st.lists(values(arguments[0], bound), max_size=3).map(_tuple)
+    elif origin is dict:
+        found = st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
+    elif isinstance(kind, type) and issubclass(kind, Enum):
+        found = st.sampled_from(kind)
+    else:
+        parameters: tuple[Any, ...] = arguments
+        found = structs(origin or kind, *parameters)
+    return found
+
+
+def _limited(found: Strategy, kind: Any, annotations: Sequence[Any]) -> Strategy:
+    """The values that msgspec takes where limits are annotated."""
+    for meta in annotations:
+        if kind is int:
+            least = _SMALLEST if meta.ge is None else meta.ge
+            most = meta.le if meta.le is not None else _LARGEST if meta.lt is None else meta.lt - 1
+            found = st.integers(least, most)
+        elif meta.pattern is not None:
+            found = st.from_regex(meta.pattern, fullmatch=True)
+        elif meta.min_length is not None:
+            found = found.filter(partial(_is_long, meta.min_length))
+    return found
+
+
+def _is_long(length: int, value: Any) -> bool:
+    return len(value) >= length
+
+
+def _tuple(items: list[Any]) -> tuple[Any, ...]:
+    return tuple(items)
+
+
+@cache
+def structs(kind: type[Struct], bound: Any = None) -> Strategy:
+    """Values of a Struct, of all its fields."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    fields = {f.name: values(hints[f.name], bound) for f in msgspec.structs.fields(kind)}
+    return st.builds(kind, **fields)
