@@ -26,9 +26,6 @@ Port = Annotated[int, Meta(ge=1, le=65_535)]
 Text = Annotated[str, Meta(min_length=1)]
 
 
-_TRANSPORTS: Final = ("auto", "kernel", "userspace-udp", "userspace-raw")
-
-
 class ConfigError(ValueError):
     """The configuration is wrong; it says where and what in one sentence."""
 
@@ -232,9 +229,6 @@ def _check(config: Config, path: Path) -> None:
             )
     if 0 in config.security.integrity:
         raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
-    if config.n2.transport not in _TRANSPORTS:
-        kinds, found = ", ".join(_TRANSPORTS), config.n2.transport
-        raise ConfigError(f"{path}: n2.transport is {found!r}, and not one of {kinds}")
 
 
 def _is_number(text: str) -> bool:

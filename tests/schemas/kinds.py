@@ -4,7 +4,18 @@ from typing import Any, Final, get_args
 
 from msgspec import Struct
 
-from schemas import aggregates, cloudevents, gnb, step, ue, ue_events
+from schemas import (
+    aggregates,
+    cloudevents,
+    config,
+    gnb,
+    identity,
+    network,
+    step,
+    subscriber,
+    ue,
+    ue_events,
+)
 from schemas.cloudevents import CloudEvent
 from schemas.gnb import Gnb, GnbEvent
 from schemas.network import Network
@@ -38,8 +49,6 @@ DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
 
 def all_structs() -> list[type[Struct]]:
     """Every Struct of the modules whose values are stored or shown."""
-    from schemas import config, identity, network, subscriber
-
     modules = (
         aggregates,
         cloudevents,

@@ -95,7 +95,6 @@ WRONG: dict[str, str] = {
     "[n2]\nport = 65536": r"<= 65535 - at `\$\.n2\.port`",
     "[n2]\nudp_port = -1": r"`\$\.n2\.udp_port`",
     "[n2]\nmax_under_way = 0": r"`\$\.n2\.max_under_way`",
-    "[n2]\ntransport = 'tcp'": "n2.transport is 'tcp', and not one of auto, kernel",
     "[nats]\npartitions = 0": r">= 1 - at `\$\.nats\.partitions`",
     "[nats]\npartitions = 1025": r"<= 1024 - at `\$\.nats\.partitions`",
     "[nats]\nreplicas = 0": r"`\$\.nats\.replicas`",

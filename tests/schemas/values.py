@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 import msgspec
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 Strategy = st.SearchStrategy[Any]
 
@@ -45,20 +45,21 @@ def values(kind: Any, bound: Any = None) -> Strategy:
     elif isinstance(kind, type) and issubclass(kind, Enum):
         found = st.sampled_from(kind)
     else:
-        parameters: tuple[Any, ...] = arguments
-        found = structs(origin or kind, *parameters)
+        found = structs(typing.cast("type[Struct]", origin or kind), *arguments[:1])
     return found
 
 
-def _limited(found: Strategy, kind: Any, annotations: Sequence[Any]) -> Strategy:
+def _limited(found: Strategy, kind: Any, annotations: Sequence[Meta]) -> Strategy:
     """The values that msgspec takes where limits are annotated."""
     for meta in annotations:
         if kind is int:
-            least = _SMALLEST if meta.ge is None else meta.ge
-            most = meta.le if meta.le is not None else _LARGEST if meta.lt is None else meta.lt - 1
-            found = st.integers(least, most)
+            most = meta.le if meta.lt is None else meta.lt - 1
+            found = st.integers(
+                _SMALLEST if meta.ge is None else int(meta.ge),
+                _LARGEST if most is None else int(most),
+            )
         elif meta.pattern is not None:
-            found = st.from_regex(meta.pattern, fullmatch=True)
+            found = st.from_regex(str(meta.pattern), fullmatch=True)
         elif meta.min_length is not None:
             found = found.filter(partial(_is_long, meta.min_length))
     return found
