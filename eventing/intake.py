@@ -8,7 +8,7 @@ here is bounded.
 import asyncio
 import json
 import logging
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
@@ -95,10 +95,12 @@ class Intake:
         requests still bring: to end those is to lose what is on its way.
         """
         wanted = set(consumers)
+        held = Counter(delivery.consumer for delivery in self._ready)
         for name in self._pulls.keys() - wanted:
             del self._pulls[name]
         for name in wanted - self._pulls.keys():
-            self._pulls[name] = _Pull(name)
+            pull = self._pulls[name] = _Pull(name)
+            pull.waiting = held[name]  # delivered when it was pulled from before
         await self.refresh()
 
     async def refresh(self, *, forget: bool = False) -> None:
@@ -169,6 +171,11 @@ class Intake:
                 if pull.waiting == 0 and pull.asked <= PULL // 2:
                     await self._ask(pull)
         return taken
+
+    async def keep(self) -> None:
+        """Tell JetStream that the events which wait here have not been lost."""
+        for delivery in list(self._ready):
+            await self.in_progress(delivery)
 
     def wake(self) -> None:
         """End a wait in `take`, with whatever there is."""

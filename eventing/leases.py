@@ -74,13 +74,21 @@ class Membership:
         self._tasks: list[asyncio.Task[None]] = []
         self._kv: KeyValue | None = None
         self._watcher: KeyValue.KeyWatcher | None = None
+        self._known = asyncio.Event()
+        """Set once the leases that there were at the start have been seen."""
 
     async def join(self) -> None:
-        """Take the lease and start to renew it. `changed` is called when the workers change."""
+        """Take the lease and start to renew it. `changed` is called when the workers change.
+
+        Who else is there is known when it returns, or cannot be told within a second.
+        """
         self._kv = await bucket(self._client)
         await self._renew()
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(self._renew_forever()), loop.create_task(self._watch())]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(1.0):
+                await self._known.wait()
 
     async def leave(self) -> None:
         """Give the lease up: the others take over at once."""
@@ -143,7 +151,9 @@ class Membership:
             try:
                 self._watcher = await self._kv.watchall()
                 async for entry in self._watcher:
-                    if entry is not None:
+                    if entry is None:
+                        self._known.set()  # after what there was: nats-py's sign
+                    else:
                         self._note(entry.key, entry.value, entry.operation)
             except (TimeoutError, Error) as err:
                 log.warning("the leases cannot be watched: %s", err)

@@ -17,9 +17,12 @@ def decide(d: Draft, received: Input) -> None:
     match received:
         case NgapReceived(message, ies, amf_ue_ngap_id):
             _ngap(d, message, ies, amf_ue_ngap_id)
-        case EventReceived(_, ConnectionLost(amf_ue_ngap_id=gone, reason=reason)):
-            if connection.find(d, gone) is None:
+        case EventReceived(_, ConnectionLost(amf_ue_ngap_id=gone, reason=reason, order=order)):
+            found = connection.find(d, gone)
+            if found is None:
                 d.note(f"{reason}: the connection is gone already")
+            elif order and found.order > order:
+                d.note(f"{reason}: the connection was opened after it")
             else:
                 _released(d, gone, reason)
         case TimerExpired(_, count):

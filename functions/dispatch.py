@@ -109,22 +109,30 @@ class Procedures:
             case EventType.NGAP_UPLINK:
                 return self._uplink(d, trigger)
             case EventType.TIMER:
-                return self._timers(d)
+                return self._timers(d, trigger)
             case _:
                 return self._event(d, trigger)
 
     # Timers and the core's own events
 
-    def _timers(self, d: Draft) -> Procedure | None:
+    def _timers(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
+        """Run the due timers of one procedure; those of another get a wake-up at once.
+
+        That of the wake-up, or of the first timer that is due. It does not depend on what is
+        hosted here: a step decides the same wherever it is replayed.
+        """
         due = sorted((t.at, name, t.count) for name, t in d.ue.timers.items() if _is_due(d, t.at))
-        for _, name, _ in due:
-            self.module(TIMERS[name])  # before any is run: a forwarded wake-up is undone whole
+        if not due:
+            return d.rearm()
+        owners = [TIMERS[name] for _, name, _ in due]
+        owner = next((o for o in owners if o == trigger.procedure), owners[0])
+        module = self.module(owner)
         for _, name, count in due:
-            if name in d.ue.timers:
+            if name in d.ue.timers and TIMERS[name] == owner:
                 d.emit(TimerStopped(name))
-                self.module(TIMERS[name]).decide(d, TimerExpired(name, count))
-        following = d.rearm()
-        return TIMERS[due[0][1]] if due else following
+                module.decide(d, TimerExpired(name, count))
+        d.rearm()
+        return owner
 
     def _event(self, d: Draft, trigger: CloudEvent) -> Procedure:
         procedure = EVENTS.get(trigger.type)

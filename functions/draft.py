@@ -6,7 +6,7 @@ from typing import Any
 import wire
 from functions import ngap
 from functions.env import Env
-from schemas.cloudevents import CloudEvent, EventType
+from schemas.cloudevents import CloudEvent, EventType, order_of
 from schemas.procedures import TIMERS, Procedure
 from schemas.step import HandOff, Output, SendNgap, Wake
 from schemas.ue import Connection, SecurityContext, Ue
@@ -35,7 +35,7 @@ class Draft:
     timers by the other methods. Nothing leaves before the step is appended.
     """
 
-    __slots__ = ("_wake_at", "env", "events", "key", "outputs", "slot", "source", "ue")
+    __slots__ = ("_wake_at", "env", "events", "key", "order", "outputs", "slot", "source", "ue")
 
     def __init__(self, ue: Ue, env: Env, trigger: CloudEvent) -> None:
         self.ue = ue
@@ -46,6 +46,8 @@ class Draft:
         """The partition key of the trigger."""
         self.source = trigger.source
         """Who sent the trigger: ``/n2/...`` for a gNB, else an aggregate after a slash."""
+        self.order = order_of(trigger.id)
+        """The place of the trigger among the events of its gateway."""
         self.events: list[UeEvent] = []
         self.outputs: list[Output] = []
         self._wake_at = 0 if trigger.type == EventType.TIMER else ue.wake_at

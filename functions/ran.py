@@ -13,7 +13,7 @@ from functions.connection import Origin
 from functions.env import Env
 from functions.trees import Tree, subtree
 from schemas import gnb as fold
-from schemas.cloudevents import AssociationLost, CloudEvent, EventType
+from schemas.cloudevents import AssociationLost, CloudEvent, EventType, order_of
 from schemas.gnb import (
     AssociationEnded,
     BroadcastPlmn,
@@ -41,12 +41,13 @@ UNSPECIFIED: Final = {"misc": "unspecified"}
 class GnbDraft:
     """A decision about a RAN node while it is being made."""
 
-    __slots__ = ("env", "events", "gnb", "origin", "outputs")
+    __slots__ = ("env", "events", "gnb", "order", "origin", "outputs")
 
-    def __init__(self, gnb: Gnb, env: Env, origin: Origin) -> None:
+    def __init__(self, gnb: Gnb, env: Env, trigger: CloudEvent) -> None:
         self.gnb = gnb
         self.env = env
-        self.origin = origin
+        self.origin = Origin(trigger.source)
+        self.order = order_of(trigger.id)
         self.events: list[GnbEvent] = []
         self.outputs: list[Output] = []
 
@@ -70,14 +71,16 @@ class GnbDraft:
     def release_ues(self, association: str, reason: str, **ids: tuple[int, ...]) -> None:
         """Tell the UEs of an association, or those of the ids, that their connection is gone."""
         to = Procedure.CONTEXT_RELEASE
-        self.outputs.append(FanOut(self.origin.gnb, association, reason, to, **ids))
+        self.outputs.append(
+            FanOut(self.origin.gnb, association, reason, to, **ids, order=self.order)
+        )
 
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
     """Decide about one event of a RAN node."""
     if trigger.type not in (EventType.NGAP_UPLINK, EventType.ASSOCIATION_LOST):
         return [Noted(f"an event of type {trigger.type} is not for a RAN node")], []
-    d = GnbDraft(gnb, env, Origin(trigger.source))
+    d = GnbDraft(gnb, env, trigger)
     if trigger.type == EventType.NGAP_UPLINK:
         _ngap(d, trigger.data)
     else:

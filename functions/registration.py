@@ -192,6 +192,7 @@ def _hand_over(d: Draft, registration: Registration, peek: wire.NasPeek) -> None
         cell=here.cell,
         establishment_cause=here.establishment_cause,
         context_requested=here.context_requested,
+        order=here.order,
         request=registration.request,
         suci=peek.suci or b"",
     )
@@ -381,10 +382,10 @@ def _expired(d: Draft, name: str, count: int) -> None:
         elif d.ue.challenge is not None:
             authentication.send(d, d.ue.challenge, again)
         return
+    # After T3550 the UE is registered, with both 5G-GUTIs valid (5.5.1.2.8 c). The connection
+    # goes: who does not answer on it may have lost it, and nothing else would say so.
     connection.abort(d, f"{name} expired for the fifth time")
-    if name != "T3550":
-        d.release(ngap.NAS_UNSPECIFIED)
-    # 5.5.1.2.8 c): after T3550 the UE is registered, with both 5G-GUTIs valid.
+    d.release(ngap.NAS_UNSPECIFIED)
 
 
 _NAS = {

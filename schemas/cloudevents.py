@@ -48,6 +48,8 @@ class ConnectionLost(Struct, frozen=True, omit_defaults=True):
 
     amf_ue_ngap_id: int
     reason: str
+    order: int = 0
+    """That of the RAN node's event; a connection that was opened after it stands. 0 for any."""
 
 
 class Identified(Struct, frozen=True, omit_defaults=True):
@@ -66,6 +68,7 @@ class Identified(Struct, frozen=True, omit_defaults=True):
     cell: int = 0
     establishment_cause: str = ""
     context_requested: bool = False
+    order: int = 0
 
 
 class Unidentified(Struct, frozen=True, omit_defaults=True):
@@ -92,3 +95,17 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     sequence: int | None = None
     """The place of an uplink message on its UE's N2 connection, from 0."""
     traceparent: str | None = None
+
+
+def order_of(event_id: str) -> int:
+    """The place of an event among those of its gateway, from 1; 0 for one of nobody's.
+
+    A gateway numbers its events in the order of each association (``<gateway>-<number>``, in
+    hexadecimal), so that what a RAN node says of all its connections is not taken for the ones
+    it opens later.
+    """
+    _, _, number = event_id.rpartition("-")
+    try:
+        return int(number, 16)
+    except ValueError:
+        return 0

@@ -54,6 +54,8 @@ class FanOut(_Output, frozen=True, tag="fan-out"):
     procedure: str
     amf_ue_ngap_ids: tuple[int, ...] = ()
     ran_ue_ngap_ids: tuple[int, ...] = ()
+    order: int = 0
+    """Connections that were opened after the event of this order are not meant."""
 
 
 Output: TypeAlias = SendNgap | Wake | HandOff | FanOut

@@ -27,6 +27,8 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     adopted: int = 0
     """The place of the last message that the aggregate of a UE unknown took, which had the
     connection before."""
+    order: int = 0
+    """The place of the INITIAL UE MESSAGE among the events of its gateway (`order_of`)."""
     cell: int = 0
     """The NR cell identity of the last user location (36 bits)."""
     establishment_cause: str = ""

@@ -108,15 +108,16 @@ class Effects(Struct, frozen=True):
 
     async def _tell(self, base: str, aggregate: str, output: FanOut) -> None:
         prefix = f"{output.gnb}/{output.association}/"
+        named = _Named(output)
         after = ""
         while page := await self.engine.scan("gnb", prefix, after, FAN_OUT_PAGE):
             after = page[-1][0]
             messages: list[Outgoing] = []
             for key, owner in page:
                 amf_id, ran_id = (int(part, 16) for part in key.removeprefix(prefix).split("/"))
-                if not _named(output, amf_id, ran_id):
+                if not named(amf_id, ran_id):
                     continue
-                lost = ConnectionLost(amf_id, output.reason)
+                lost = ConnectionLost(amf_id, output.reason, output.order)
                 event = CloudEvent(
                     id=f"{base}/{amf_id:010x}",
                     source=f"/{aggregate}",
@@ -131,7 +132,13 @@ class Effects(Struct, frozen=True):
             await self.publisher.publish(messages)
 
 
-def _named(output: FanOut, amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> bool:
-    if not output.amf_ue_ngap_ids and not output.ran_ue_ngap_ids:
-        return True
-    return amf_ue_ngap_id in output.amf_ue_ngap_ids or ran_ue_ngap_id in output.ran_ue_ngap_ids
+class _Named:
+    """Whether a connection is one of those that a FanOut is for."""
+
+    def __init__(self, output: FanOut) -> None:
+        self._all = not output.amf_ue_ngap_ids and not output.ran_ue_ngap_ids
+        self._amf_ids = frozenset(output.amf_ue_ngap_ids)
+        self._ran_ids = frozenset(output.ran_ue_ngap_ids)
+
+    def __call__(self, amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> bool:
+        return self._all or amf_ue_ngap_id in self._amf_ids or ran_ue_ngap_id in self._ran_ids

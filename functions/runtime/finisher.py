@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from eventing.intake import Intake
@@ -24,35 +24,39 @@ class Finisher:
         self._intake = intake
         self._publisher = publisher
         self._effects = effects
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[asyncio.Task[None], Sequence[Job]] = {}
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
         """Send what steps put out, and acknowledge their events once it is safe.
 
-        NGAP leaves at once. Wake-ups and hand-offs are in JetStream before the event that
+        NGAP leaves at once, but what answers for a whole RAN node after its UEs have been told
+        (TS 38.413 8.7.4.2.2). Wake-ups and hand-offs are in JetStream before the event that
         caused them is let go.
         """
         waiting: list[Outgoing] = []
         fan_outs: list[tuple[Job, Step[Any]]] = []
         finished: list[Job] = []
         for job, step in done:
-            await self._effects.send_downlinks(job.aggregate, step)
             queued = self._effects.queued(job.aggregate, step)
             waiting.extend(queued)
             if any(isinstance(output, FanOut) for output in step.outputs):
                 fan_outs.append((job, step))
-            elif not queued:
-                await self._intake.ack(job.delivery)
+                finished.append(job)
                 continue
-            finished.append(job)
+            await self._effects.send_downlinks(job.aggregate, step)
+            if queued:
+                finished.append(job)
+            else:
+                await self._intake.ack(job.delivery)
         if finished:
-            await self._later(self._settle(waiting, fan_outs, finished))
+            await self._later(self._settle(waiting, fan_outs, finished), finished)
 
     async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
         """Publish events in the place of others, and acknowledge those."""
         if done:
             messages = [message for _, message in done]
-            await self._later(self._settle(messages, [], [job for job, _ in done]))
+            jobs = [job for job, _ in done]
+            await self._later(self._settle(messages, [], jobs), jobs)
 
     async def _settle(
         self,
@@ -63,18 +67,24 @@ class Finisher:
         await self._publisher.publish(messages)
         for job, step in fan_outs:
             await self._effects.fan_out(job.aggregate, step)
+            await self._effects.send_downlinks(job.aggregate, step)
         for job in jobs:
             await self._intake.ack(job.delivery)
 
-    async def _later(self, work: Any) -> None:
+    @property
+    def under_way(self) -> list[Job]:
+        """The jobs whose effects JetStream has not acknowledged yet."""
+        return [job for jobs in self._tasks.values() for job in jobs]
+
+    async def _later(self, work: Coroutine[Any, Any, None], jobs: Sequence[Job]) -> None:
         while len(self._tasks) >= UNDER_WAY:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         task = asyncio.ensure_future(work)
-        self._tasks.add(task)
+        self._tasks[task] = jobs
         task.add_done_callback(self._ended)
 
-    def _ended(self, task: "asyncio.Future[None]") -> None:
-        self._tasks.discard(task)  # pyright: ignore[reportArgumentType]
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.pop(task, None)
         if not task.cancelled() and task.exception() is not None:
             # Not acknowledged: the events come again, and their steps are found.
             log.error("effects could not be sent", exc_info=task.exception())

@@ -47,6 +47,8 @@ BATCH: Final = 128
 """Events taken at a time: what shares one transaction."""
 HOLD_POLL: Final = 0.05
 """Seconds between looks at whether the message before one that waits has been taken."""
+FAILURES: Final = 1024
+"""Events whose decision raised that are remembered."""
 DRAIN: Final = 3.0
 """Seconds that a worker that is asked to stop gives what it has begun."""
 CONFLICTS: Final = 20
@@ -92,6 +94,8 @@ class Worker:
         self._membership = Membership(client, lease, self._members_changed)
         self._members = asyncio.Event()
         self._stopping = asyncio.Event()
+        self._failures: dict[str, None] = {}
+        """The last events whose decision raised here."""
         self._held: list[Job] = []
         self._active: dict[int, Job] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -186,11 +190,13 @@ class Worker:
         while True:
             await asyncio.sleep(period)
             now = time.monotonic()
-            for job in list(self._active.values()):
+            for job in [*self._active.values(), *self._finisher.under_way]:
                 if now - job.touched >= period:
                     job.touched = now
                     with contextlib.suppress(Exception):
                         await self._intake.in_progress(job.delivery)
+            with contextlib.suppress(Exception):
+                await self._intake.keep()
 
     # Work
 
@@ -259,8 +265,9 @@ class Worker:
                 if len(todo) == 1:
                     await self._failed(todo[0], err)
                     return
-                # One cannot even be read or stored; the others can.
+                # One cannot even be read or stored; the others can, or have been.
                 for job in todo:
+                    job.repeated = True
                     await self._rounds([job], patient=patient)
                 return
             await self._finish(result)
@@ -332,8 +339,14 @@ class Worker:
     async def _failed(self, job: Job, err: Exception) -> None:
         """A decision raised. Once more may help, another worker may; then the UE gets a cause."""
         log.error("%s: %s", job.event.id, err, exc_info=err)
-        if job.delivery.deliveries < self._config.bus.max_deliveries:
-            await self._intake.again(job.delivery, 0.1 * 2**job.delivery.deliveries)
+        deliveries = job.delivery.deliveries
+        # It may have been delivered often for other reasons, and nobody has tried it twice.
+        tried = job.event.id in self._failures
+        if deliveries < self._config.bus.max_deliveries or not tried:
+            self._failures[job.event.id] = None
+            if len(self._failures) > FAILURES:
+                del self._failures[next(iter(self._failures))]
+            await self._intake.again(job.delivery, 0.1 * 2 ** min(deliveries, 5))
             return
         result = Round()
         if job.aggregate.startswith("ue/"):

@@ -7,7 +7,7 @@ from schemas.procedures import Procedure
 from transport import Association
 
 MAX_UES: Final = 1 << 17
-"""UE connections whose message counters are kept; the least recently used goes first."""
+"""UE connections whose message counters are kept; the first opened goes first."""
 
 MAX_DOWNLINK: Final = 4096
 """PDUs that may wait for a gNB whose association is full."""

@@ -67,6 +67,21 @@ async def waits_for(client: Client, name: str) -> int:
     return number
 
 
+async def test_a_consumer_that_comes_back_while_its_events_wait_here(
+    intake: Intake, publisher: Publisher
+) -> None:
+    """It is asked for more once they are taken, however it went and came."""
+    await publish(publisher, 0, [0])
+    await intake.consume([ONE])
+    await until(lambda: intake.waiting == 1)
+    await intake.consume([])
+    await intake.consume([ONE])
+    assert data(await take(intake, 1)) == pdus([0])
+    for number in range(1, PULL * 2 + 2):
+        await publish(publisher, 0, [number])
+        assert data(await take(intake, 1)) == pdus([number])
+
+
 async def test_a_delivery_is_the_event_as_it_was_published(
     intake: Intake, publisher: Publisher
 ) -> None:

@@ -88,6 +88,13 @@ async def test_workers_share_what_there_is_without_a_gap_or_an_overlap(fleet: Fl
     assert all(shares)
 
 
+async def test_who_joins_knows_the_others_before_it_takes_anything(fleet: Fleet) -> None:
+    await fleet.join("a")
+    await fleet.join("b")
+    late = await fleet.join("c")
+    assert late.sees(*"abc")
+
+
 async def test_a_worker_owns_only_what_it_hosts(fleet: Fleet) -> None:
     some = await fleet.join("a", (Procedure.RAN,))
     most = await fleet.join("b", tuple(p for p in ALL if p != Procedure.RAN))

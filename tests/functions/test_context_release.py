@@ -1,9 +1,16 @@
 """AN release and lost connections (TS 23.502 4.2.6, TS 38.413 8.3)."""
 
 import pytest
+from msgspec.structs import replace
 
 import wire
-from schemas.ue_events import ConnectionReleased, RegistrationAborted
+from functions.dispatch import Procedures
+from functions.env import Env
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.procedures import Procedure
+from schemas.step import Wake
+from schemas.ue import Timer
+from schemas.ue_events import ConnectionReleased, RegistrationAborted, TimerStopped
 from tests.functions.gnb import ng_setup, reset
 from tests.functions.phone import Phone
 from tests.functions.states import SlowWorld
@@ -176,3 +183,40 @@ def test_an_event_that_cannot_be_decided_leaves_no_connection_behind() -> None:
     phone.world.advance(60)
     assert phone.world.ue().connection is None
     phone.world.verify()
+
+
+@pytest.mark.parametrize("part", [False, True])
+def test_a_copy_of_an_ng_reset_spares_what_was_opened_after_it(phone: Phone, part: bool) -> None:
+    """Its worker may have died before it acknowledged; the gNB uses its RAN-UE-NGAP-ID again."""
+    world = phone.world
+    pair = {"rAN-UE-NGAP-ID": phone.ran_id}
+    event = world.route(wire.ngap_encode(reset([pair] if part else None)))
+    world.deliver(event)
+    assert world.ue().connection is None
+    phone.initial(wire.nas_encode(phone.request()))
+    opened = world.ue().connection
+    assert opened is not None
+    assert opened.ran_ue_ngap_id == phone.ran_id
+    world.deliver(event)
+    assert world.ue().connection == opened
+
+
+def test_timers_of_two_procedures_that_are_due_at_once(phone: Phone) -> None:
+    """Each worker runs those of its own, whichever the wake-up was for."""
+    world = phone.world
+    at = world.now - 1000
+    timers = {"T3560": Timer(at, 0), "ng-release": Timer(at, 0)}
+    ue = replace(world.ue(), timers=timers, wake_at=at)
+    env = Env(world.now, b"", world.network, None)
+    for mine, own, other in (
+        (Procedure.REGISTRATION, "T3560", Procedure.CONTEXT_RELEASE),
+        (Procedure.CONTEXT_RELEASE, "ng-release", Procedure.REGISTRATION),
+    ):
+        wake = CloudEvent("w", "/x", EventType.TIMER, f"ue/{phone.supi}", procedure=mine, slot=0)
+        made = Procedures({mine}).decide(ue, wake, env)
+        assert not made.forward
+        assert made.procedure == mine
+        stopped = [e.name for e in made.events if isinstance(e, TimerStopped)]
+        assert stopped == [own]
+        assert [o.procedure for o in made.outputs if isinstance(o, Wake)] == [other]
+        assert made == Procedures().decide(ue, wake, env)

@@ -54,8 +54,13 @@ def test_t3550_repeats_the_accept_and_not_the_context_setup() -> None:
     assert ue.registered
     assert ue.registration is None
     assert notes(world)[-1].startswith("the UE did not send its whole")
-    last = world.steps["ue/imsi-001010000000001"][-1]
-    assert any(isinstance(e, RegistrationAborted) for e in last.events)
+    steps = world.steps["ue/imsi-001010000000001"]
+    assert any(isinstance(e, RegistrationAborted) for s in steps for e in s.events)
+    # Nobody is there, not even the gNB that is to release the connection: it goes all the same.
+    assert "UEContextReleaseCommand" in [m[MESSAGE] for m in phone.hear()]
+    world.advance(60)
+    assert world.ue().connection is None
+    assert world.ue().timers == {}
     world.verify()
 
 

@@ -241,7 +241,7 @@ class World:
                 and ran_id not in output.ran_ue_ngap_ids
             ):
                 continue
-            lost = ConnectionLost(amf_id, output.reason)
+            lost = ConnectionLost(amf_id, output.reason, output.order)
             self.events.append(
                 CloudEvent(
                     f"{number}/{amf_id:x}",
