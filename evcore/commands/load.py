@@ -142,7 +142,7 @@ def load(
         raise UsageError(str(err)) from None
     _check_outputs([path for path in (json, plot, capture) if path is not None and shown])
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
-        raise CommandError("--plot needs matplotlib: pip install 'evcore[plot]'")
+        raise CommandError("--plot needs matplotlib: pip install matplotlib")
     if provision and target.store is not None:
         run_tool(populations.provision(target.store, config.population, overwrite=overwrite))
     report = run(run_load(config))

@@ -22,7 +22,7 @@ def ngap(pdu: bytes) -> str:
     try:
         from pycrate_asn1dir import NGAP  # noqa: PLC0415
     except ImportError:
-        raise CommandError("--asn1 needs pycrate: pip install 'evcore[asn1]'") from None
+        raise CommandError("--asn1 needs pycrate: pip install pycrate") from None
     descriptions: Any = NGAP.NGAP_PDU_Descriptions
     message = descriptions.NGAP_PDU
     try:

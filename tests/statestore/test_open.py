@@ -73,7 +73,7 @@ async def test_missing_bindings_are_told(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(opening, "import_module", missing)
     said = await refused("fdb:///etc/fdb.cluster")
-    assert said == "the FoundationDB bindings are not installed: pip install 'evcore[foundationdb]'"
+    assert said == "the FoundationDB bindings are not installed: pip install foundationdb"
 
 
 async def test_a_missing_client_library_is_told(monkeypatch: pytest.MonkeyPatch):
