@@ -71,9 +71,9 @@ class GnbDraft:
     def release_ues(self, association: str, reason: str, **ids: tuple[int, ...]) -> None:
         """Tell the UEs of an association, or those of the ids, that their connection is gone."""
         to = Procedure.CONTEXT_RELEASE
-        self.outputs.append(
-            FanOut(self.origin.gnb, association, reason, to, **ids, order=self.order)
-        )
+        # Another association had another gateway, perhaps, which numbered its events by itself.
+        order = self.order if association == self.origin.association else 0
+        self.outputs.append(FanOut(self.origin.gnb, association, reason, to, **ids, order=order))
 
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:

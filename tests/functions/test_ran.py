@@ -169,6 +169,19 @@ def test_ng_setup_refused_where_the_interface_was_up() -> None:
     world.verify()
 
 
+def test_ng_setup_by_a_gateway_that_has_started_anew() -> None:
+    """It numbers its events from 1 again; the connections of the one before go all the same."""
+    world = World()
+    world.count = 1000
+    ng_setup(world)
+    Phone(world).register()
+    world.count = 0
+    world.uplink(setup_request(), association="b1")
+    assert gnb(world).association == "b1"
+    assert world.ue().connection is None
+    world.verify()
+
+
 def test_ng_setup_with_a_fault_where_the_interface_was_up() -> None:
     """10.3.4.2: nothing of a message that is rejected is executed."""
     world = World()
