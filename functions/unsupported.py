@@ -10,7 +10,9 @@ from functions.ingress import Nas, Unreadable
 from functions.trees import Tree
 from schemas.causes import GmmCause
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import index_ngap
 from schemas.step import SendNgap
+from schemas.ue_events import UplinkTaken
 
 REGISTRATION_REQUEST: Final = 0x41
 REGISTRATION_COMPLETE: Final = 0x43
@@ -164,9 +166,13 @@ def poisoned(d: Draft, trigger: CloudEvent) -> None:
             connection.released(d, old.amf_ue_ngap_id, "its release could not be decided")
         for timer in tuple(d.ue.timers):
             d.stop_timer(timer)
-    if d.ue.connection is None:
+    here = d.ue.connection
+    if here is None:
         return
-    if not d.ue.connection.releasing:
+    if trigger.partitionkey == index_ngap(here.amf_ue_ngap_id) and trigger.sequence is not None:
+        # What came after it on the connection does not wait for it.
+        d.emit(UplinkTaken(max(trigger.sequence, here.sequence), None))
+    if not here.releasing:
         cause = int(GmmCause.PROTOCOL_ERROR)
         d.send_nas_best({"message-type": "5gmm-status", "5gmm-cause": cause})
     d.release(ngap.NAS_UNSPECIFIED)

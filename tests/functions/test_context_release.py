@@ -180,6 +180,8 @@ def test_an_event_that_cannot_be_decided_leaves_no_connection_behind() -> None:
     ue = phone.world.ue()
     assert (ue.registration, ue.challenge) == (None, None)
     assert ue.timers.keys() == {"ng-release"}
+    assert ue.connection is not None
+    assert ue.connection.sequence == 1, "what comes after it does not wait for it"
     phone.world.advance(60)
     assert phone.world.ue().connection is None
     phone.world.verify()
