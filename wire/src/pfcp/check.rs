@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rs_pfcp::ie::cause::CauseValue;
 use rs_pfcp::message::MsgType;
+use rs_pfcp::message::header::Header;
 
 use super::decode::MOST;
 use super::frames::{Broken, Frame, Frames};
@@ -28,14 +29,21 @@ const F_SEID: u16 = 57;
 const CAUSE: u16 = 19;
 const ACCEPTED: u8 = CauseValue::RequestAccepted as u8;
 
-/// The finding of a frame that is cut short.
-fn cut(broken: Broken) -> Finding {
+/// The finding of a frame that is cut short, `within` a group perhaps.
+fn cut(broken: Broken, within: Option<u16>) -> Finding {
     Finding {
         cause: CauseValue::InvalidLength,
-        ie: broken.number,
+        ie: broken.number.or(within),
         text: broken.fault.to_string(),
         optional: false,
     }
+}
+
+/// What must be in a message or a group.
+struct Rules {
+    within: Option<u16>,
+    mandatory: &'static [u16],
+    conditions: &'static [Condition],
 }
 
 /// The worst of what is wrong with some IEs and what is in them.
@@ -67,19 +75,18 @@ impl Ies<'_> {
         });
     }
 
-    fn check(
-        &mut self,
-        octets: &[u8],
-        at: usize,
-        mandatory: &[u16],
-        conditions: &[Condition],
-        deeper: usize,
-    ) {
+    /// The IEs of a message, or those within a group.
+    fn check(&mut self, octets: &[u8], rules: &Rules, deeper: usize) {
+        let Rules {
+            within,
+            mandatory,
+            conditions,
+        } = *rules;
         let mut frames = Vec::new();
-        for frame in Frames::new(octets, at) {
+        for frame in Frames::new(octets, 0) {
             match frame {
                 Ok(frame) => frames.push(frame),
-                Err(broken) => return self.keep(cut(broken)),
+                Err(broken) => return self.keep(cut(broken, within)),
             }
         }
         let there = |number: u16| frames.iter().find(|frame| frame.number == number);
@@ -120,9 +127,12 @@ impl Ies<'_> {
                         optional,
                     });
                 };
-                let mandatory = of_group(frame.number);
-                let conditions = conditions_of_group(frame.number);
-                self.check(frame.value, frame.inside(), mandatory, conditions, deeper);
+                let rules = Rules {
+                    within: ie,
+                    mandatory: of_group(frame.number),
+                    conditions: conditions_of_group(frame.number),
+                };
+                self.check(frame.value, &rules, deeper);
             }
             Some(Kind::Value { read, .. }) => {
                 if let Err(fault) = read(self.py, frame.value) {
@@ -166,17 +176,12 @@ fn said<'py>(
 
 #[pyfunction]
 pub fn pfcp_check<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
-    use rs_pfcp::message::header::Header;
-
     let Ok(header) = Header::unmarshal(data) else {
         return said(py, "discard", None, "it is too short for a header").map(Some);
     };
     let kind = header.message_type;
     let told = kind == MsgType::VersionNotSupportedResponse;
-    if header.version != VERSION {
-        if told {
-            return Ok(None);
-        }
+    if header.version != VERSION && !told {
         let text = format!("it is of version {}", header.version);
         return said(py, "version-not-supported", None, &text).map(Some);
     }
@@ -189,8 +194,7 @@ pub fn pfcp_check<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'p
             if message::is_of_session(kind) && !header.has_seid {
                 return said(py, "discard", None, "its header has no SEID").map(Some);
             }
-            let start = framed.start();
-            ies(py, kind, &framed.message[start..], start)
+            ies(py, kind, &framed.message[framed.start()..])
         }
         // A message that does not have its length (clause 7.6.3).
         _ => Some(Finding {
@@ -216,13 +220,17 @@ pub fn pfcp_check<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'p
     said(py, action, Some(&finding), &text).map(Some)
 }
 
-fn ies(py: Python<'_>, kind: MsgType, octets: &[u8], start: usize) -> Option<Finding> {
+fn ies(py: Python<'_>, kind: MsgType, octets: &[u8]) -> Option<Finding> {
     let mut ies = Ies { py, found: None };
-    let conditions = conditions_of_message(kind);
-    ies.check(octets, start, of_message(kind), conditions, MOST);
+    let rules = Rules {
+        within: None,
+        mandatory: of_message(kind),
+        conditions: conditions_of_message(kind),
+    };
+    ies.check(octets, &rules, MOST);
     // The UP F-SEID of a session that was established.
     if kind == MsgType::SessionEstablishmentResponse {
-        let frames = || Frames::new(octets, start).map_while(Result::ok);
+        let frames = || Frames::new(octets, 0).map_while(Result::ok);
         let cause = frames().find(|frame| frame.number == CAUSE);
         let accepted = cause.is_some_and(|frame| frame.value.first() == Some(&ACCEPTED));
         if accepted && !frames().any(|frame| frame.number == F_SEID) {

@@ -1,7 +1,7 @@
 //! What is done with packets.
 
 use crate::pfcp::fault::Fault;
-use crate::pfcp::kind::{Kind, Needed, plain, record};
+use crate::pfcp::kind::{Kind, Needed, record};
 use crate::pfcp::octets::{Octets, put_run, put_short_run};
 use crate::pfcp::plain::Text;
 use crate::pfcp::words::word_kind;
@@ -70,7 +70,9 @@ impl ForwardingPolicy {
     }
 }
 
-pub const FORWARDING_POLICY: Kind = plain!(ForwardingPolicy, |ie| ie.0.clone(), ForwardingPolicy);
+pub const FORWARDING_POLICY: Kind = record!(ie: ForwardingPolicy {
+    "identifier" identifier: Needed<Text> = Needed(ie.0.clone());
+} => ForwardingPolicy(identifier.0));
 
 word_kind!(HeaderType 31; 0 "HTTP");
 

@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyString;
 
 use crate::pfcp::fault::Fault;
-use crate::pfcp::kind::{Kind, plain, record};
+use crate::pfcp::kind::{Kind, Needed, plain, record};
 use crate::pfcp::octets::{Octets, put_short_run};
 use crate::pfcp::plain::{Hex, Plain, Text, alone, octets_alone, text_of};
 
@@ -100,7 +100,9 @@ impl SmfSetId {
     }
 }
 
-pub const SMF_SET_ID: Kind = plain!(SmfSetId, |id| Name(id.0.0.clone()), SmfSetId);
+pub const SMF_SET_ID: Kind = record!(ie: SmfSetId {
+    "fqdn" fqdn: Needed<Name> = Needed(Name(ie.0.0.clone()));
+} => SmfSetId(fqdn.0));
 
 /// rs-pfcp: one identity after a number for its type.
 #[derive(Default)]
