@@ -49,6 +49,17 @@ macro_rules! checked {
     };
 }
 
+/// Seconds since 1900, of which rs-pfcp makes a time of the system's.
+macro_rules! ntp {
+    ($module:ident::$type:ident) => {
+        plain!(
+            rs::$module::$type,
+            |ie| ie.ntp_seconds(),
+            checked |seconds: u32| rs::$module::$type::unmarshal(&seconds.to_be_bytes())
+        )
+    };
+}
+
 /// In the order of their numbers.
 pub static TABLE: &[Ie] = &[
     ie(1, "Create PDR", Group),
@@ -95,7 +106,7 @@ pub static TABLE: &[Ie] = &[
         "Time Threshold",
         field!(time_threshold::TimeThreshold.value),
     ),
-    ie(33, "Monitoring Time", quantities::SECONDS),
+    ie(33, "Monitoring Time", ntp!(monitoring_time::MonitoringTime)),
     ie(
         34,
         "Subsequent Volume Threshold",
@@ -218,7 +229,11 @@ pub static TABLE: &[Ie] = &[
     ie(93, "UE IP Address", records::UE_IP_ADDRESS),
     ie(94, "Packet Rate", quantities::PACKET_RATE),
     ie(95, "Outer Header Removal", addresses::OUTER_HEADER_REMOVAL),
-    ie(96, "Recovery Time Stamp", quantities::SECONDS),
+    ie(
+        96,
+        "Recovery Time Stamp",
+        ntp!(recovery_time_stamp::RecoveryTimeStamp),
+    ),
     ie(97, "DL Flow Level Marking", rules::DL_FLOW_LEVEL_MARKING),
     ie(98, "Header Enrichment", forwarding::HEADER_ENRICHMENT),
     ie(99, "Error Indication Report", Group),
@@ -315,7 +330,15 @@ pub static TABLE: &[Ie] = &[
     ie(143, "Ethernet Traffic Information", Group),
     ie(144, "MAC Addresses Detected", filters::MAC_ADDRESSES),
     ie(145, "MAC Addresses Removed", filters::MAC_ADDRESSES),
-    ie(146, "Ethernet Inactivity Timer", quantities::SECONDS),
+    ie(
+        146,
+        "Ethernet Inactivity Timer",
+        plain!(
+            rs::ethernet_inactivity_timer::EthernetInactivityTimer,
+            |ie| ie.seconds(),
+            rs::ethernet_inactivity_timer::EthernetInactivityTimer::from_secs
+        ),
+    ),
     ie(147, "Additional Monitoring Time", Group),
     ie(148, "Event Quota", field!(event_quota::EventQuota.value)),
     ie(

@@ -225,8 +225,7 @@ pub const ADDITIONAL_USAGE_REPORTS: Kind = record!(ie: AdditionalUsageReports {
     "number" number: Needed<u16> = Needed(ie.number);
 } => AdditionalUsageReports { auri: auri.0, number: number.0 });
 
-/// rs-pfcp: takes the date of a Recovery Time Stamp and of a Monitoring Time apart, which nothing
-/// here needs. Seconds since 1900, as in the seconds part of an NTP time stamp.
+/// rs-pfcp: refuses a User Plane Inactivity Timer to which a later release has appended.
 struct Seconds(u32);
 
 impl Seconds {
