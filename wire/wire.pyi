@@ -1,12 +1,14 @@
-"""NGAP, 5GS NAS, 5G security and userspace SCTP: bytes in, values out, and back.
+"""NGAP, 5GS NAS, PFCP, 5G security and userspace SCTP: bytes in, values out, and back.
 
 Nothing here does I/O, reads a clock or keeps a secret beyond its object. A *tree* is the
 value of a message as dicts, lists, strings, numbers and booleans, with the names of the
 specification: ``{"message": "DownlinkNASTransport", "ies": [{"AMF-UE-NGAP-ID": 1}, ...]}``
-for NGAP, ``{"message-type": "registration-reject", "5gmm-cause": "illegal-ue"}`` for NAS.
+for NGAP, ``{"message-type": "registration-reject", "5gmm-cause": "illegal-ue"}`` for NAS,
+``{"message": "HeartbeatRequest", "sequence": 1, "ies": [{"Recovery Time Stamp": 3900000000}]}``
+for PFCP.
 Octets in a tree are hexadecimal strings. A tree of a decoded message encodes to the octets
 it came from, where they are in the form that the encoder writes (ITU-T X.691; the IEs of a NAS
-message in the order of its table), else to octets of the same tree.
+message in the order of its table; PFCP without spare bits), else to octets of the same tree.
 
 Every refusal is a `WireError`. An argument of another type is a `TypeError`, and a number that
 its parameter cannot hold at all an `OverflowError`, as elsewhere in Python.
@@ -205,6 +207,97 @@ class NasSecurity:
                 for an authentic message that is not one to receive, ``nas-decode`` for octets
                 that are no protected message.
         """
+
+# PFCP (TS 29.244) over N4
+
+@final
+class PfcpPeek:
+    """What a gateway needs of a message to route it. Fields are None where the message lacks the
+    IE, or has one that does not decode; of more than one of an IE, the first counts."""
+
+    message: str
+    """The name of the message, ``"unknown"`` for a message type that PFCP does not have."""
+    message_type: int
+    version: int
+    """1, or the version of a peer that has another one."""
+    request: bool
+    """Whether the message asks for an answer."""
+    seid: int | None
+    """The SEID of the header, which is the receiver's own; 0 before there is one."""
+    sequence: int
+    priority: int | None
+    """The message priority, 0 to 15."""
+    length: int
+    """The octets of the message with its header: where the next one starts."""
+    follow_on: bool
+    """Whether another message follows in the same packet."""
+    f_seid: tuple[int, str | None, str | None] | None
+    """SEID, IPv4 and IPv6 address of the F-SEID IE: of the CP function in a session
+    establishment request, of the UP function in its answer."""
+    node_id: str | None
+    """The Node ID: an address or a domain name."""
+    cause: int | None
+    """The value of the Cause."""
+    recovery_time_stamp: int | None
+    """In seconds since 1900."""
+
+def pfcp_peek(data: bytes) -> PfcpPeek:
+    """Read the header of the first message in `data`, and the IEs that tell whose it is.
+
+    Raises:
+        WireError: kind ``pfcp-decode``, for octets without a whole header, or fewer than it says.
+    """
+
+def pfcp_decode(data: bytes, *, lenient: bool = False) -> dict[str, Any]:
+    """The tree of a message: ``message``, ``seid`` (of a header that has one), ``sequence``,
+    ``priority`` and ``follow_on`` (where there is one), and ``ies``.
+
+    An IE is a dict of its name in table 8.1.2-1 and its value: a list of IEs for a group, the
+    specification's word or else the number for an enumeration, a list of names for a bit map,
+    a dict of what is there for a value with parts. Octets are hexadecimal, addresses text, times
+    seconds since 1900 as on the wire, rates kbit/s. A text that is not UTF-8 is a dict of
+    ``octets``. An IE that the table does not have has its number for a name and a dict of
+    ``octets`` for a value, with the ``enterprise`` of a vendor's. A message that PFCP does not
+    have is ``"unknown"``, with its ``message_type``. Spare bits, bits of a later release, and
+    octets that a later release has appended to an IE are not in the tree.
+
+    These IEs are a dict of ``octets``, too: those of ATSSS (165 to 176, 216 to 231, 265, 288,
+    289, 330 to 333), of TSC and time synchronisation (194 to 210, 266, 321), of RDS (261, 262),
+    of L2TP (276 to 287, 313), of MBS (300 to 312, 314), of edge computing (293, 294), of XR
+    (316, 317, 320, 322 to 329, 334 to 337, 339 to 345, 347 to 351), and IP Multicast Address.
+
+    With `lenient`, an IE that does not decode is left out, as clause 7.6 has a receiver do where
+    `pfcp_check` says ``"ignore"``.
+
+    Raises:
+        WireError: kind ``pfcp-decode``, with `ie` and `offset` where they are known: also for
+            another version, for octets after the message unless one follows on, and for groups
+            that nest deeper than any of the specification.
+    """
+
+def pfcp_encode(tree: dict[str, Any]) -> bytes:
+    """The octets of a message; IEs in the order of the tree.
+
+    A header has a SEID where the tree has one. The value of every IE may be a dict of ``octets``.
+
+    Raises:
+        WireError: kind ``pfcp-encode``, with `ie` where it is known.
+    """
+
+def pfcp_check(data: bytes) -> dict[str, Any] | None:
+    """What a receiver does with a message for its syntax (clause 7.6).
+
+    None for a message without fault, else ``action``, ``cause`` and ``cause_value`` (the word and
+    the number of a Cause), ``offending_ie`` and ``offending_ie_type`` (its name and number), and
+    ``text`` for a log; what there is none of is None. The ``action`` is
+
+    - ``"version-not-supported"``: answer with a Version Not Supported Response (7.6.2);
+    - ``"discard"``: no answer: an unknown message, half a header, a session message without SEID,
+      a heartbeat or an answer that lacks what it must have (for the procedure, no answer came);
+    - ``"reject"``: answer with the cause and the offending IE: a length that is not the header's,
+      a mandatory IE, or one whose condition is in the message, that is missing or malformed;
+    - ``"ignore"``: an optional IE is malformed; take the message without it.
+    """
 
 # Authentication (TS 33.501 6.1, TS 35.206)
 

@@ -35,6 +35,31 @@ def ngap(data: bytes) -> None:
         wire.ngap_encode({"message": "ErrorIndication", "ies": ies})
 
 
+def pfcp(data: bytes) -> None:
+    """Peek, check and decode a message; what decodes is written again."""
+    faults = wire.pfcp_check(data)
+    _refusable(wire.pfcp_peek, data)
+    try:
+        tree = wire.pfcp_decode(data)
+    except wire.WireError:
+        assert faults is not None
+        try:
+            tree = wire.pfcp_decode(data, lenient=True)
+        except wire.WireError:
+            assert faults["action"] != "ignore"
+            return
+    peek = wire.pfcp_peek(data)
+    assert (tree["message"], tree["sequence"]) == (peek.message, peek.sequence)
+    again = wire.pfcp_encode(tree)
+    assert wire.pfcp_decode(again) == tree
+    if faults is not None and faults["cause"] is not None:
+        ies = [{"Cause": faults["cause"]}]
+        if faults["offending_ie_type"] is not None:
+            ies.append({"Offending IE": faults["offending_ie_type"]})
+        tree = {"message": "AssociationSetupResponse", "sequence": 1, "ies": ies}
+        assert wire.pfcp_decode(wire.pfcp_encode(tree)) == tree
+
+
 def nas(data: bytes) -> None:
     """Peek, decode and answer a message; what decodes is written again."""
     for read in (wire.nas_peek, wire.ue_security_capability, wire.nas_answer):
@@ -123,6 +148,7 @@ class Target(NamedTuple):
 
 TARGETS = {
     "ngap": Target(ngap, "ngap"),
+    "pfcp": Target(pfcp, "pfcp"),
     "nas": Target(nas, "nas"),
     "nas-security": Target(nas_security, "nas", b"\x85"),
     "suci": Target(suci, "suci"),

@@ -11,7 +11,7 @@ from tests.corpus import Entry, entries
 
 GMM = 0x7E
 ANSWERS = {"5gmm-status", "registration-reject", "service-reject"}
-NAS, NGAP, SUCI, SCTP = map(entries, ("nas", "ngap", "suci", "sctp"))
+NAS, NGAP, PFCP, SUCI, SCTP = map(entries, ("nas", "ngap", "pfcp", "suci", "sctp"))
 
 
 def outcome(data: bytes, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> str:
@@ -25,7 +25,7 @@ def outcome(data: bytes, decode: Callable[[bytes], Any], encode: Callable[[Any],
     return "same" if again == data else "anew"
 
 
-@pytest.mark.parametrize("kind", ["nas", "ngap", "suci", "sctp"])
+@pytest.mark.parametrize("kind", ["nas", "ngap", "pfcp", "suci", "sctp"])
 def test_names_are_of_one_entry(kind: str) -> None:
     names = Counter(entry.name for entry in entries(kind))
     assert [name for name, count in names.items() if count > 1] == []
@@ -52,6 +52,19 @@ def test_ngap(entry: Entry) -> None:
     ids = {name: value for item in tree["ies"] for name, value in item.items()}
     if peek.nas_pdu is not None:
         assert peek.nas_pdu.hex() == ids["NAS-PDU"]
+
+
+@pytest.mark.parametrize("entry", PFCP, ids=lambda entry: entry.name)
+def test_pfcp(entry: Entry) -> None:
+    assert outcome(entry.octets, wire.pfcp_decode, wire.pfcp_encode) == entry.outcome
+    faults = wire.pfcp_check(entry.octets)
+    if entry.outcome == "pfcp-decode":
+        assert faults is not None
+        return
+    peek = wire.pfcp_peek(entry.octets)
+    tree = wire.pfcp_decode(entry.octets)
+    assert (tree["message"], tree.get("seid")) == (peek.message, peek.seid)
+    assert (tree["sequence"], peek.length) == (peek.sequence, len(entry.octets))
 
 
 @pytest.mark.parametrize("entry", NAS, ids=lambda entry: entry.name)

@@ -46,6 +46,28 @@ EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
         (lambda: wire.ngap_encode({"message": "NGReset", "ies": [{"Cause": {"misc": "x"}}]}), {}),
         (lambda: wire.ngap_encode({}), {}),
     ],
+    "pfcp-decode": [
+        (lambda: wire.pfcp_decode(b""), {"offset": 0}),
+        (lambda: wire.pfcp_peek(b"\x20\x01\x00\x04"), {"offset": 4}),
+        # A Recovery Time Stamp has four octets.
+        (
+            lambda: wire.pfcp_decode(bytes.fromhex("2001000a0000010000600002e875")),
+            {"ie": "Recovery Time Stamp", "offset": 12},
+        ),
+        (
+            lambda: wire.pfcp_decode(bytes.fromhex("2001000a0000010000600004e875")),
+            {"ie": "Recovery Time Stamp", "offset": 8},
+        ),
+    ],
+    "pfcp-encode": [
+        (lambda: wire.pfcp_encode({"message": "NoMessage", "sequence": 1, "ies": []}), {}),
+        (
+            lambda: wire.pfcp_encode(
+                {"message": "HeartbeatRequest", "sequence": 1, "ies": [{"PDR ID": 65536}]}
+            ),
+            {"ie": "PDR ID"},
+        ),
+    ],
     "nas-decode": [
         (lambda: wire.nas_decode(b"\x7e\x00\xff"), {"offset": 2, "cause": 97}),
         (lambda: wire.nas_decode(b"\x2e\x01\x02\x00"), {"offset": 3, "cause": 97}),

@@ -40,13 +40,22 @@ def itself() -> Any:
     return tree
 
 
-@pytest.mark.parametrize("build", [nested_lists, nested_dicts, nested_containers, itself])
-@pytest.mark.parametrize("encode", [wire.ngap_encode, wire.nas_encode])
+def nested_groups() -> Any:
+    tree: Any = []
+    for _ in range(DEEP):
+        tree = [{"PDI": tree}]
+    return {"message": "HeartbeatRequest", "sequence": 1, "ies": tree}
+
+
+@pytest.mark.parametrize(
+    "build", [nested_lists, nested_dicts, nested_containers, nested_groups, itself]
+)
+@pytest.mark.parametrize("encode", [wire.ngap_encode, wire.nas_encode, wire.pfcp_encode])
 def test_a_tree_without_end(encode: Any, build: Any) -> None:
     for tree in (build(), {"message": "NGReset", "ies": [{"Cause": build()}]}):
         refused = attempt(encode, tree)
         assert isinstance(refused, wire.WireError)
-        assert refused.kind in ("ngap-encode", "nas-encode")
+        assert refused.kind in ("ngap-encode", "nas-encode", "pfcp-encode")
 
 
 def test_in_a_thread_with_a_small_stack() -> None:

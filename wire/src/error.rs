@@ -19,6 +19,8 @@ pyo3::create_exception!(
 pub const KINDS: &[&str] = &[
     "ngap-decode",
     "ngap-encode",
+    "pfcp-decode",
+    "pfcp-encode",
     "nas-decode",
     "nas-encode",
     "nas-integrity",

@@ -10,6 +10,7 @@ mod locate;
 mod nas;
 mod nas_security;
 mod ngap;
+mod pfcp;
 mod sctp;
 mod seal;
 mod suci;
@@ -52,6 +53,12 @@ fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(nas::ue_security_capability, m)?)?;
     m.add_class::<nas_security::NasSecurity>()?;
     m.add_class::<nas_security::NasVerified>()?;
+
+    m.add_class::<pfcp::PfcpPeek>()?;
+    m.add_function(wrap_pyfunction!(pfcp::pfcp_peek, m)?)?;
+    m.add_function(wrap_pyfunction!(pfcp::pfcp_decode, m)?)?;
+    m.add_function(wrap_pyfunction!(pfcp::pfcp_encode, m)?)?;
+    m.add_function(wrap_pyfunction!(pfcp::pfcp_check, m)?)?;
 
     m.add_class::<aka::AkaVector>()?;
     m.add_class::<aka::UsimAnswer>()?;
