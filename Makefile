@@ -22,7 +22,7 @@ kernel-sctp: setup ## Install pysctp, for the SCTP of a kernel that has it (need
 kernel-lab: setup-dev ## Prepare the virtual machine that tests the kernel's SCTP
 	@scripts/setup-kernel-lab.sh
 
-demo: setup ## Register, idle and deregister 200 UEs over NGAP/SCTP, then verify the log
+demo: setup ## 200 UEs register, have PDU sessions, are paged and deregister; verify the log
 	@$(PY) -m evcore demo
 
 test: setup-dev lint ## Lint, then run every test

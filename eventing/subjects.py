@@ -2,7 +2,8 @@
 
 ``ue.<partition>.<procedure>.<slot>`` carries every event of an aggregate; the partition is
 ``slot mod P``. ``timer.<partition>.<slot>.<aggregate>`` holds the one pending wake-up of an
-aggregate. ``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association.
+aggregate. ``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association,
+``n4.<upf>`` PFCP messages to one of the gateways that serve the UPF.
 """
 
 from typing import Final
@@ -59,6 +60,11 @@ def downlink(gnb: str, association: str) -> str:
 def downlinks_of(association: str) -> str:
     """The filter of PDUs for an association, whatever its gNB is called."""
     return f"n2.*.{token(association)}"
+
+
+def n4(upf: str) -> str:
+    """The subject of PFCP messages for a UPF, by its Node ID."""
+    return f"n4.{token(upf)}"
 
 
 def slot_of_subject(subject: str) -> int:

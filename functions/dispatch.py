@@ -10,23 +10,33 @@ from typing import Any, NamedTuple
 from msgspec import DecodeError, msgpack
 
 import wire
-from functions import connection, ngap, unsupported
+from functions import connection, n4, ngap, settle, unsupported
 from functions.connection import Origin
 from functions.draft import Draft
 from functions.env import Env
 from functions.ingress import Nas, Unreadable, open_nas
-from functions.inputs import EventReceived, Input, NasReceived, NgapReceived, TimerExpired
+from functions.inputs import (
+    EventReceived,
+    Input,
+    NasReceived,
+    NgapReceived,
+    PfcpReceived,
+    PfcpUnanswered,
+    TimerExpired,
+)
 from functions.trees import Tree
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import seid_of_index
 from schemas.procedures import (
     DEFAULT,
     EVENTS,
     MODULES,
     NAS_MESSAGES,
     NGAP_MESSAGES,
-    TIMERS,
+    PFCP_MESSAGES,
     Procedure,
+    procedure_of_timer,
 )
 from schemas.step import Output
 from schemas.ue import Ue
@@ -87,6 +97,7 @@ class Procedures:
         draft = Draft(ue, env, trigger)
         try:
             procedure = self._run(draft, trigger)
+            settle.settle(draft)
             if procedure is None and not draft.events and not draft.outputs:
                 return Decision(None, "", (), ())
             procedure = procedure or DEFAULT
@@ -110,6 +121,8 @@ class Procedures:
                 return self._uplink(d, trigger)
             case EventType.TIMER:
                 return self._timers(d, trigger)
+            case EventType.PFCP_UPLINK | EventType.PFCP_UNANSWERED:
+                return self._pfcp(d, trigger)
             case _:
                 return self._event(d, trigger)
 
@@ -124,11 +137,11 @@ class Procedures:
         due = sorted((t.at, name, t.count) for name, t in d.ue.timers.items() if _is_due(d, t.at))
         if not due:
             return d.rearm()
-        owners = [TIMERS[name] for _, name, _ in due]
+        owners = [procedure_of_timer(name) for _, name, _ in due]
         owner = next((o for o in owners if o == trigger.procedure), owners[0])
         module = self.module(owner)
         for _, name, count in due:
-            if name in d.ue.timers and TIMERS[name] == owner:
+            if name in d.ue.timers and procedure_of_timer(name) == owner:
                 d.emit(TimerStopped(name))
                 module.decide(d, TimerExpired(name, count))
         d.rearm()
@@ -146,6 +159,25 @@ class Procedures:
             d.note(f"an event of type {trigger.type} without its data: {err}")
             return procedure
         module.decide(d, EventReceived(trigger.type, data))
+        return procedure
+
+    # PFCP of a session
+
+    def _pfcp(self, d: Draft, trigger: CloudEvent) -> Procedure:
+        seid = seid_of_index(trigger.partitionkey)
+        if trigger.type == EventType.PFCP_UNANSWERED:
+            self.module(Procedure.SESSION).decide(d, PfcpUnanswered(seid, trigger.sequence))
+            return Procedure.SESSION
+        message, tree, faults = n4.read(trigger.data)
+        procedure = PFCP_MESSAGES.get(message, Procedure.SESSION)
+        module = self.module(procedure)
+        if faults:
+            d.note(faults)
+        if tree is None and message.endswith("Request"):
+            n4.refuse(d, trigger, seid)
+        else:
+            received = PfcpReceived(message, tree, seid, trigger.sequence, trigger.partitionkey)
+            module.decide(d, received)
         return procedure
 
     # Uplink NGAP
@@ -302,4 +334,5 @@ _EVENT_DATA: Tree = {
     EventType.IDENTIFIED: cloudevents.Identified,
     EventType.UNIDENTIFIED: cloudevents.Unidentified,
     EventType.CONNECTION_LOST: cloudevents.ConnectionLost,
+    EventType.SESSION_LOST: cloudevents.SessionLost,
 }

@@ -7,7 +7,7 @@ import wire
 from functions import ngap
 from functions.env import Env
 from schemas.cloudevents import CloudEvent, EventType, order_of
-from schemas.procedures import TIMERS, Procedure
+from schemas.procedures import Procedure, procedure_of_timer
 from schemas.step import HandOff, Output, SendNgap, Wake
 from schemas.ue import Connection, SecurityContext, Ue
 from schemas.ue_events import (
@@ -89,8 +89,11 @@ class Draft:
 
     def send_nas(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message under the current security context, ciphered."""
-        nas = self.protect(wire.nas_encode(dict(message)))
-        self.send(ngap.downlink_nas_transport(self.connection, nas))
+        self.send(ngap.downlink_nas_transport(self.connection, self.seal_nas(message)))
+
+    def seal_nas(self, message: Mapping[str, Any]) -> bytes:
+        """A NAS message under the current security context, to go in another NGAP message."""
+        return self.protect(wire.nas_encode(dict(message)))
 
     def send_nas_best(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message protected once the secure exchange is established, else plain.
@@ -151,14 +154,14 @@ class Draft:
             return None
         name, timer = min(self.ue.timers.items(), key=lambda item: (item[1].at, item[0]))
         self._wake_by(timer.at, name)
-        return TIMERS[name]
+        return procedure_of_timer(name)
 
     def _wake_by(self, at: int, name: str) -> None:
         if self.env.now < self._wake_at <= at:
             return
         self._wake_at = at
         self.emit(WakeScheduled(at))
-        self.outputs.append(Wake(at, TIMERS[name]))
+        self.outputs.append(Wake(at, procedure_of_timer(name)))
 
 
 def seal(context: SecurityContext, plain: bytes, header: int) -> bytes:

@@ -40,4 +40,27 @@ class EventReceived(Struct, frozen=True):
     data: Struct
 
 
-Input: TypeAlias = NasReceived | NgapReceived | TimerExpired | EventReceived
+class PfcpReceived(Struct, frozen=True):
+    """A PFCP message of a session of the UE."""
+
+    message: str
+    tree: Tree | None
+    """None for an answer that cannot be read."""
+    seid: int
+    """The core's SEID of the session."""
+    number: int | None
+    """Of an answer, the number of the request."""
+    key: str
+    """The partition key of its event."""
+
+
+class PfcpUnanswered(Struct, frozen=True):
+    """The gateway has repeated a PFCP request in vain."""
+
+    seid: int
+    number: int | None
+
+
+Input: TypeAlias = (
+    NasReceived | NgapReceived | PfcpReceived | PfcpUnanswered | TimerExpired | EventReceived
+)

@@ -6,6 +6,8 @@ from typing import Any
 import wire
 from functions.trees import Tree, subtree
 from schemas.identity import Guami, SNssai, Tai
+from schemas.session import PduSession, Tunnel
+from schemas.subscriber import Ambr
 from schemas.ue import Connection, SecurityContext
 
 Cause = Mapping[str, str]
@@ -119,12 +121,21 @@ def initial_context_setup_request(
     radio_capability: bytes,
     pei: str,
     nas: bytes,
+    sessions: Sequence[tuple[PduSession, bytes]] = (),
+    ambr: Ambr | None = None,
 ) -> bytes:
-    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1) without PDU sessions; `nas` may be empty."""
+    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
+
+    `sessions` are to be set up with it, each with its NAS message or none, under `ambr`, the
+    AMBR of the UE.
+    """
     capability = security.capability
+    items = [_session_item(session, "nAS-PDU", message) for session, message in sessions]
     ies: list[Tree] = [
         *_ids(connection),
+        *([_ue_ambr(ambr)] if items and ambr is not None else []),
         {"GUAMI": guami(guami_value)},
+        *([{"PDUSessionResourceSetupListCxtReq": items}] if items else []),
         {"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]},
         {
             "UESecurityCapabilities": {
@@ -143,6 +154,140 @@ def initial_context_setup_request(
     if nas:
         ies.append({"NAS-PDU": nas.hex()})
     return wire.ngap_encode({"message": "InitialContextSetupRequest", "ies": ies})
+
+
+def pdu_session_resource_setup_request(
+    connection: Connection,
+    sessions: Sequence[tuple[PduSession, bytes]],
+    ambr: Ambr | None,
+    nas: bytes = b"",
+) -> bytes:
+    """PDU SESSION RESOURCE SETUP REQUEST (9.2.1.1), each session with its NAS message or none."""
+    items = [_session_item(session, "pDUSessionNAS-PDU", message) for session, message in sessions]
+    ies = _ids(connection)
+    if nas:
+        ies.append({"NAS-PDU": nas.hex()})
+    ies.append({"PDUSessionResourceSetupListSUReq": items})
+    if ambr is not None:
+        ies.append(_ue_ambr(ambr))
+    return wire.ngap_encode({"message": "PDUSessionResourceSetupRequest", "ies": ies})
+
+
+def pdu_session_resource_release_command(
+    connection: Connection, sessions: Sequence[PduSession], cause: Cause, nas: bytes = b""
+) -> bytes:
+    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
+    transfer = {"cause": dict(cause)}
+    items = [
+        {"pDUSessionID": s.id, "pDUSessionResourceReleaseCommandTransfer": transfer}
+        for s in sessions
+    ]
+    ies = _ids(connection)
+    if nas:
+        ies.append({"NAS-PDU": nas.hex()})
+    ies.append({"PDUSessionResourceToReleaseListRelCmd": items})
+    return wire.ngap_encode({"message": "PDUSessionResourceReleaseCommand", "ies": ies})
+
+
+def pdu_session_resource_modify_request(
+    connection: Connection, session: PduSession, ambr: Ambr, nas: bytes
+) -> bytes:
+    """PDU SESSION RESOURCE MODIFY REQUEST (9.2.1.5) for another session AMBR."""
+    item = {
+        "pDUSessionID": session.id,
+        "nAS-PDU": nas.hex(),
+        "pDUSessionResourceModifyRequestTransfer": {"protocolIEs": [_session_ambr(ambr)]},
+    }
+    ies = [*_ids(connection), {"PDUSessionResourceModifyListModReq": [item]}]
+    return wire.ngap_encode({"message": "PDUSessionResourceModifyRequest", "ies": ies})
+
+
+def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
+    """PAGING (9.2.4.1) of a 5G-S-TMSI in a registration area."""
+    identity = {
+        "aMFSetID": guami_value.set,
+        "aMFPointer": guami_value.pointer,
+        "fiveG-TMSI": tmsi,
+    }
+    areas = [{"tAI": {"pLMNIdentity": tai.plmn, "tAC": tai.tac}} for tai in tais]
+    ies: list[Tree] = [
+        {"UEPagingIdentity": {"fiveG-S-TMSI": identity}},
+        {"TAIListForPaging": areas},
+    ]
+    return wire.ngap_encode({"message": "Paging", "ies": ies})
+
+
+def _session_item(session: PduSession, name: str, nas: bytes) -> Tree:
+    return {
+        **({name: nas.hex()} if nas else {}),
+        "pDUSessionID": session.id,
+        "s-NSSAI": s_nssai(session.nssai),
+        "pDUSessionResourceSetupRequestTransfer": {"protocolIEs": _setup_transfer(session)},
+    }
+
+
+def _setup_transfer(session: PduSession) -> list[Tree]:
+    """PDU Session Resource Setup Request Transfer (9.3.4.1) of a session that its UPF has."""
+    uplink = session.uplink
+    if uplink is None:
+        raise ValueError("the UPF has not given an F-TEID")
+    arp = {
+        "priorityLevelARP": session.arp_priority,
+        "pre-emptionCapability": "may-trigger-pre-emption"
+        if session.arp_preemption_capability
+        else "shall-not-trigger-pre-emption",
+        "pre-emptionVulnerability": "pre-emptable"
+        if session.arp_preemption_vulnerability
+        else "not-pre-emptable",
+    }
+    flow = {
+        "qosFlowIdentifier": session.qfi,
+        "qosFlowLevelQosParameters": {
+            "qosCharacteristics": {"nonDynamic5QI": {"fiveQI": session.five_qi}},
+            "allocationAndRetentionPriority": arp,
+        },
+    }
+    return [
+        _session_ambr(session.ambr),
+        {"UL-NGU-UP-TNLInformation": {"gTPTunnel": gtp_tunnel(uplink)}},
+        {"PDUSessionType": session.type.lower()},
+        {"QosFlowSetupRequestList": [flow]},
+    ]
+
+
+def gtp_tunnel(tunnel: Tunnel) -> Tree:
+    """A GTP Tunnel (9.3.2.2) as NGAP trees have it."""
+    return {"transportLayerAddress": tunnel.address, "gTP-TEID": tunnel.teid}
+
+
+def read_tunnel(information: Tree) -> Tunnel | None:
+    """The tunnel of a UP Transport Layer Information; None for one that is none.
+
+    Of two addresses, the IPv4 one, which comes first (TS 38.414 5.1).
+    """
+    tunnel = subtree(information, "gTPTunnel")
+    address = tunnel.get("transportLayerAddress")
+    if not isinstance(address, str):
+        return None
+    return Tunnel(tunnel["gTP-TEID"], address.partition(",")[0])
+
+
+def _session_ambr(ambr: Ambr) -> Tree:
+    return {
+        "PDUSessionAggregateMaximumBitRate": {
+            "pDUSessionAggregateMaximumBitRateDL": ambr.downlink,
+            "pDUSessionAggregateMaximumBitRateUL": ambr.uplink,
+        }
+    }
+
+
+def _ue_ambr(ambr: Ambr) -> Tree:
+    return {
+        "UEAggregateMaximumBitRate": {
+            "uEAggregateMaximumBitRateDL": ambr.downlink,
+            "uEAggregateMaximumBitRateUL": ambr.uplink,
+        }
+    }
 
 
 def masked_imeisv(imeisv: str) -> str:

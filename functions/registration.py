@@ -7,7 +7,15 @@ ends in `registration_accept`. A mobility or periodic update takes the same way.
 from typing import Final
 
 import wire
-from functions import authentication, connection, deregistration, ngap, security_mode, unsupported
+from functions import (
+    authentication,
+    connection,
+    deregistration,
+    ngap,
+    security_mode,
+    unsupported,
+    user_plane,
+)
 from functions import registration_accept as accept
 from functions.draft import Draft
 from functions.ingress import Nas
@@ -340,7 +348,7 @@ def _complete(d: Draft, _: NasReceived) -> None:
     d.emit(RegistrationCompleted())
     if d.connection.context == "pending" and not d.connection.releasing:
         # The gNB answers a context setup before it brings what the UE says next: it was lost.
-        accept.request_context(d)
+        user_plane.request_context(d)
 
 
 def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -351,6 +359,8 @@ def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "InitialContextSetupResponse" if asked:
             d.emit(ContextSetUp())
+            user_plane.answered(d, ies)
+            user_plane.unanswered(d)
         case "InitialContextSetupFailure" if asked:
             d.emit(ContextSetupFailed(ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))))
             connection.abort(d, "the gNB could not set up the UE context")

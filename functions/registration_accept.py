@@ -1,10 +1,10 @@
 """The end of a registration: REGISTRATION ACCEPT or REJECT (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
 
 import wire
-from functions import connection, ngap, slices
+from functions import connection, ngap, session_release, slices, user_plane
 from functions.draft import Draft
 from functions.slices import Nssai
-from functions.trees import Tree
+from functions.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.identity import Guti, Tai, make_tmsi_plaintext, slot_of
 from schemas.network import TrackingArea
@@ -46,7 +46,32 @@ def conclude(d: Draft, registration: Registration, uplink_count: int) -> None:
     if not nssai.allowed:
         reject(d, GmmCause.NO_NETWORK_SLICES, _rejected(nssai))
         return
-    _accept(d, subscriber, area, nssai, uplink_count)
+    _accept(d, subscriber, area, nssai, uplink_count, _sessions(d, request))
+
+
+def _sessions(d: Draft, request: Tree) -> Tree:
+    """What the UE is told of its PDU sessions.
+
+    An initial registration ends them (TS 23.502 4.2.2.2.2); an update keeps those that the UE
+    has, and brings the user plane of some up (5.5.1.3.4).
+    """
+    user_plane.lose(d)
+    kind = subtree(request, "5gs-registration-type").get("registration-type")
+    if kind not in _UPDATES:
+        session_release.reconcile(d, [])
+        return {}
+    told: Tree = {}
+    session_release.reconcile(d, request.get("pdu-session-status"))
+    asked = [int(psi) for psi in request.get("uplink-data-status", ())]
+    user_plane.want(d, asked)
+    if "pdu-session-status" in request:
+        told["pdu-session-status"] = user_plane.established(d)
+    if "uplink-data-status" in request:
+        told["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
+    return told
+
+
+_UPDATES = ("mobility-registration-updating", "periodic-registration-updating")
 
 
 def _confirm_guti(d: Draft, registration: Registration) -> None:
@@ -67,7 +92,12 @@ def _barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:
 
 
 def _accept(
-    d: Draft, subscriber: Subscriber, area: TrackingArea, nssai: Nssai, uplink_count: int
+    d: Draft,
+    subscriber: Subscriber,
+    area: TrackingArea,
+    nssai: Nssai,
+    uplink_count: int,
+    sessions: Tree,
 ) -> None:
     network = d.env.network
     tmsi = _new_tmsi(d)
@@ -79,6 +109,7 @@ def _accept(
         "tai-list": slices.tai_list(tais),
         "allowed-nssai": [slices.nas_s_nssai(s) for s in nssai.allowed],
         **_rejected(nssai),
+        **sessions,
         "5gs-network-feature-support": {"ims-vops-3gpp": False},
         "t3512-value": network.timers.t3512,
         "t3502-value": network.timers.t3502,
@@ -86,31 +117,13 @@ def _accept(
     plain = wire.nas_encode(message)
     d.emit(GutiAllocated(tmsi))
     d.emit(RegistrationAccepted(plain, nssai.allowed, tais))
-    if d.connection.context_requested and d.connection.context == "none":
+    wanted = user_plane.wanted(d)
+    if d.connection.context == "none" and (wanted or d.connection.context_requested):
         d.emit(ContextRequested(uplink_count))
-        request_context(d, d.protect(plain))
+        user_plane.request_context(d, d.protect(plain), sessions=wanted)
         d.start_timer("T3550", network.timers.t3550)
     else:
         send_accept(d)
-
-
-def request_context(d: Draft, nas: bytes = b"") -> None:
-    """Have the gNB set the UE context up (TS 38.413 8.3.1), by K_gNB of the COUNT kept for it."""
-    here, security = d.connection, d.ue.security
-    if security is None:
-        return
-    d.send(
-        ngap.initial_context_setup_request(
-            here,
-            security,
-            wire.kgnb(security.kamf, here.kgnb_count),
-            d.env.network.guami,
-            d.ue.allowed_nssai,
-            d.ue.radio_capability,
-            d.ue.pei,
-            nas,
-        )
-    )
 
 
 def send_accept(d: Draft, count: int = 0) -> None:

@@ -128,12 +128,6 @@ def not_implemented(d: Draft, nas: Nas, tree: Tree, *, initial: bool) -> None:
     """A message type that no procedure takes."""
     if nas.type == GMM_STATUS:
         d.note(f"5GMM STATUS: {tree.get('5gmm-cause')}")
-    elif nas.type == UL_NAS_TRANSPORT:
-        _not_forwarded(d, tree)
-    elif nas.type == SERVICE_REQUEST:
-        d.note("SERVICE REQUEST is not implemented")
-        cause = int(GmmCause.MESSAGE_TYPE_NOT_IMPLEMENTED)
-        d.send_nas_best({"message-type": "service-reject", "5gmm-cause": cause})
     else:
         d.note(f"5GMM message type {nas.type:#04x} is not implemented")
         cause = int(GmmCause.MESSAGE_TYPE_NOT_IMPLEMENTED)
@@ -142,7 +136,7 @@ def not_implemented(d: Draft, nas: Nas, tree: Tree, *, initial: bool) -> None:
         d.release(ngap.NORMAL_RELEASE)
 
 
-def _not_forwarded(d: Draft, request: Tree) -> None:
+def not_forwarded(d: Draft, request: Tree) -> None:
     """Give a payload back that nobody takes (TS 24.501 5.4.5.2.5)."""
     d.note("UL NAS TRANSPORT: no procedure takes its payload")
     answer = {

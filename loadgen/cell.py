@@ -8,14 +8,18 @@ from loadgen import context_checks, ngap_gnb
 from loadgen.identity import Guami
 from loadgen.ngap_gnb import GnbConfig
 from loadgen.overload import Admission
+from loadgen.resource_messages import handle
+from loadgen.resources import IN_CONTEXT, Resources
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.trees import Tree, number
 from loadgen.ue import Ue
+from loadgen.ue_context import Camped, UeContext
 from loadgen.ue_model import (
     CONNECTION_LOST,
     NOT_RELEASED,
     Connect,
     Ended,
+    Inactive,
     Leave,
     Procedure,
     Send,
@@ -27,76 +31,6 @@ RADIO_LOST = "radio-connection-with-ue-lost"
 UNKNOWN_LOCAL = "unknown-local-UE-NGAP-ID"
 INCONSISTENT_REMOTE = "inconsistent-remote-UE-NGAP-ID"
 _RELEASE_TRIES = 3
-
-
-class Camped:
-    """A UE on this cell."""
-
-    __slots__ = ("cell", "context", "held", "queued", "ue", "wanted")
-
-    def __init__(self, cell: "Cell", ue: Ue) -> None:
-        self.cell = cell
-        self.ue = ue
-        self.context: UeContext | None = None
-        self.wanted: Connect | None = None
-        self.held = inf
-        """When a UE that was turned away tries again."""
-        self.queued = inf
-
-    def deadline(self) -> float:
-        """The next timer of the UE, or its next try to connect."""
-        return min(self.ue.deadline(), self.held)
-
-    def advance(self, now: float) -> None:
-        """Run what is due."""
-        if self.held <= now:
-            self.cell.admit(self, now)
-        self.ue.advance(now)
-        self.cell.pump(self, now)
-
-
-class UeContext:
-    """A UE-associated logical NG-connection, the gNB's side."""
-
-    __slots__ = (
-        "amf_ue_ngap_id",
-        "camped",
-        "cell",
-        "guard",
-        "initial_sent",
-        "queued",
-        "ran_ue_ngap_id",
-        "release_cause",
-        "set_up",
-        "stream",
-        "stream_down",
-        "tries",
-    )
-
-    def __init__(self, cell: "Cell", ran_ue_ngap_id: int, stream: int, camped: Camped) -> None:
-        self.cell = cell
-        self.ran_ue_ngap_id = ran_ue_ngap_id
-        self.amf_ue_ngap_id: int | None = None
-        self.camped: Camped | None = camped
-        """None once the UE is gone from it."""
-        self.stream = stream
-        self.stream_down: int | None = None
-        self.initial_sent = False
-        self.set_up: int | None = None
-        """The digest of the INITIAL CONTEXT SETUP REQUEST that was accepted."""
-        self.release_cause: str | None = None
-        """That of the UE CONTEXT RELEASE REQUEST which the AMF has to answer."""
-        self.tries = 0
-        self.guard = inf
-        self.queued = inf
-
-    def deadline(self) -> float:
-        """When the release is overdue."""
-        return self.guard
-
-    def advance(self, now: float) -> None:
-        """Ask for the release again."""
-        self.cell.release_overdue(self, now)
 
 
 class Cell:
@@ -133,6 +67,8 @@ class Cell:
         self._uli = ngap_gnb.location(config)
         self._held: dict[Camped, None] = {}
         self._by_amf: dict[int, UeContext] = {}
+        self._by_s_tmsi: dict[tuple[int, int, int], Camped] = {}
+        self._resources = Resources(config.n3_address)
 
     # the driver's side
 
@@ -143,11 +79,8 @@ class Cell:
     def begin(
         self, camped: Camped, procedure: Procedure, now: float, since: float | None = None
     ) -> None:
-        """Start a procedure of a UE, or release it for inactivity."""
+        """Start a procedure of a UE."""
         camped.ue.begin(procedure, now, since)
-        context = camped.context
-        if procedure is Procedure.IDLE and context is not None:
-            self._request_release(context, USER_INACTIVITY, now)
         self.pump(camped, now)
 
     def pump(self, camped: Camped, now: float) -> None:
@@ -166,8 +99,32 @@ class Cell:
                         self.admit(camped, now)
                     case Leave():
                         self._left(camped, now)
+                    case Inactive():
+                        if camped.context is not None:
+                            self._request_release(camped.context, USER_INACTIVITY, now)
             out = camped.ue.out
         self._deadlines.touch(camped)
+        guti = camped.ue.guti
+        if (None if guti is None else guti.s_tmsi) != camped.s_tmsi:
+            self._identify(camped)
+
+    def _identify(self, camped: Camped) -> None:
+        """Know a UE by its new 5G-S-TMSI, to page it."""
+        if camped.s_tmsi is not None and self._by_s_tmsi.get(camped.s_tmsi) is camped:
+            del self._by_s_tmsi[camped.s_tmsi]
+        guti = camped.ue.guti
+        camped.s_tmsi = None if guti is None else guti.s_tmsi
+        if camped.s_tmsi is not None:
+            self._by_s_tmsi[camped.s_tmsi] = camped
+
+    def page(self, s_tmsi: tuple[int, int, int], now: float) -> bool:
+        """Page a UE (8.5.1); False for one that is not here."""
+        camped = self._by_s_tmsi.get(s_tmsi)
+        if camped is None:
+            return False
+        camped.ue.paged(now)
+        self.pump(camped, now)
+        return True
 
     # RRC
 
@@ -182,6 +139,7 @@ class Cell:
             stream = 0 if self.streams < 2 else 1 + self._next_id % (self.streams - 1)
             context = UeContext(self, self._next_id, stream, camped)
             camped.context = self.contexts[self._next_id] = context
+            camped.ue.user_plane = context.resources
             camped.ue.connected(now)
         else:
             camped.held = now + self._timers.rrc_wait * self._rng.uniform(1.0, 2.0)
@@ -221,6 +179,7 @@ class Cell:
 
     def _forget(self, context: UeContext) -> None:
         context.guard = inf
+        self._resources.forget(context.resources)
         self.contexts.pop(context.ran_ue_ngap_id, None)
         amf = context.amf_ue_ngap_id
         if amf is not None and self._by_amf.get(amf) is context:
@@ -277,7 +236,7 @@ class Cell:
         context.tries += 1
         context.guard = now + self._timers.ng_release
         self._deadlines.touch(context)
-        pdu = ngap_gnb.ue_context_release_request(self._ids(context), cause)
+        pdu = ngap_gnb.ue_context_release_request(self._ids(context), cause, context.resources)
         self._send(context.stream, pdu)
 
     def release_overdue(self, context: UeContext, now: float) -> None:
@@ -374,13 +333,44 @@ class Cell:
             context.set_up = hash(payload)
             if "UERadioCapability" not in ies:
                 self._send(context.stream, ngap_gnb.radio_capability_info(ids))
-        self._send(context.stream, ngap_gnb.encode("InitialContextSetupResponse", *ids))
-        if nas is not None:
-            self.downlink_nas(context, nas, now)
+        answer = self._resources.set_up(camped.ue, context.resources, ies, IN_CONTEXT, again=again)
+        if answer.ies and "UEAggregateMaximumBitRate" not in ies:
+            self._blame(context, Kind.RESOURCE_AMBR, "PDU sessions without a UE AMBR")
+        pdu = ngap_gnb.encode("InitialContextSetupResponse", *ids, *answer.ies)
+        self._send(context.stream, pdu)
+        self._deliver(context, [*answer.nas, *([] if nas is None else [nas])], now)
+
+    def _deliver(self, context: UeContext, nas: list[bytes], now: float) -> None:
+        """Tell a UE of its resources, and pass on what came with them."""
+        camped = context.camped
+        if camped is None:
+            return
+        camped.ue.user_plane_changed(now)
+        self.pump(camped, now)
+        for one in nas:
+            if context.camped is camped:
+                self.downlink_nas(context, one, now)
+
+    def resource_message(
+        self, context: UeContext, message: str, payload: bytes, now: float
+    ) -> None:
+        """PDU SESSION RESOURCE SETUP or MODIFY REQUEST, or RELEASE COMMAND (8.2)."""
+        ies = ngap_gnb.ies_of(payload)
+        if context.set_up is None:
+            text = f"{message} before INITIAL CONTEXT SETUP REQUEST"
+            self._blame(context, Kind.RESOURCE_SESSION, text)
+        again = hash(payload) in context.setups
+        if message == "PDUSessionResourceSetupRequest":
+            context.setups.add(hash(payload))
+            self.repeated_contexts += again
+        ue = None if context.camped is None else context.camped.ue
+        name, answer = handle(message, self._resources, context.resources, ue, ies, again=again)
+        self._send(context.stream, ngap_gnb.encode(name, *self._ids(context), *answer.ies))
+        self._deliver(context, answer.nas, now)
 
     def release_command(self, context: UeContext, now: float) -> None:
         """UE CONTEXT RELEASE COMMAND (8.3.3): the UE is released, and the AMF told."""
-        pdu = ngap_gnb.ue_context_release_complete(self._ids(context), self._uli)
+        pdu = ngap_gnb.ue_context_release_complete(self._ids(context), self._uli, context.resources)
         self._send(context.stream, pdu)
         self._lose(context, now, None)
 

@@ -20,7 +20,7 @@ _NO_IDENTITY = b"\x00"
 def authentication_request(ue: "Ue", received: Received) -> None:
     """Answer a challenge (5.4.1.3): RES*, or the failure with its cause."""
     if ue.running_procedure is None and ue.state is not State.REGISTERED:
-        ue.unexpected("authentication-request")
+        ue.downlink.unexpected("authentication-request")
         return
     ue.stop("T3520")
     reply = ue.authentication.challenge(received.tree, ue.channel)
@@ -78,7 +78,7 @@ def identity_request(ue: "Ue", received: Received) -> None:
 def configuration_update(ue: "Ue", received: Received) -> None:
     """Take a new 5G-GUTI, and acknowledge where that is asked for (5.4.4.3)."""
     if ue.state is not State.REGISTERED:
-        ue.unexpected("configuration-update-command")
+        ue.downlink.unexpected("configuration-update-command")
         return
     ue.guti = Guti.of_nas(received.tree.get("5g-guti")) or ue.guti
     if part(received.tree, "configuration-update-indication").get("ack") is True:
@@ -88,7 +88,7 @@ def configuration_update(ue: "Ue", received: Received) -> None:
 def deregistered_by_network(ue: "Ue", now: float) -> None:
     """The network deregisters the UE (5.5.2.3.2); that answers a request of its own, too."""
     if ue.state not in (State.REGISTERED, State.DEREGISTERED_INITIATED):
-        ue.unexpected("deregistration-request-ue-terminated")
+        ue.downlink.unexpected("deregistration-request-ue-terminated")
         return
     ue.send(nas_ue.DEREGISTRATION_ACCEPT)
     ue.state = State.DEREGISTERED

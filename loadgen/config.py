@@ -1,10 +1,15 @@
 """What a load run is: everything that `loadgen.run` needs to know."""
 
+import re
 from typing import Literal
 
 from msgspec import Struct, field
 
+from loadgen.arrivals import Closed, Poisson
 from loadgen.identity import SNssai
+from loadgen.phases import Phase, Share, fault_of_phases
+from loadgen.programme import fault_of
+from loadgen.session_model import SessionRequest, SessionType
 from loadgen.subscribers import Population
 from loadgen.timers import TimerValues
 from loadgen.ue_model import Procedure
@@ -14,6 +19,7 @@ Identity = Literal["stored", "suci", "unknown-guti"]
 """How a UE presents itself at the start of a programme: with what it has stored (5G-GUTI and
 security context, where it has them), anew with its SUCI, or with a 5G-GUTI that no AMF gave."""
 
+_LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _MAX_GNB_ID = (1 << 24) - 1
 
 
@@ -26,7 +32,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     Without `rate` the loop is closed: every UE runs its programme again and again. With
     `rate` it is open: so many programmes start a second, as a Poisson process, each with a UE
-    that has nothing to do; an arrival that finds none is counted as blocked.
+    that has nothing to do; an arrival that finds none is counted as blocked. With `phases`,
+    these say what is done and when, and `programme`, `rate`, `repeat`, `duration`, `think` and
+    `ramp` are not looked at.
     """
 
     host: str = "127.0.0.1"
@@ -52,6 +60,11 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     identities: tuple[Identity, ...] = ("stored",)
     """UE `i` starts its programme number `n` with ``identities[(i + n) % len(identities)]``,
     where the programme begins with a registration."""
+    dnn: str | None = "internet"
+    """The DNN that PDU sessions are asked for; None leaves it to the network."""
+    session_slice: SNssai | None = None
+    """Their slice; None for the first of the population's."""
+    session_type: SessionType = "ipv4"
     rate: float | None = None
     """Programmes to start a second; None for the closed loop."""
     repeat: int | None = 1
@@ -62,6 +75,8 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The mean of the exponential time between two procedures of a UE."""
     ramp: float = 0.0
     """In the closed loop, the time over which the UEs start."""
+    phases: tuple[Phase, ...] = ()
+    """One after the other, as of a scenario file; empty for the one that the fields above are."""
     failure_pause: float = 1.0
     """How long a UE stays off after a failure."""
     drain: float = 40.0
@@ -95,6 +110,43 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if fault is not None:
             raise ConfigError(fault)
 
+    @property
+    def plan(self) -> tuple[Phase, ...]:
+        """The phases, of which there is at least one."""
+        if self.phases:
+            return self.phases
+        arrivals = Closed(self.ramp) if self.rate is None else Poisson(self.rate)
+        only = Phase(
+            name="load",
+            mix=(Share(self.programme),),
+            arrivals=arrivals,
+            repeat=self.repeat,
+            duration=self.duration,
+            think=self.think,
+        )
+        return (only,)
+
+    @property
+    def pages(self) -> bool:
+        """Whether UEs are to be paged."""
+        shares = [share for phase in self.plan for share in phase.mix]
+        return any(Procedure.PAGE in share.procedures for share in shares)
+
+    @property
+    def longest(self) -> float | None:
+        """Seconds after which it is over whatever happens, None where nothing says so."""
+        durations = [phase.duration for phase in self.plan]
+        # A phase of several ends by itself then, a moment before.
+        drain = self.drain + (1.0 if self.phases else 0.0)
+        known = [one + drain for one in durations if one is not None]
+        return sum(known) if len(known) == len(durations) else None
+
+    @property
+    def session_request(self) -> SessionRequest:
+        """What every UE asks for with a PDU session."""
+        own = self.session_slice or next(iter(self.population.slices), None)
+        return SessionRequest(self.dnn, own, self.session_type)
+
     def _fault_of_target(self) -> str | None:
         if not 1 <= self.port <= 65535 or not 1 <= self.udp_port <= 65535:
             return f"port {self.port} and udp_port {self.udp_port} must be of 1 to 65535"
@@ -115,7 +167,20 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return "identities is empty: name 'stored', 'suci' or 'unknown-guti'"
         if self.rate is not None and self.rate <= 0:
             return f"rate is {self.rate}: it counts programmes a second"
-        return self._fault_of_length()
+        return self._fault_of_sessions() or self._fault_of_length()
+
+    def _fault_of_sessions(self) -> str | None:
+        if self.phases:
+            fault = fault_of_phases(self.phases)
+        elif (fault := fault_of(self.programme)[0]) is not None:
+            fault = f"programme {','.join(self.programme)}: {fault}"
+        if fault is not None:
+            return fault
+        if self.dnn is not None and not _is_dnn(self.dnn):
+            return f"dnn is {self.dnn!r}: labels of 1 to 63 letters, digits and hyphens"
+        if self.session_slice is not None and self.session_slice not in self.population.slices:
+            return f"session_slice {self.session_slice} is no slice of the population"
+        return None
 
     def _fault_of_length(self) -> str | None:
         if self.repeat is None and self.duration is None:
@@ -126,3 +191,8 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             if (getattr(self, name) or 0.0) < 0:
                 return f"{name} is {getattr(self, name)}: a time is not negative"
         return None
+
+
+def _is_dnn(text: str) -> bool:
+    """Whether it is an access point name (TS 23.003 9.1)."""
+    return len(text) < 100 and all(_LABEL.fullmatch(label) for label in text.split("."))

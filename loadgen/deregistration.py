@@ -4,7 +4,15 @@ from typing import TYPE_CHECKING
 
 from loadgen import nas_ue
 from loadgen.nas_security import Received
-from loadgen.ue_model import NOT_REGISTERED, SKIPPED, Connection, Procedure, State
+from loadgen.ue_model import (
+    NOT_REGISTERED,
+    SKIPPED,
+    Connection,
+    Inactive,
+    Procedure,
+    Running,
+    State,
+)
 
 if TYPE_CHECKING:
     from loadgen.ue import Ue
@@ -12,14 +20,12 @@ if TYPE_CHECKING:
 _MAX_EXPIRIES = 5
 
 
-class Deregistration:
+class Deregistration(Running):
     """A deregistration, normal or at switch-off."""
 
-    entire: bytes | None = None
-
     def __init__(self, ue: "Ue", name: Procedure) -> None:
+        super().__init__(ue)
         self.name = name
-        self._ue = ue
         self._expiries = 0
 
     def start(self, now: float) -> None:
@@ -89,7 +95,7 @@ class Deregistration:
 
     def _requested(self, now: float) -> None:
         ue = self._ue
-        ue.request(Procedure.DEREGISTER)
+        ue.downlink.requested(Procedure.DEREGISTER)
         if self.name is Procedure.SWITCH_OFF:
             # No accept will come; the UE stays for its release (5.5.2.2.1).
             ue.state = State.DEREGISTERED
@@ -99,32 +105,17 @@ class Deregistration:
             ue.start("T3521", ue.values.t3521)
 
 
-class Idle:
+class Idle(Running):
     """Waiting for the release that the gNB asks for."""
 
     name = Procedure.IDLE
-    entire: bytes | None = None
-
-    def __init__(self, ue: "Ue") -> None:
-        self._ue = ue
 
     def start(self, now: float) -> None:
         """Nothing to send: the gNB acts."""
-        if self._ue.connection is not Connection.CONNECTED:
+        if self._ue.connection is Connection.CONNECTED:
+            self._ue.out.append(Inactive())
+        else:
             self._ue.finish(SKIPPED, now)
-
-    def initial(self, now: float) -> bytes:  # noqa: ARG002
-        """Never asked for: no connection is wanted."""
-        return nas_ue.status(98)
-
-    def challenged(self, *, failed: bool) -> None:
-        """No request is pending, so no timer."""
-
-    def answered(self, message: str, received: Received, now: float) -> None:
-        """Nothing was asked, so nothing is an answer."""
-
-    def expired(self, timer: str, now: float) -> None:
-        """It has no timer."""
 
     def released(self, why: str, now: float) -> None:
         """Released, as it should be; or lost."""

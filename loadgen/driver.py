@@ -4,6 +4,7 @@ import asyncio
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
+from ipaddress import IPv4Address
 from math import inf
 from random import Random
 
@@ -19,7 +20,11 @@ from loadgen.report import Report, procedures_of
 from loadgen.table import print_tables
 from loadgen.timers import Deadlines
 from loadgen.traffic import Traffic
+from loadgen.ue import DownlinkData, no_downlink_data
 from transport import Handler, Transport, connect
+
+_FIRST_N3 = IPv4Address("127.8.0.1")
+"""The N3 address of the first gNB; nobody has to be reached there."""
 
 
 class LoadError(Exception):
@@ -29,7 +34,13 @@ class LoadError(Exception):
 class Driver:
     """The event loop's side of a run."""
 
-    def __init__(self, config: LoadConfig, connector: Connector, capture: Capture | None) -> None:
+    def __init__(
+        self,
+        config: LoadConfig,
+        connector: Connector,
+        capture: Capture | None,
+        downlink_data: DownlinkData = no_downlink_data,
+    ) -> None:
         """Build the gNBs and the UEs; nothing is sent yet."""
         self.recorder = Recorder()
         self._config = config
@@ -45,7 +56,9 @@ class Driver:
             Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))  # noqa: S311
             for n, gnb in enumerate(self.gnbs)
         ]
-        self.traffic = Traffic(config, self.gnbs, self._deadlines, self.recorder, self._over.set)
+        self.traffic = Traffic(
+            config, self.gnbs, self._deadlines, self.recorder, self._over.set, downlink_data
+        )
         self._bar = ProgressBar(self.recorder, self.traffic.planned) if config.progress else None
 
     def _gnb(self, number: int) -> Gnb:
@@ -56,6 +69,7 @@ class Driver:
             plmn=config.plmn,
             tac=config.tac,
             slices=config.slices,
+            n3_address=str(_FIRST_N3 + number),
         )
         return Gnb(one, self._deadlines, timers=config.timers, sink=self.recorder.violated)
 
@@ -110,10 +124,9 @@ class Driver:
         self._tick()
         watch = asyncio.create_task(self._without_amf())
         over = asyncio.create_task(self._over.wait())
-        limit = None if config.duration is None else config.duration + config.drain
         try:
             first = asyncio.FIRST_COMPLETED
-            await asyncio.wait((over, watch), timeout=limit, return_when=first)
+            await asyncio.wait((over, watch), timeout=config.longest, return_when=first)
             if not over.done():
                 self.traffic.give_up(time.monotonic())
         finally:
@@ -208,6 +221,11 @@ class Driver:
             violations=recorder.violations,
             violation_counts={str(k): n for k, n in sorted(recorder.violation_counts.items())},
             retransmissions=retransmissions,
+            phases=self.traffic.reports(time.monotonic()),
+            sessions=[record for ue in ues for record in ue.records()],
+            tunnels_moved=sum(ue.tunnels_moved for ue in ues),
+            pagings=sum(c.pagings for c in counts),
+            paged=sum(c.paged for c in counts),
             duplicates=sum(ue.channel.duplicates for ue in ues),
             repeated_contexts=sum(gnb.cell.repeated_contexts for gnb in gnbs),
             undelivered=sum(gnb.cell.undelivered for gnb in gnbs),
@@ -241,21 +259,32 @@ def connector_of(config: LoadConfig) -> Connector:
     return connect_gnb
 
 
-async def run(config: LoadConfig, connector: Connector | None = None) -> Report:
+async def run(
+    config: LoadConfig,
+    connector: Connector | None = None,
+    *,
+    downlink_data: DownlinkData | None = None,
+) -> Report:
     """Run a load, write the outputs that `config` names, and return the report.
 
     Args:
         config: the load.
         connector: how to open an association; by default SCTP as `config` says.
+        downlink_data: called in the loop with the address of a PDU session, to have the UPF
+            receive data for it; a programme with ``page`` needs it.
 
     Raises:
         ConfigError: the load cannot be run as it is asked for, or an output not be written.
         LoadError: the gNBs cannot be set up with the AMF.
     """
     config.check()
+    if downlink_data is None and config.pages:
+        raise ConfigError("page needs downlink data, and this load has no UPF to cause it with")
     capture = None if config.capture is None else Capture(config.capture)
     try:
-        driver = Driver(config, connector or connector_of(config), capture)
+        driver = Driver(
+            config, connector or connector_of(config), capture, downlink_data or no_downlink_data
+        )
         report = await driver.run()
     finally:
         if capture is not None:

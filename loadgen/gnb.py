@@ -12,6 +12,7 @@ from loadgen import ngap_gnb
 from loadgen.cell import Cell
 from loadgen.identity import Guami, nssai_of_ngap
 from loadgen.ngap_gnb import GnbConfig
+from loadgen.paging import read_paging
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.trees import Tree, items, part
 from loadgen.violation import Kind, Violation, violation
@@ -25,9 +26,16 @@ _TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0,
 _ERROR_INDICATION = b"\x00\x09"
 """How its PDU begins: initiating message, procedure code 9."""
 _UE_MESSAGES = frozenset(
-    {"DownlinkNASTransport", "InitialContextSetupRequest", "UEContextReleaseCommand"}
+    {
+        "DownlinkNASTransport",
+        "InitialContextSetupRequest",
+        "UEContextReleaseCommand",
+        "PDUSessionResourceSetupRequest",
+        "PDUSessionResourceModifyRequest",
+        "PDUSessionResourceReleaseCommand",
+    }
 )
-_COUNTED_ONLY = frozenset({"Paging", "AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
+_COUNTED_ONLY = frozenset({"AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
 
 
 class GnbCounts(Struct):
@@ -43,6 +51,8 @@ class GnbCounts(Struct):
     resets_received: int = 0
     overload_starts: int = 0
     pagings: int = 0
+    paged: int = 0
+    """Those of them for a UE on its cell."""
 
 
 class Gnb:
@@ -200,7 +210,10 @@ class Gnb:
             cell.downlink_nas(context, peek.nas_pdu or b"", now)
         else:
             try:
-                cell.initial_context_setup(context, payload, peek.nas_pdu, now)
+                if peek.message == "InitialContextSetupRequest":
+                    cell.initial_context_setup(context, payload, peek.nas_pdu, now)
+                else:
+                    cell.resource_message(context, peek.message, payload, now)
             except wire.WireError as error:
                 self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
 
@@ -228,8 +241,10 @@ class Gnb:
             case "RANConfigurationUpdateFailure":
                 cause = ngap_gnb.ies_of(payload).get("Cause")
                 self._violate(Kind.NGAP_UNEXPECTED, f"RAN CONFIGURATION UPDATE FAILURE: {cause}")
+            case "Paging":
+                self._page(ngap_gnb.ies_of(payload))
             case name if name in _COUNTED_ONLY:
-                self.counts.pagings += name == "Paging"
+                pass
             case _:
                 self._unexpected(peek)
 
@@ -285,6 +300,21 @@ class Gnb:
         self._deadlines.touch(self)
 
     # other procedures of the interface
+
+    def _page(self, ies: Tree) -> None:
+        """PAGING (8.5.1): check what it is about, and page the UE, if it is here."""
+        self.counts.pagings += 1
+        paging = read_paging(ies)
+        own = self.config.plmn, self.config.tac
+        if own not in paging.areas:
+            text = f"PAGING in {sorted(paging.areas)}, and the cell is of {own}"
+            self._violate(Kind.PAGING_AREA, text)
+        s_tmsi, guamis = paging.s_tmsi, self.cell.guamis
+        if s_tmsi is None or s_tmsi[:2] not in {(one.set, one.pointer) for one in guamis}:
+            text = f"PAGING of {s_tmsi}, and the AMF serves {', '.join(map(str, guamis))}"
+            self._violate(Kind.PAGING_IDENTITY, text)
+        elif self.cell.page(s_tmsi, self.now):
+            self.counts.paged += 1
 
     def _reset_by_amf(self, ies: Tree) -> None:
         self.counts.resets_received += 1

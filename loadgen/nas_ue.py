@@ -50,9 +50,9 @@ def deregistration_request(ngksi: int, identity: bytes, *, switch_off: bool) -> 
     return bytes([0x7E, 0x00, 0x45, ngksi << 4 | kind]) + _lv_e(identity)
 
 
-def service_request(ngksi: int, identity: bytes) -> bytes:
-    """SERVICE REQUEST for signalling, with the 5G-S-TMSI."""
-    return bytes([0x7E, 0x00, 0x4C, ngksi]) + _lv_e(identity)
+def service_request(ngksi: int, identity: bytes, service_type: int = 0) -> bytes:
+    """SERVICE REQUEST with the 5G-S-TMSI, for signalling or another service type (9.11.3.50)."""
+    return bytes([0x7E, 0x00, 0x4C, service_type << 4 | ngksi]) + _lv_e(identity)
 
 
 def authentication_response(res_star: bytes) -> bytes:

@@ -1,5 +1,7 @@
 """The NGAP messages that a gNB sends, as trees (TS 38.413 9.2)."""
 
+from collections.abc import Iterable
+
 from msgspec import Struct, field
 
 import wire
@@ -16,6 +18,8 @@ class GnbConfig(Struct, frozen=True):
     plmn: str = "001-01"
     tac: int = 1
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
+    n3_address: str = "127.0.0.1"
+    """Where it has its end of GTP-U tunnels."""
 
     @property
     def cell(self) -> int:
@@ -115,14 +119,25 @@ def uplink_nas_transport(ids: tuple[Tree, Tree], nas: bytes, uli: Tree) -> bytes
     return encode("UplinkNASTransport", *ids, {"NAS-PDU": nas.hex()}, uli)
 
 
-def ue_context_release_request(ids: tuple[Tree, Tree], cause: str) -> bytes:
-    """UE CONTEXT RELEASE REQUEST with a radio network layer cause."""
-    return encode("UEContextReleaseRequest", *ids, {"Cause": {"radioNetwork": cause}})
+def _session_list(name: str, psis: Iterable[int]) -> list[Tree]:
+    found = [{"pDUSessionID": psi} for psi in psis]
+    return [{name: found}] if found else []
 
 
-def ue_context_release_complete(ids: tuple[Tree, Tree], uli: Tree) -> bytes:
-    """UE CONTEXT RELEASE COMPLETE."""
-    return encode("UEContextReleaseComplete", *ids, uli)
+def ue_context_release_request(
+    ids: tuple[Tree, Tree], cause: str, psis: Iterable[int] = ()
+) -> bytes:
+    """UE CONTEXT RELEASE REQUEST with a radio network layer cause and the active sessions."""
+    sessions = _session_list("PDUSessionResourceListCxtRelReq", psis)
+    return encode("UEContextReleaseRequest", *ids, *sessions, {"Cause": {"radioNetwork": cause}})
+
+
+def ue_context_release_complete(
+    ids: tuple[Tree, Tree], uli: Tree, psis: Iterable[int] = ()
+) -> bytes:
+    """UE CONTEXT RELEASE COMPLETE with the sessions that were active."""
+    sessions = _session_list("PDUSessionResourceListCxtRelCpl", psis)
+    return encode("UEContextReleaseComplete", *ids, uli, *sessions)
 
 
 def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:

@@ -7,7 +7,7 @@ from loadgen.accept_checks import check_accept
 from loadgen.identity import Guti
 from loadgen.nas_security import Received
 from loadgen.trees import number
-from loadgen.ue_model import Connection, Procedure, State
+from loadgen.ue_model import Connection, Procedure, Running, State
 
 if TYPE_CHECKING:
     from loadgen.ue import Ue
@@ -24,14 +24,13 @@ _T3346_UNPROTECTED = (900.0, 1800.0)
 """The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
 
 
-class Registration:
+class Registration(Running):
     """One initial registration, with all its attempts."""
 
     name = Procedure.REGISTER
 
     def __init__(self, ue: "Ue") -> None:
-        self.entire: bytes | None = None
-        self._ue = ue
+        super().__init__(ue)
         self._presented: Guti | None = None
 
     def start(self, now: float) -> None:
@@ -63,7 +62,7 @@ class Registration:
         self._presented = guti
         self.entire, cleartext = nas_ue.registration_request(ue.profile, ngksi, identity)
         ue.state = State.REGISTERED_INITIATED
-        ue.request(Procedure.REGISTER)
+        ue.downlink.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)
         return cleartext if context is None else ue.channel.protect_initial(self.entire)
 

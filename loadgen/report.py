@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from loadgen.config import ConfigError
 from loadgen.recorder import Recorder, Samples
+from loadgen.session_model import SessionRecord
 from loadgen.violation import Violation
 
 
@@ -52,6 +53,27 @@ class ProcedureReport(Struct, frozen=True):
     timeline: list[Second]
 
 
+class PhaseReport(Struct, frozen=True, kw_only=True):
+    """A phase of the load, and whether it had the arrivals that it was asked for."""
+
+    name: str
+    seconds: float
+    """From its beginning to that of the next phase, or to the end."""
+    begun: int
+    """Programmes that began."""
+    blocked: int
+    """Arrivals that found no UE free."""
+    unfit: int
+    """Arrivals that found only UEs that had failed before, and could not run the programme."""
+    asked_rate: float | None
+    """Arrivals a second in the long run, as it was asked for; None for the closed loop."""
+    rate: float | None
+    """Arrivals a second as they were, None for fewer than two."""
+    late_p99: float | None
+    """How late the load generator was with an arrival, in seconds."""
+    late_max: float | None
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """A load run."""
 
@@ -67,11 +89,20 @@ class Report(Struct, frozen=True, kw_only=True):
     cut_off: str | None
     """Why the load ended before it was over, if it did: what had not begun by then never did."""
     procedures: dict[str, ProcedureReport]
+    phases: list[PhaseReport] = []
     violations: list[Violation]
     """The first thousand."""
     violation_counts: dict[str, int]
     retransmissions: dict[str, int]
     """By the timer that made a UE repeat something; ``T3550`` counts repeats of the core."""
+    sessions: list[SessionRecord] = []
+    """The PDU sessions that the UEs have at the end."""
+    tunnels_moved: int = 0
+    """How often a session came up with another UL F-TEID than it had."""
+    pagings: int = 0
+    """PAGINGs that the gNBs received."""
+    paged: int = 0
+    """Those of them for a UE on the cell."""
     duplicates: int
     """Protected messages that came twice, octet for octet, and were discarded."""
     repeated_contexts: int

@@ -102,15 +102,14 @@ class Population(Struct, frozen=True):
         """A record each, for import into the core; contains K and OPc.
 
         ``{"supi", "k", "opc", "amf", "sqn", "slices": [{"sst", "sd", "default", "dnns":
-        [{"name"}]}]}``, octets in hexadecimal, SQN as a number.
+        [{"name", "session_types"}]}]}``, octets in hexadecimal, SQN as a number.
         """
         return [self._record(profile) for profile in self]
 
     def _record(self, profile: UeProfile) -> dict[str, Any]:
-        slices = [
-            {**s.nas(), "default": True, "dnns": [{"name": name} for name in self.dnns]}
-            for s in profile.slices
-        ]
+        types = ["IPV4V6", "IPV4", "IPV6"]
+        dnns = [{"name": name, "session_types": types} for name in self.dnns]
+        slices = [{**s.nas(), "default": True, "dnns": dnns} for s in profile.slices]
         return {
             "supi": profile.supi,
             "k": profile.k.hex(),

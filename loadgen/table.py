@@ -4,6 +4,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 
 from loadgen.report import ProcedureReport, Report
+from loadgen.ue_model import Procedure
 
 _SHOWN_VIOLATIONS = 10
 
@@ -11,6 +12,8 @@ _SHOWN_VIOLATIONS = 10
 def tables(report: Report) -> RenderableType:
     """The tables of a report: procedures, and where there are any, failures and violations."""
     parts: list[RenderableType] = [_procedures(report)]
+    if any(phase.asked_rate is not None for phase in report.phases):
+        parts.append(_arrivals(report))
     if report.failures:
         parts.append(_failures(report))
     if report.violation_counts:
@@ -26,11 +29,31 @@ def print_tables(report: Report, console: Console | None = None) -> None:
 
 def _procedures(report: Report) -> Table:
     table = Table(title=f"{report.ues} UEs on {report.gnbs} gNBs, {report.seconds:.1f} s")
-    table.add_column("procedure")
-    for heading in ("count", "failed", "rate /s", "p50 ms", "p90 ms", "p99 ms", "max ms"):
+    table.add_column("procedure", min_width=max(map(len, Procedure)))
+    for heading in ("count", "failed", "per s", "p50 ms", "p90 ms", "p99 ms", "max ms"):
         table.add_column(heading, justify="right")
     for name, procedure in report.procedures.items():
         table.add_row(name, *_row(procedure))
+    return table
+
+
+def _arrivals(report: Report) -> Table:
+    table = Table(title="arrivals")
+    table.add_column("phase")
+    for heading in ("asked /s", "rate /s", "begun", "blocked", "unfit", "late p99 ms", "seconds"):
+        table.add_column(heading, justify="right")
+    for phase in report.phases:
+        asked, rate, late = phase.asked_rate, phase.rate, phase.late_p99
+        table.add_row(
+            phase.name,
+            "-" if asked is None else f"{asked:.1f}",
+            "-" if rate is None else f"{rate:.1f}",
+            str(phase.begun),
+            str(phase.blocked),
+            str(phase.unfit),
+            "-" if late is None else f"{late * 1000:.1f}",
+            f"{phase.seconds:.1f}",
+        )
     return table
 
 
@@ -76,6 +99,9 @@ def _notes(report: Report) -> str:
         "held": report.held,
         "blocked arrivals": report.blocked_arrivals,
         "overload starts": report.overload_starts,
+        "sessions left": len(report.sessions),
+        "tunnels moved": report.tunnels_moved,
+        "pagings": report.pagings,
     }
     notes += [f"{count} {what}" for what, count in counted.items() if count]
     if report.cut_off is not None:

@@ -20,6 +20,16 @@ class TimerValues(Struct, frozen=True):
     t3520: float = 15.0
     t3521: float = 15.0
     t3540: float = 10.0
+    t3580: float = 16.0
+    """PDU SESSION ESTABLISHMENT REQUEST is repeated, four times (table 10.3.1)."""
+    t3582: float = 16.0
+    """PDU SESSION RELEASE REQUEST is repeated, four times (table 10.3.1)."""
+    user_plane: float = 10.0
+    """How long after SERVICE ACCEPT the resources may take that it promises."""
+    paging: float = 30.0
+    """How long after downlink data a UE may wait for its user plane."""
+    repeated_data: float = 1.0
+    """After which a sender that hears nothing sends again (RFC 6298 section 2)."""
     ng_setup: float = 10.0
     """How long NG SETUP REQUEST may go unanswered before it is repeated."""
     ng_release: float = 10.0

@@ -1,4 +1,4 @@
-"""What the UEs do and when: programmes, and the arrivals of the closed and the open loop."""
+"""What the UEs do and when: programmes, in phases, of the closed and the open loop."""
 
 from collections import deque
 from collections.abc import Callable
@@ -9,63 +9,21 @@ from loadgen.cell import Camped
 from loadgen.config import LoadConfig
 from loadgen.gnb import Gnb
 from loadgen.identity import Guami, Guti
+from loadgen.phases import Programme, possible
 from loadgen.recorder import Recorder
+from loadgen.report import PhaseReport
+from loadgen.session_model import Ledger
+from loadgen.stage import Stage
 from loadgen.timers import Deadlines
-from loadgen.ue import Ue
-from loadgen.ue_model import SKIPPED, Ended, Procedure
+from loadgen.ue import DownlinkData, Ue, no_downlink_data
+from loadgen.ue_model import SKIPPED, Connection, Ended, Procedure
+from loadgen.walker import Walker
 
 _FOREIGN = Guami("999-99", 255, 1023, 63)
 _LEAST_PAUSE = 0.01
 """After a procedure that took no time at all, so that a programme of such ends too."""
-
-
-class Walker:
-    """A UE with its place in its programme."""
-
-    __slots__ = ("at", "camped", "programmes", "queued", "step", "traffic", "wake")
-
-    def __init__(self, traffic: "Traffic", camped: Camped) -> None:
-        self.traffic = traffic
-        self.camped = camped
-        self.programmes = 0
-        """Programmes begun."""
-        self.step = -1
-        """The procedure of the programme that runs or comes next; -1 outside one."""
-        self.at = 0.0
-        """When the next procedure should begin: its latency counts from here."""
-        self.wake = inf
-        self.queued = inf
-
-    def deadline(self) -> float:
-        """When the next procedure begins."""
-        return self.wake
-
-    def advance(self, now: float) -> None:
-        """Begin it."""
-        self.wake = inf
-        self.traffic.go(self, now)
-
-
-class _Arrivals:
-    """The Poisson process of the open loop."""
-
-    def __init__(self, traffic: "Traffic", rate: float, rng: Random) -> None:
-        self.next = inf
-        self.queued = inf
-        self._traffic = traffic
-        self._rate = rate
-        self._rng = rng
-
-    def deadline(self) -> float:
-        """The next arrival."""
-        return self.next
-
-    def advance(self, now: float) -> None:
-        """Let those arrive whose time has come, however late we are."""
-        while self.next <= now:
-            at, self.next = self.next, self.next + self._rng.expovariate(self._rate)
-            if not self._traffic.arrive(at, now):
-                self.next = inf
+_LOOKS = 32
+"""How many free UEs are looked at for one that can run a programme."""
 
 
 class Traffic:
@@ -78,25 +36,25 @@ class Traffic:
         deadlines: Deadlines,
         recorder: Recorder,
         finished: Callable[[], None],
+        downlink_data: DownlinkData = no_downlink_data,
     ) -> None:
         """UEs on `gnbs`, switched off; `finished` is called when all is over."""
         self.config = config
-        self.blocked = 0
-        """Arrivals that found no free UE."""
         self.running = 0
         """UEs in a programme."""
         self.queued = inf
+        self.stages: list[Stage] = []
+        """The phases that have begun."""
         self._recorder = recorder
         self._deadlines = deadlines
         self._finished = finished
         self._rng = Random(config.seed)  # noqa: S311
-        self._started = 0
-        self._stopped = False
-        self._end = inf
+        self._patience = inf
+        """When the next phase begins although UEs are still busy with this one."""
         self._walkers: dict[Camped, Walker] = {}
         self._free: deque[Walker] = deque()
-        self._arrivals: _Arrivals | None = None
         rng = Random(f"{config.seed} UEs")  # noqa: S311
+        ledger, request = Ledger(), config.session_request
         for profile in config.population:
             ue = Ue(
                 profile,
@@ -105,6 +63,9 @@ class Traffic:
                 rng=rng,
                 sink=recorder.violated,
                 strict=config.strict_duplicates,
+                session_request=request,
+                ledger=ledger,
+                downlink_data=downlink_data,
             )
             camped = gnbs[profile.index % len(gnbs)].cell.camp(ue)
             self._walkers[camped] = Walker(self, camped)
@@ -115,47 +76,80 @@ class Traffic:
         return [camped.ue for camped in self._walkers]
 
     @property
+    def blocked(self) -> int:
+        """Arrivals that found no free UE."""
+        return sum(stage.blocked for stage in self.stages)
+
+    @property
     def planned(self) -> int | None:
         """How many procedures the run will have, where that is known."""
-        config = self.config
-        if config.repeat is None or config.duration is not None:
-            return None
-        return config.repeat * config.population.count * len(config.programme)
+        total = 0
+        for phase in self.config.plan:
+            lengths = {len(share.procedures) for share in phase.mix}
+            if phase.repeat is None or phase.duration is not None or len(lengths) > 1:
+                return None
+            total += phase.repeat * self.config.population.count * lengths.pop()
+        return total
+
+    def reports(self, now: float) -> list[PhaseReport]:
+        """What came of the phases."""
+        return [stage.report(now) for stage in self.stages]
 
     def start(self, now: float) -> None:
         """Begin the load."""
-        config = self.config
-        if config.duration is not None:
-            self._end = now + config.duration
-            self._deadlines.touch(self)
-        if config.rate is not None:
-            self._free.extend(self._walkers.values())
-            self._arrivals = _Arrivals(self, config.rate, self._rng)
-            self._arrivals.next = now + self._rng.expovariate(config.rate)
-            self._deadlines.touch(self._arrivals)
+        self._next_stage(now)
+
+    def _next_stage(self, now: float) -> None:
+        plan, number = self.config.plan, len(self.stages)
+        self._patience = inf
+        if self.stages and self.stages[-1].ended_at is None:
+            self.stages[-1].ended_at = now
+        if number == len(plan):
+            self._finished()
             return
-        spacing = config.ramp / len(self._walkers)
-        for index, walker in enumerate(self._walkers.values()):
-            self._enter(walker, now + index * spacing, now)
+        stage = Stage(plan[number], self._rng, self.arrive, self.stop, now)
+        self.stages.append(stage)
+        for walker in self._walkers.values():
+            walker.programmes = 0
+        self._deadlines.touch(stage)
+        idle = [one for one in self._walkers.values() if one.step < 0]
+        if stage.open:
+            self._free = deque(idle)
+            return
+        self._free.clear()
+        spacing = getattr(stage.phase.arrivals, "ramp", 0.0) / len(self._walkers)
+        for index, walker in enumerate(idle):
+            programme = stage.choose()
+            if self._fits(walker, programme):
+                self._enter(walker, programme, now + index * spacing, now)
+            else:
+                stage.unfit += 1
+        self._check_over(now)
 
     def deadline(self) -> float:
-        """The end of the run's duration."""
-        return inf if self._stopped else self._end
+        """When the next phase begins whoever is busy."""
+        return self._patience
 
     def advance(self, now: float) -> None:
-        """The duration is over."""
-        self.stop(now)
+        """Those who are still busy have had their time."""
+        if self._patience <= now:
+            if len(self.stages) == len(self.config.plan):
+                self.give_up(now)
+            self._next_stage(now)
 
     def stop(self, now: float) -> None:
-        """Start no more programmes."""
-        self._stopped = True
-        if self._arrivals is not None:
-            self._arrivals.next = inf
+        """Start no more programmes in this phase."""
+        stage = self.stages[-1]
+        stage.halt()
         for walker in self._walkers.values():
-            if walker.step <= 0 and walker.camped.ue.busy is None and walker.wake != inf:
+            if walker.step == 0 and walker.camped.ue.busy is None and walker.wake != inf:
                 walker.wake = inf
-                self._leave(walker, now, now)
-        self._check_over()
+                stage.begun -= 1
+                self._leave(walker)
+        if self.config.phases:
+            self._patience = now + self.config.drain
+            self._deadlines.touch(self)
+        self._check_over(now)
 
     def give_up(self, now: float) -> None:
         """Count what is unfinished as failed."""
@@ -176,39 +170,61 @@ class Traffic:
 
     def arrive(self, at: float, now: float) -> bool:
         """A programme should begin; False when no more of them should."""
-        if not self._may_start(at):
-            self._stopped = True
-            self._check_over()
+        stage = self.stages[-1]
+        if not stage.wants(at, len(self._walkers)):
+            self.stop(now)
             return False
-        if self._free:
-            self._enter(self._free.popleft(), at, now)
+        programme = stage.choose()
+        walker = self._find(programme)
+        if walker is not None:
+            self._enter(walker, programme, at, now)
+        elif self._free:
+            stage.unfit += 1
         else:
-            self.blocked += 1
-            self._started += 1
+            stage.blocked += 1
         return True
+
+    def _find(self, programme: Programme) -> Walker | None:
+        """The UE that has been free for the longest and can run a programme."""
+        free = self._free
+        for _ in range(min(_LOOKS, len(free))):
+            walker = free.popleft()
+            if self._fits(walker, programme):
+                return walker
+            free.append(walker)
+        return None
+
+    def _fits(self, walker: Walker, programme: Programme) -> bool:
+        if len(self.stages) == 1:
+            # Before the first phase nothing has failed, and what it makes of UEs is its own.
+            return True
+        if self.stages[-1].phase.once and walker.programmes > 0:
+            return False
+        ue = walker.camped.ue
+        return possible(
+            programme,
+            registered=ue.registered,
+            connected=ue.connection is Connection.CONNECTED,
+            sessions=len(ue.sessions.live),
+        )
 
     def go(self, walker: Walker, now: float) -> None:
         """Begin the next procedure of a UE, or its first."""
-        config, camped = self.config, walker.camped
+        camped = walker.camped
         if walker.step == 0:
             self._identify(walker)
         # An open loop's latency counts from the arrival, late as we may be to notice it.
-        since = walker.at if config.rate is not None and walker.step == 0 else now
-        camped.cell.begin(camped, config.programme[walker.step], now, since)
+        since = walker.at if walker.open and walker.step == 0 else now
+        camped.cell.begin(camped, walker.programme[walker.step], now, since)
 
-    def _may_start(self, now: float) -> bool:
-        config = self.config
-        if self._stopped or now >= self._end:
-            return False
-        if config.rate is None or config.repeat is None:
-            return True
-        return self._started < config.repeat * config.population.count
-
-    def _enter(self, walker: Walker, at: float, now: float) -> None:
+    def _enter(self, walker: Walker, programme: Programme, at: float, now: float) -> None:
         """Have a UE begin a programme."""
+        stage = self.stages[-1]
         self.running += 1
-        self._started += 1
+        stage.begun += 1
         walker.programmes += 1
+        walker.programme = programme
+        walker.open = stage.open
         walker.step = 0
         self._begin(walker, at, now)
 
@@ -224,7 +240,7 @@ class Traffic:
         """Have a UE that is to register present itself as the configuration wants it."""
         identities, ue = self.config.identities, walker.camped.ue
         identity = identities[(ue.profile.index + walker.programmes - 1) % len(identities)]
-        if identity == "stored" or self.config.programme[0] is not Procedure.REGISTER:
+        if identity == "stored" or walker.programme[0] is not Procedure.REGISTER:
             return
         ue.forget()
         if identity == "unknown-guti":
@@ -236,31 +252,44 @@ class Traffic:
         if cause is None or cause == SKIPPED or violated:
             walker.step += 1
         else:
-            walker.step = len(self.config.programme)
+            walker.step = len(walker.programme)
             walker.camped.ue.power_cycle()
             walker.camped.cell.pump(walker.camped, now)
             pause = self.config.failure_pause
         if end.ended <= end.began:
             pause = max(pause, _LEAST_PAUSE)
-        if self.config.think > 0:
-            pause += self._rng.expovariate(1 / self.config.think)
-        if walker.step < len(self.config.programme):
+        think = self.stages[-1].phase.think
+        if think > 0:
+            pause += self._rng.expovariate(1 / think)
+        if walker.step < len(walker.programme):
             self._begin(walker, now + pause, now)
-        else:
-            self._leave(walker, now + pause, now)
+            return
+        self._leave(walker)
+        self._again(walker, now + pause, now)
+        self._check_over(now)
 
-    def _leave(self, walker: Walker, at: float, now: float) -> None:
+    def _leave(self, walker: Walker) -> None:
         """A UE has run its programme."""
         self.running -= 1
         walker.step = -1
-        config = self.config
-        if config.rate is not None:
+        if self.stages[-1].open:
             self._free.append(walker)
-        elif self._may_start(at) and (config.repeat is None or walker.programmes < config.repeat):
-            self._enter(walker, at, now)
-        self._check_over()
 
-    def _check_over(self) -> None:
-        more = self.config.rate is not None and not self._stopped
-        if self.running == 0 and not more:
-            self._finished()
+    def _again(self, walker: Walker, at: float, now: float) -> None:
+        """In the closed loop, the UE begins anew."""
+        stage = self.stages[-1]
+        repeat = stage.phase.repeat
+        if stage.open or not stage.wants(at, len(self._walkers)):
+            return
+        if repeat is None or walker.programmes < repeat:
+            programme = stage.choose()
+            if self._fits(walker, programme):
+                self._enter(walker, programme, at, now)
+            else:
+                stage.unfit += 1
+
+    def _check_over(self, now: float) -> None:
+        stage = self.stages[-1]
+        if stage.ended_at is None and self.running == 0 and (stage.stopped or not stage.open):
+            stage.ended_at = now
+            self._next_stage(now)

@@ -8,15 +8,19 @@ from collections.abc import Callable
 from functools import partial
 from math import inf
 from random import Random
+from typing import TypeAlias
 
-from loadgen import common_procedures, nas_ue
 from loadgen.authentication import Authentication
 from loadgen.deregistration import Deregistration, Idle
+from loadgen.downlink import Downlink
 from loadgen.identity import Guami, Guti, SNssai
-from loadgen.nas_security import NEW_CONTEXT, NasChannel, Received
+from loadgen.nas_security import NasChannel
 from loadgen.profile import UeProfile
 from loadgen.registration import Registration
-from loadgen.service_request import ServiceRequest
+from loadgen.service_request import DataRequest, Page, PagingResponse, ServiceRequest
+from loadgen.session_model import Ledger, Resource, SessionRecord, SessionRequest
+from loadgen.session_procedures import Establishment, SessionRelease
+from loadgen.sessions import Sessions
 from loadgen.timers import TimerValues
 from loadgen.ue_model import (
     CONNECTION_RELEASED,
@@ -35,16 +39,13 @@ from loadgen.ue_model import (
 from loadgen.usim import Usim
 from loadgen.violation import Kind, Violation, violation
 
-_INCOMPATIBLE_WITH_STATE = 98
-_TYPE_NON_EXISTENT = 97
+DownlinkData: TypeAlias = Callable[[str], object]
+"""Causes downlink data for the PDU session with this address; returns at once."""
 
-_FAMILY = {
-    "registration-accept": Procedure.REGISTER,
-    "registration-reject": Procedure.REGISTER,
-    "deregistration-accept-ue-originating": Procedure.DEREGISTER,
-    "service-accept": Procedure.SERVICE,
-    "service-reject": Procedure.SERVICE,
-}
+
+def no_downlink_data(address: str) -> None:
+    """Nobody is there who could send data to `address`."""
+    del address
 
 
 class Ue:
@@ -59,6 +60,9 @@ class Ue:
         rng: Random | None = None,
         sink: Callable[[Violation], None] | None = None,
         strict: bool = False,
+        session_request: SessionRequest | None = None,
+        ledger: Ledger | None = None,
+        downlink_data: DownlinkData = no_downlink_data,
     ) -> None:
         """A UE that is switched on, deregistered and idle.
 
@@ -69,6 +73,9 @@ class Ue:
             rng: for the values that the specification wants random.
             sink: who is told of violations; by default they are kept in `violations`.
             strict: whether a repeated protected message is a violation.
+            session_request: what its PDU sessions are to be.
+            ledger: where it finds out whether another UE has its address.
+            downlink_data: has the UPF receive data for it, which then has it paged.
         """
         self.profile = profile
         self.tai = tai
@@ -79,7 +86,13 @@ class Ue:
         self.channel = NasChannel(self.violate, strict=strict)
         usim = Usim(profile.k, profile.opc, profile.sqn)
         self.authentication = Authentication(usim, profile.supi, profile.sn_name, self.violate)
-        self.state = State.DEREGISTERED
+        self.session_request = session_request or SessionRequest()
+        self.ledger = ledger or Ledger()
+        self.downlink_data = downlink_data
+        self.sessions = Sessions(self)
+        self.user_plane: dict[int, Resource] = {}
+        """What the gNB has set up for it, by PSI; the gNB keeps it."""
+        self._state = State.DEREGISTERED
         self.connection = Connection.IDLE
         self.guti: Guti | None = None
         self.usim_invalid = False
@@ -92,6 +105,8 @@ class Ue:
         self.context_nssai: frozenset[SNssai] | None = None
         """The allowed NSSAI that the gNB was told, None until it has a context."""
         self.context_guami: Guami | None = None
+        self.tunnels_moved = 0
+        """How often a session came up with another UL F-TEID than before."""
         self.context_owed = False
         """Whether the UE was accepted and the gNB has not got a context of it yet."""
         self.now = 0.0
@@ -101,13 +116,32 @@ class Ue:
         self._began = 0.0
         self._tainted: Kind | None = None
         self._waiting: tuple[Procedure, str | None, float] | None = None
-        self._answers: dict[Procedure, tuple[str, bytes]] = {}
+        self._unsolicited = False
+        """Whether what runs, or waits for its release, is nothing that the driver began."""
+        self._next: tuple[Procedure, float] | None = None
+        """What the driver began meanwhile."""
+        self.downlink = Downlink(self)
 
     # what the driver calls
 
     @property
+    def state(self) -> State:
+        """The main state of 5GMM."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        if state is State.DEREGISTERED:
+            self.sessions.clear()
+
+    @property
     def busy(self) -> Procedure | None:
-        """The procedure in progress."""
+        """The procedure in progress, of those that the driver began."""
+        if self._next is not None:
+            return self._next[0]
+        if self._unsolicited:
+            return None
         if self._waiting is not None:
             return self._waiting[0]
         return None if self.running_procedure is None else self.running_procedure.name
@@ -134,10 +168,22 @@ class Ue:
         if self.busy is not None:
             raise ValueError(f"{self.profile.supi} is busy with {self.busy}")
         self.now = now
-        self._began = now if since is None else since
+        since = now if since is None else since
+        if self._unsolicited:
+            self._next = procedure, since
+        else:
+            self._begin(_PROCEDURES[procedure](self), now, since)
+
+    def _begin(self, procedure: Running, now: float, since: float) -> None:
+        self._began = since
         self._tainted = None
-        self.running_procedure = _PROCEDURES[procedure](self)
-        self.running_procedure.start(now)
+        self._unsolicited = procedure.unsolicited
+        self.running_procedure = procedure
+        procedure.start(now)
+
+    def records(self) -> list[SessionRecord]:
+        """The sessions that it has."""
+        return self.sessions.records()
 
     def power_cycle(self) -> None:
         """Off and on again, without a word: what the ME and the USIM store is kept.
@@ -148,7 +194,8 @@ class Ue:
         self.leave()
         self._timers.clear()
         self._suci = None
-        self.running_procedure = self._waiting = None
+        self.running_procedure = self._waiting = self._next = None
+        self._unsolicited = False
         self.state = State.DEREGISTERED
         self.usim_invalid = False
         self.attempts = 0
@@ -167,7 +214,7 @@ class Ue:
         self.connection = Connection.CONNECTED
         self.channel.open_connection()
         self.authentication.open_connection()
-        self._answers.clear()
+        self.downlink.opened()
         self.context_nssai = self.context_guami = None
         self.context_owed = False
         if self.running_procedure is None:
@@ -181,6 +228,28 @@ class Ue:
         self.context_nssai = allowed_nssai
         self.context_guami = guami
 
+    def user_plane_changed(self, now: float) -> None:
+        """The gNB set up resources of its sessions, or released some."""
+        self.now = now
+        for psi, resource in self.user_plane.items():
+            session = self.sessions.live.get(psi)
+            if session is not None:
+                self.tunnels_moved += session.ul not in (None, resource.ul)
+                session.ul = resource.ul
+        if self.running_procedure is not None:
+            self.running_procedure.user_plane_changed(now)
+
+    def paged(self, now: float) -> None:
+        """The gNB pages it (5.6.2.2.1); only an idle UE listens."""
+        self.now = now
+        if self.connection is not Connection.IDLE or self.state is not State.REGISTERED:
+            return
+        running = self.running_procedure
+        if running is not None:
+            running.paged(now)
+        elif self._waiting is None:
+            self._begin(PagingResponse(self), now, now)
+
     def released(self, now: float, why: str | None = None) -> None:
         """The RRC connection is gone: released, or lost for the reason `why`."""
         self.now = now
@@ -188,6 +257,7 @@ class Ue:
             return
         self.connection = Connection.IDLE
         self.channel.secure = False
+        self.user_plane = {}
         self.stop("T3540")
         if self.context_owed and why is None:
             text = "released without INITIAL CONTEXT SETUP, and a UE context was requested"
@@ -204,7 +274,7 @@ class Ue:
             return
         received = self.channel.receive(pdu)
         if received is not None:
-            self._dispatch(pdu, received, now)
+            self.downlink.dispatch(pdu, received, now)
 
     def violate(self, kind: Kind, text: str) -> None:
         """Report what the core may not do; the procedure in progress has failed by it."""
@@ -262,21 +332,24 @@ class Ue:
         """Send a message on the connection, protected once the exchange is secure."""
         self.out.append(Send(self.channel.protect(plain)))
 
-    def connect(self, s_tmsi: tuple[int, int, int] | None, *, context: bool) -> None:
+    def connect(
+        self,
+        s_tmsi: tuple[int, int, int] | None,
+        *,
+        context: bool,
+        cause: str = "mo-Signalling",
+    ) -> None:
         """Ask for an RRC connection."""
         self.connection = Connection.WANTED
-        self.out.append(Connect("mo-Signalling", s_tmsi, context))
+        self.out.append(Connect(cause, s_tmsi, context))
 
     def leave(self) -> None:
         """Drop the RRC connection locally."""
         if self.connection is not Connection.IDLE:
             self.connection = Connection.IDLE
             self.channel.secure = False
+            self.user_plane = {}
             self.out.append(Leave())
-
-    def request(self, family: Procedure) -> None:
-        """A request is sent: the network has not answered it yet."""
-        self._answers.pop(family, None)
 
     def repeat(self, timer: str) -> None:
         """Count something done again because a timer expired."""
@@ -314,67 +387,23 @@ class Ue:
             cause = f"violation-{self._tainted}"
         if name is Procedure.SWITCH_OFF:
             ended = self.now
-        self.out.append(Ended(name, cause, self._began, ended))
-
-    # downlink messages
-
-    def _dispatch(self, pdu: bytes, received: Received, now: float) -> None:
-        name = str(received.tree.get("message-type"))
-        if name == "security-mode-command":
-            common_procedures.security_mode_command(self, pdu, received)
-        elif pdu[1] & 0x0F == NEW_CONTEXT:
-            self.violate(Kind.NAS_HEADER, f"{name} with security header type {NEW_CONTEXT}")
-        elif name in _FAMILY or name == "authentication-reject":
-            self._final(name, received, now)
-        elif name == "authentication-request":
-            common_procedures.authentication_request(self, received)
-        elif name == "identity-request":
-            common_procedures.identity_request(self, received)
-        elif name == "configuration-update-command":
-            common_procedures.configuration_update(self, received)
-        elif name == "deregistration-request-ue-terminated":
-            common_procedures.deregistered_by_network(self, now)
-        elif name == "5gmm-status":
-            self.violate(Kind.NAS_STATUS, f"5GMM STATUS with {received.tree.get('5gmm-cause')}")
-        else:
-            self.unexpected(name, _TYPE_NON_EXISTENT)
-
-    def unexpected(self, name: str, cause: int = _INCOMPATIBLE_WITH_STATE) -> None:
-        """A message that does not go with the state, or that a UE does not receive (7.4)."""
-        self.violate(Kind.NAS_UNEXPECTED, f"{name} in {self.state}")
-        self.send(nas_ue.status(cause))
-
-    def _final(self, name: str, received: Received, now: float) -> None:
-        """An answer that ends a procedure: it must be the only one, or the same again."""
-        running = self.running_procedure
-        family = _FAMILY.get(name)
-        if family is None:
-            # AUTHENTICATION REJECT answers the request in progress, else belies the last answer.
-            family = next(reversed(self._answers), Procedure.REGISTER)
-            if running is not None and running.name is not Procedure.IDLE:
-                family = running.name
-        first = self._answers.get(family)
-        if first is not None:
-            self._answered_again(first, name, received)
-        elif running is None or running.name is not family:
-            self.unexpected(name)
-        else:
-            self._answers[family] = (name, received.plain)
-            running.answered(name, received, now)
-
-    def _answered_again(self, first: tuple[str, bytes], name: str, received: Received) -> None:
-        if first != (name, received.plain):
-            other = "another " if first[0] == name else ""
-            self.violate(Kind.NAS_CONTRADICTION, f"{other}{name} after {first[0]}")
-        elif name == "registration-accept" and self.state is State.REGISTERED:
-            self.repeat("T3550")
-            self.send(nas_ue.REGISTRATION_COMPLETE)
+        if not self._unsolicited:
+            self.out.append(Ended(name, cause, self._began, ended))
+            return
+        self._unsolicited = False
+        if self._next is not None:
+            (procedure, since), self._next = self._next, None
+            self._begin(_PROCEDURES[procedure](self), self.now, since)
 
 
 _PROCEDURES: dict[Procedure, Callable[[Ue], Running]] = {
     Procedure.REGISTER: Registration,
     Procedure.IDLE: Idle,
     Procedure.SERVICE: ServiceRequest,
+    Procedure.SESSION: Establishment,
+    Procedure.SERVICE_REQUEST: DataRequest,
+    Procedure.PAGE: Page,
+    Procedure.RELEASE_SESSION: SessionRelease,
     Procedure.DEREGISTER: partial(Deregistration, name=Procedure.DEREGISTER),
     Procedure.SWITCH_OFF: partial(Deregistration, name=Procedure.SWITCH_OFF),
 }

@@ -1,9 +1,13 @@
 """The words of a UE: its procedures and states, and what it asks of the gNB and its driver."""
 
 from enum import Enum, StrEnum
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from loadgen.nas_security import Received
+from loadgen.trees import Tree
+
+if TYPE_CHECKING:
+    from loadgen.ue import Ue
 
 
 class Procedure(StrEnum):
@@ -14,6 +18,14 @@ class Procedure(StrEnum):
     """The gNB releases the UE's connection for inactivity."""
     SERVICE = "service"
     """A service request for signalling, out of idle."""
+    SESSION = "session"
+    """The establishment of a PDU session."""
+    SERVICE_REQUEST = "service-request"
+    """A service request for uplink data of every PDU session; for signalling without one."""
+    PAGE = "page"
+    """Downlink data for an idle UE: it is paged and comes."""
+    RELEASE_SESSION = "release-session"
+    """The release of the PDU session that was established last, at the UE's request."""
     DEREGISTER = "deregister"
     SWITCH_OFF = "switch-off"
 
@@ -40,6 +52,7 @@ SKIPPED = "skipped"
 """The cause of a procedure that had nothing to do: idle when idle already."""
 NOT_REGISTERED = "not-registered"
 NOT_RELEASED = "not-released"
+NO_SESSION = "no-session"
 CONNECTION_LOST = "connection-lost"
 CONNECTION_RELEASED = "connection-released"
 
@@ -65,6 +78,10 @@ class Leave(NamedTuple):
     """The UE is gone from its RRC connection without a word to anyone."""
 
 
+class Inactive(NamedTuple):
+    """The UE has been inactive for as long as the gNB keeps a connection."""
+
+
 class Ended(NamedTuple):
     """A procedure is over, and the UE can begin another."""
 
@@ -76,36 +93,54 @@ class Ended(NamedTuple):
     """When it had its answer, which may be before the UE was released."""
 
 
-Output: TypeAlias = Connect | Send | Leave | Ended
+Output: TypeAlias = Connect | Send | Leave | Inactive | Ended
 
 
-class Running(Protocol):
-    """A 5GMM-specific procedure in progress."""
+class Running:
+    """A procedure in progress; this one does nothing at all."""
 
     name: Procedure
-    entire: bytes | None
+    entire: bytes | None = None
     """The entire REGISTRATION REQUEST, for the container of SECURITY MODE COMPLETE."""
+    unsolicited = False
+    """Whether the network started it, not the driver: nobody waits for its end."""
+
+    def __init__(self, ue: "Ue") -> None:
+        """A procedure that has not begun."""
+        self._ue = ue
+
+    @property
+    def family(self) -> Procedure:
+        """The procedure whose answers of 5GMM end it, or a part of it."""
+        return self.name
 
     def start(self, now: float) -> None:
         """Begin: ask for a connection, or use the one there is."""
-        ...
 
-    def initial(self, now: float) -> bytes:
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
         """The initial NAS message of a new connection."""
-        ...
+        return b"\x7e\x00\x64\x62"
 
     def answered(self, message: str, received: Received, now: float) -> None:
-        """The network's answer arrived."""
-        ...
+        """The network's answer of 5GMM arrived."""
+
+    def session_answered(self, message: Tree, plain: bytes, now: float) -> None:
+        """The network's answer of 5GSM arrived: its tree and octets."""
+
+    def not_forwarded(self, cause: str, now: float) -> None:
+        """The network gave a 5GSM message back: it was not forwarded (5.4.5.3.3)."""
+
+    def user_plane_changed(self, now: float) -> None:
+        """The gNB set resources of a PDU session up, or released them."""
+
+    def paged(self, now: float) -> None:
+        """The gNB pages the UE, which is idle."""
 
     def challenged(self, *, failed: bool) -> None:
         """A challenge was answered: the request's timer stops at a failure, else runs on."""
-        ...
 
     def expired(self, timer: str, now: float) -> None:
         """One of its timers expired."""
-        ...
 
     def released(self, why: str, now: float) -> None:
         """The connection is gone before the answer came."""
-        ...

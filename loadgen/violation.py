@@ -50,6 +50,26 @@ class Kind(StrEnum):
     CONTEXT_NSSAI = "context-nssai"
     CONTEXT_GUAMI = "context-guami"
     CONTEXT_IMEISV = "context-imeisv"
+    SM_IDENTITY = "sm-identity"
+    SM_UNEXPECTED = "sm-unexpected"
+    SM_STATUS = "sm-status"
+    SESSION_TYPE = "session-type"
+    SESSION_SSC_MODE = "session-ssc-mode"
+    SESSION_QOS_RULES = "session-qos-rules"
+    SESSION_QOS_FLOWS = "session-qos-flows"
+    SESSION_AMBR = "session-ambr"
+    SESSION_ADDRESS = "session-address"
+    SESSION_SLICE = "session-slice"
+    SESSION_DNN = "session-dnn"
+    RESOURCE_TRANSFER = "resource-transfer"
+    RESOURCE_SESSION = "resource-session"
+    RESOURCE_TUNNEL = "resource-tunnel"
+    RESOURCE_AMBR = "resource-ambr"
+    SERVICE_STATUS = "service-status"
+    SERVICE_REACTIVATION = "service-reactivation"
+    SERVICE_USER_PLANE = "service-user-plane"
+    PAGING_IDENTITY = "paging-identity"
+    PAGING_AREA = "paging-area"
 
 
 CLAUSES: dict[Kind, str] = {
@@ -93,6 +113,26 @@ CLAUSES: dict[Kind, str] = {
     Kind.CONTEXT_NSSAI: "TS 38.413 8.3.1.2",
     Kind.CONTEXT_GUAMI: "TS 38.413 8.3.1.2",
     Kind.CONTEXT_IMEISV: "TS 38.413 9.3.1.54",
+    Kind.SM_IDENTITY: "TS 24.501 7.3",
+    Kind.SM_UNEXPECTED: "TS 24.501 7.4",
+    Kind.SM_STATUS: "TS 24.501 6.5",
+    Kind.SESSION_TYPE: "TS 24.501 6.4.1.3",
+    Kind.SESSION_SSC_MODE: "TS 24.501 6.4.1.3",
+    Kind.SESSION_QOS_RULES: "TS 24.501 6.4.1.3",
+    Kind.SESSION_QOS_FLOWS: "TS 24.501 6.2.5.1.1.4",
+    Kind.SESSION_AMBR: "TS 24.501 6.4.1.3",
+    Kind.SESSION_ADDRESS: "TS 24.501 6.2.4",
+    Kind.SESSION_SLICE: "TS 24.501 6.4.1.3",
+    Kind.SESSION_DNN: "TS 24.501 6.4.1.3",
+    Kind.RESOURCE_TRANSFER: "TS 38.413 9.3.4",
+    Kind.RESOURCE_SESSION: "TS 38.413 8.2",
+    Kind.RESOURCE_TUNNEL: "TS 38.413 9.3.2.2",
+    Kind.RESOURCE_AMBR: "TS 38.413 9.2.2.1",
+    Kind.SERVICE_STATUS: "TS 24.501 5.6.1.4.1",
+    Kind.SERVICE_REACTIVATION: "TS 24.501 5.6.1.4.1",
+    Kind.SERVICE_USER_PLANE: "TS 23.502 4.2.3.2",
+    Kind.PAGING_IDENTITY: "TS 38.413 8.5.1.2",
+    Kind.PAGING_AREA: "TS 38.413 8.5.1.2",
 }
 
 

@@ -5,11 +5,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from schemas import gnb, ue, ue_fold
+from schemas import gnb, ue, ue_fold, upf
 from schemas.gnb import Gnb, GnbEvent
+from schemas.identity import slot_of
 from schemas.step import Step
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
+from schemas.upf import Upf, UpfEvent
 
 
 class Kind(NamedTuple):
@@ -38,6 +40,13 @@ KINDS: dict[str, Kind] = {
         msgspec.msgpack.Decoder(Step[GnbEvent]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
     ),
+    "upf": Kind(
+        Upf,
+        upf.evolve,
+        upf.indexes,
+        msgspec.msgpack.Decoder(Step[UpfEvent]).decode,
+        msgspec.msgpack.Decoder(Upf).decode,
+    ),
 }
 
 UNIDENTIFIED = "ue/unidentified-"
@@ -53,6 +62,11 @@ def kind_of(aggregate: str) -> Kind:
     return KINDS[aggregate.partition("/")[0]]
 
 
+def slot_of_aggregate(name: str, fallback: int) -> int:
+    """The slot of an aggregate: that of its key, or of the connection of an unknown UE."""
+    return fallback if name.startswith(UNIDENTIFIED) else slot_of(name.partition("/")[2])
+
+
 def ue_aggregate(supi: str) -> str:
     """The name of the aggregate of a SUPI."""
     return f"ue/{supi}"
@@ -61,6 +75,11 @@ def ue_aggregate(supi: str) -> str:
 def gnb_aggregate(gnb_id: str) -> str:
     """The name of the aggregate of a RAN node."""
     return f"gnb/{gnb_id}"
+
+
+def upf_aggregate(node_id: str) -> str:
+    """The name of the aggregate of a UPF."""
+    return f"upf/{node_id}"
 
 
 def unidentified_aggregate(trigger_id: str) -> str:

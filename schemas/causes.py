@@ -1,9 +1,16 @@
-"""5GMM cause values (TS 24.501 table 9.11.3.2.1) that the core sends or understands."""
+"""5GMM and 5GSM cause values (TS 24.501 9.11.3.2, 9.11.4.2) that the core sends or understands."""
 
 from enum import IntEnum
 
 
-class GmmCause(IntEnum):
+class _Cause(IntEnum):
+    @property
+    def text(self) -> str:
+        """The cause as logs and reports show it: ``"#62 no-network-slices"``."""
+        return f"#{self.value} {self.name.lower().replace('_', '-')}"
+
+
+class GmmCause(_Cause):
     """A 5GMM cause."""
 
     ILLEGAL_UE = 3
@@ -24,13 +31,30 @@ class GmmCause(IntEnum):
     NO_NETWORK_SLICES = 62
     NGKSI_IN_USE = 71
     PAYLOAD_NOT_FORWARDED = 90
+    DNN_NOT_SUBSCRIBED = 91
     SEMANTICALLY_INCORRECT = 95
     INVALID_MANDATORY_INFORMATION = 96
     MESSAGE_TYPE_NOT_IMPLEMENTED = 97
     MESSAGE_NOT_COMPATIBLE_WITH_STATE = 98
     PROTOCOL_ERROR = 111
 
-    @property
-    def text(self) -> str:
-        """The cause as logs and reports show it: ``"#62 no-network-slices"``."""
-        return f"#{self.value} {self.name.lower().replace('_', '-')}"
+
+class GsmCause(_Cause):
+    """A 5GSM cause."""
+
+    INSUFFICIENT_RESOURCES = 26
+    MISSING_OR_UNKNOWN_DNN = 27
+    UNKNOWN_PDU_SESSION_TYPE = 28
+    REGULAR_DEACTIVATION = 36
+    NETWORK_FAILURE = 38
+    REACTIVATION_REQUESTED = 39
+    INVALID_PDU_SESSION_IDENTITY = 43
+    IPV4_ONLY_ALLOWED = 50
+    IPV6_ONLY_ALLOWED = 51
+    PDU_SESSION_DOES_NOT_EXIST = 54
+    UNSUPPORTED_SSC_MODE = 68
+    MISSING_OR_UNKNOWN_DNN_IN_A_SLICE = 70
+    INVALID_PTI = 81
+    MESSAGE_TYPE_NOT_IMPLEMENTED = 97
+    MESSAGE_NOT_COMPATIBLE_WITH_STATE = 98
+    PROTOCOL_ERROR = 111

@@ -6,6 +6,7 @@ Attribute names are CloudEvents' own: context attributes as in the specification
 """
 
 from enum import StrEnum
+from typing import Literal
 
 from msgspec import Struct
 
@@ -14,6 +15,7 @@ from schemas.identity import Tai
 SPECVERSION = "1.0"
 
 NGAP_MEDIA_TYPE = "application/vnd.3gpp.ngap"
+PFCP_MEDIA_TYPE = "application/vnd.3gpp.pfcp"
 MSGPACK_MEDIA_TYPE = "application/vnd.msgpack"
 
 
@@ -32,6 +34,16 @@ class EventType(StrEnum):
     """A UE without a known identity has told its SUPI. Data: `Identified`."""
     UNIDENTIFIED = "org.evcore.ue.unidentified"
     """A SUCI could not be de-concealed. Data: `Unidentified`."""
+    PFCP_UPLINK = "org.evcore.n4.uplink"
+    """A PFCP message from a UPF. Data: the message."""
+    PFCP_DOWNLINK = "org.evcore.n4.downlink"
+    """A PFCP message for a UPF; the gateway gives a request its sequence number. Data: it."""
+    PFCP_UNANSWERED = "org.evcore.n4.unanswered"
+    """A PFCP request was repeated N1 times and not answered. Data: the request."""
+    UPF_PATH = "org.evcore.n4.path"
+    """A gateway serves a UPF, or its heartbeats tell something new. Data: `UpfPath`."""
+    SESSION_LOST = "org.evcore.ue.session-lost"
+    """The UPF of a PDU session has lost it with all others. Data: `SessionLost`."""
     TIMER = "org.evcore.ue.timer"
     """A wake-up that a step asked for. No data."""
 
@@ -81,6 +93,25 @@ class Unidentified(Struct, frozen=True, omit_defaults=True):
     sequence: int = 0
 
 
+class UpfPath(Struct, frozen=True, omit_defaults=True):
+    """Data of UPF_PATH: what a gateway knows of its way to a UPF."""
+
+    upf: str
+    """The Node ID."""
+    state: Literal["served", "up", "down"]
+    """`served`: a gateway has begun to serve it and knows nothing yet. `up`: heartbeats are
+    answered, again or by a UPF that has restarted. `down`: they are not (TS 29.244 6.2.2)."""
+    recovery_time_stamp: int = 0
+    """Of the UPF, in seconds since 1900; 0 where it is not known."""
+
+
+class SessionLost(Struct, frozen=True):
+    """Data of SESSION_LOST: whose PFCP session, and the UPF's new Recovery Time Stamp."""
+
+    seid: int
+    recovery_time_stamp: int
+
+
 class CloudEvent(Struct, frozen=True, omit_defaults=True):
     """One event. `data` is opaque here; `datacontenttype` tells what it is."""
 
@@ -93,7 +124,8 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     procedure: str | None = None
     slot: int | None = None
     sequence: int | None = None
-    """The place of an uplink message on its UE's N2 connection, from 0."""
+    """The place of an uplink message on its UE's N2 connection, from 0. On N4, the number of a
+    request among those of its aggregate, which the answer repeats."""
     traceparent: str | None = None
 
 

@@ -13,21 +13,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
-from schemas.identity import SLOTS, Guami, SNssai, Tai
+from schemas import config_n4
+from schemas.config_n4 import DataNetworkConfig, N4Config, UpfConfig
+from schemas.config_values import ConfigError, Port, Text, is_number, slice_of
+from schemas.identity import SLOTS, Guami, Tai
 from schemas.network import Network, SecurityPolicy, Timers, TrackingArea
 
 KEY_OCTETS: Final = 32
 
 _GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
 """The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); 31 of one at most."""
-
-
-Port = Annotated[int, Meta(ge=1, le=65_535)]
-Text = Annotated[str, Meta(min_length=1)]
-
-
-class ConfigError(ValueError):
-    """The configuration is wrong; it says where and what in one sentence."""
 
 
 class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -107,6 +102,9 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     security: SecurityPolicy = field(default_factory=SecurityPolicy)
     timers: Timers = field(default_factory=Timers)
     n2: N2Config = field(default_factory=N2Config)
+    n4: N4Config = field(default_factory=N4Config)
+    upf: Annotated[tuple[UpfConfig, ...], Meta(max_length=1024)] = ()
+    data_network: Annotated[tuple[DataNetworkConfig, ...], Meta(max_length=1024)] = ()
     nats: NatsConfig = field(default_factory=NatsConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
 
@@ -173,20 +171,10 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         timers=config.timers,
         relative_capacity=amf.relative_capacity,
         tmsi_key=tmsi_key,
+        n4_address=config_n4.advertised(config.n4) if config.upf else "",
+        upfs=tuple(map(config_n4.upf_node, config.upf)),
+        data_networks=tuple(map(config_n4.data_network, config.data_network)),
     )
-
-
-def slice_of(text: str) -> SNssai:
-    """The S-NSSAI of ``"1-010203"`` or ``"1"``.
-
-    Raises:
-        ConfigError: it is neither.
-    """
-    sst, _, sd = text.partition("-")
-    hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
-    if not (_is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
-        raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
-    return SNssai(int(sst), sd.lower() or None)
 
 
 def _read(path: Path, kind: type[Any]) -> Any:
@@ -208,7 +196,7 @@ def _check(config: Config, path: Path) -> None:
     plmns = [config.amf.plmn, *(a.plmn for a in config.tracking_area if a.plmn)]
     for plmn in plmns:
         mcc, _, mnc = plmn.partition("-")
-        if not (_is_number(mcc) and _is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
+        if not (is_number(mcc) and is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
             raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
     seen: set[Tai] = set()
     for area in config.tracking_area:
@@ -229,7 +217,7 @@ def _check(config: Config, path: Path) -> None:
             )
     if 0 in config.security.integrity:
         raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
-
-
-def _is_number(text: str) -> bool:
-    return text.isascii() and text.isdigit()
+    try:
+        config_n4.check(config.n4, config.upf, config.data_network)
+    except ConfigError as err:
+        raise ConfigError(f"{path}: {err}") from None

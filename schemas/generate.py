@@ -14,6 +14,7 @@ from schemas import cloudevents
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
     NGAP_MEDIA_TYPE,
+    PFCP_MEDIA_TYPE,
     SPECVERSION,
     CloudEvent,
     EventType,
@@ -24,6 +25,7 @@ from schemas.step import Output, Step
 from schemas.subscriber import Subscriber
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
+from schemas.upf import Upf, UpfEvent
 from schemas.version import VERSION
 
 HERE: Final = Path(__file__).parent / "generated"
@@ -37,6 +39,9 @@ SCHEMAS: Final[dict[str, Any]] = {
     "gnb-state": Gnb,
     "gnb-event": GnbEvent,
     "gnb-step": Step[GnbEvent],
+    "upf-state": Upf,
+    "upf-event": UpfEvent,
+    "upf-step": Step[UpfEvent],
     "output": Output,
     "subscriber": Subscriber,
     "cloudevent": CloudEvent,
@@ -44,6 +49,8 @@ SCHEMAS: Final[dict[str, Any]] = {
     "connection-lost": cloudevents.ConnectionLost,
     "identified": cloudevents.Identified,
     "unidentified": cloudevents.Unidentified,
+    "upf-path": cloudevents.UpfPath,
+    "session-lost": cloudevents.SessionLost,
 }
 """What has a schema, by file name."""
 
@@ -54,6 +61,11 @@ _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.CONNECTION_LOST: (MSGPACK_MEDIA_TYPE, "connection-lost"),
     EventType.IDENTIFIED: (MSGPACK_MEDIA_TYPE, "identified"),
     EventType.UNIDENTIFIED: (MSGPACK_MEDIA_TYPE, "unidentified"),
+    EventType.PFCP_UPLINK: (PFCP_MEDIA_TYPE, None),
+    EventType.PFCP_DOWNLINK: (PFCP_MEDIA_TYPE, None),
+    EventType.PFCP_UNANSWERED: (PFCP_MEDIA_TYPE, None),
+    EventType.UPF_PATH: (MSGPACK_MEDIA_TYPE, "upf-path"),
+    EventType.SESSION_LOST: (MSGPACK_MEDIA_TYPE, "session-lost"),
     EventType.TIMER: (MSGPACK_MEDIA_TYPE, None),
 }
 """The media type of each event's data, and the schema of what is msgpack."""
@@ -62,22 +74,22 @@ _ATTRIBUTES: Final = {
     "ce-specversion": ("CloudEvents version", {"const": SPECVERSION}),
     "ce-id": ("Unique; an aggregate takes each id once", {"type": "string"}),
     "ce-source": (
-        "/n2/<gnb>/<association> of a gateway, /<aggregate> of a step",
+        "/n2/<gnb>/<association> or /n4/<Node ID> of a gateway, /<aggregate> of a step",
         {"type": "string"},
     ),
     "ce-type": ("What it is", {"enum": [str(kind) for kind in EventType]}),
     "ce-partitionkey": (
-        "imsi-..., ngap-<AMF-UE-NGAP-ID>, tmsi-<5G-TMSI>, gnb-<id>, conn-<id> or an aggregate",
+        "imsi-..., {ngap,tmsi,seid,gnb,conn}-<that identity>, or the name of an aggregate",
         {"type": "string"},
     ),
     "ce-datacontenttype": ("Media type of the payload", {"type": "string"}),
     "ce-procedure": (
-        "The procedure it is for, or of a downlink PDU the one that spoke",
+        "The procedure it is for, or of a downlink message the one that spoke",
         {"enum": [str(procedure) for procedure in Procedure]},
     ),
     "ce-slot": ("Slot of the aggregate, 0 to 1023", {"type": "string", "pattern": "^[0-9]+$"}),
     "ce-sequence": (
-        "Place of an uplink message on its UE's N2 connection, from 0",
+        "Place of an uplink message on its N2 connection, from 0; number of a request on N4",
         {"type": "string", "pattern": "^[0-9]+$"},
     ),
     "ce-traceparent": ("W3C trace context", {"type": "string"}),
@@ -142,7 +154,8 @@ def _message(kind: EventType) -> dict[str, Any]:
 
 
 def _channels() -> dict[str, Any]:
-    downlink = {EventType.NGAP_DOWNLINK}
+    downlink, n4 = {EventType.NGAP_DOWNLINK}, {EventType.PFCP_DOWNLINK}
+    events = set(EventType) - downlink - n4
     parameters = {
         "partition": {"description": "slot modulo the number of partitions"},
         "procedure": {"enum": [str(procedure) for procedure in Procedure]},
@@ -154,7 +167,7 @@ def _channels() -> dict[str, Any]:
             "description": "JetStream work-queue stream EVCORE; a durable pull consumer for each "
             "procedure and partition.",
             "parameters": parameters,
-            "messages": _references(set(EventType) - downlink),
+            "messages": _references(events),
         },
         "timers": {
             "address": "timer.{partition}.{slot}.{aggregate}",
@@ -175,12 +188,18 @@ def _channels() -> dict[str, Any]:
             },
             "messages": _references(downlink),
         },
+        "n4": {
+            "address": "n4.{upf}",
+            "description": "Core NATS, to one of the gateways that serve the UPF.",
+            "parameters": {"upf": {"description": "Node ID as one token"}},
+            "messages": _references(n4),
+        },
         "dead": {
             "address": "dead.ue.{partition}.{procedure}.{slot}",
             "description": "JetStream stream EVCORE_DEAD: events whose deliveries are spent, with "
             "the reason in the header evcore-reason.",
             "parameters": parameters,
-            "messages": _references(set(EventType) - downlink),
+            "messages": _references(events),
         },
     }
 
@@ -199,11 +218,13 @@ def _operations() -> dict[str, Any]:
         }
 
     return {
-        "publishUplink": operation("send", "events", "A gateway publishes what a gNB sent"),
+        "publishUplink": operation("send", "events", "A gateway publishes what it was sent"),
         "takeEvents": operation("receive", "events", "A worker pulls the events of its partitions"),
         "scheduleWakeUp": operation("send", "timers", "A step asks to be woken"),
         "sendDownlink": operation("send", "downlink", "A step answers a gNB"),
         "takeDownlink": operation("receive", "downlink", "A gateway hands PDUs to its gNBs"),
+        "sendN4": operation("send", "n4", "A step asks or answers a UPF"),
+        "takeN4": operation("receive", "n4", "A gateway sends messages to its UPFs"),
         "bury": operation("send", "dead", "A worker keeps an event that nobody can take"),
     }
 

@@ -92,11 +92,17 @@ GnbEvent: TypeAlias = (
 
 
 def indexes(gnb: Gnb) -> frozenset[tuple[str, str]]:
-    """The index entries that lead to this node: one for each TAI, while it is up."""
+    """The index entries that lead to this node's association: one for each TAI, while it is up."""
     if not gnb.association:
         return frozenset()
     tais = {Tai(b.plmn, ta.tac) for ta in gnb.supported for b in ta.broadcast}
-    return frozenset(("tai", f"{tai.plmn}-{tai.tac:06x}/{gnb.id}") for tai in tais)
+    to = f"{gnb.id}/{gnb.association}"
+    return frozenset(("tai", tai_index_prefix(tai) + to) for tai in tais)
+
+
+def tai_index_prefix(tai: Tai) -> str:
+    """How the keys of a tracking area begin; the gNB and its association follow."""
+    return f"{tai.plmn}-{tai.tac:06x}/"
 
 
 def _set_up(_: Gnb, event: NgSetUp) -> Gnb:

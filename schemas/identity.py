@@ -12,6 +12,7 @@ from msgspec import Struct
 SLOTS = 1024
 NGAP_ID_RANDOM_BITS = 30
 TMSI_RANDOM_BITS = 22
+SEID_RANDOM_BITS = 54
 
 Plmn: TypeAlias = str
 """A PLMN as ``"001-01"``: MCC, a hyphen, MNC of two or three digits."""
@@ -80,6 +81,16 @@ def slot_of_tmsi_plaintext(plaintext: int) -> int:
     return plaintext >> TMSI_RANDOM_BITS & (SLOTS - 1)
 
 
+def make_seid(slot: int, random: int) -> int:
+    """A CP F-SEID's SEID (64 bits, TS 29.244 8.2.37): the slot above 54 random bits."""
+    return slot << SEID_RANDOM_BITS | random & ((1 << SEID_RANDOM_BITS) - 1)
+
+
+def slot_of_seid(seid: int) -> int:
+    """The slot of a SEID that this core gave."""
+    return seid >> SEID_RANDOM_BITS & (SLOTS - 1)
+
+
 def serving_network_name(plmn: Plmn) -> str:
     """The serving network name of AKA (TS 33.501 6.1.1.4), with an MNC of three digits."""
     mcc, _, mnc = plmn.partition("-")
@@ -99,3 +110,17 @@ def index_ngap(amf_ue_ngap_id: int) -> str:
 def index_tmsi(tmsi: int) -> str:
     """The partition key and index key of a 5G-TMSI of this core."""
     return f"tmsi-{tmsi:08x}"
+
+
+def index_seid(seid: int) -> str:
+    """The partition key and index key of a PFCP session, by the core's SEID."""
+    return f"seid-{seid:016x}"
+
+
+def seid_of_index(key: str) -> int:
+    """The SEID of an `index_seid`; 0, which no session has, for another key."""
+    kind, _, digits = key.partition("-")
+    try:
+        return int(digits, 16) if kind == "seid" else 0
+    except ValueError:
+        return 0

@@ -48,6 +48,46 @@ class Timers(Struct, frozen=True, omit_defaults=True):
     t3570: Seconds = 6
     ng_release: Seconds = 5
     """How long a UE CONTEXT RELEASE COMMAND may go unanswered before it is repeated."""
+    t3513: Seconds = 4
+    """Between repetitions of PAGING; each waits longer by as much."""
+    t3591: Seconds = 16
+    t3592: Seconds = 16
+    n4: Seconds = 4
+    """How long the answer of a UPF may take, its gateway's own repetitions aside, before the
+    request is handed to the gateway again: it may have died with it."""
+
+
+class DataNetwork(Struct, frozen=True, omit_defaults=True):
+    """What UEs are told about a data network (TS 24.008 10.5.6.3)."""
+
+    name: str
+    """The DNN."""
+    dns: tuple[str, ...] = ()
+    """Addresses of DNS servers, of either version."""
+    mtu: int = 0
+    """The IPv4 link MTU, 0 for none to tell."""
+
+
+class UpfPool(Struct, frozen=True, omit_defaults=True):
+    """A data network at a UPF, and the addresses that are routed to this UPF for it."""
+
+    dnn: str
+    ipv4: str = ""
+    """A network as ``"10.45.0.0/16"``, empty for no IPv4."""
+    ipv6: str = ""
+    """A network of /64 prefixes as ``"2001:db8::/48"``, empty for no IPv6."""
+
+
+class UpfNode(Struct, frozen=True, omit_defaults=True):
+    """A UPF that sessions may be put on."""
+
+    node_id: str
+    """An IP address or a domain name (TS 29.244 8.2.38)."""
+    pools: tuple[UpfPool, ...] = ()
+    slices: tuple[SNssai, ...] = ()
+    """The slices that it serves; empty for all."""
+    capacity: int = 100
+    """Its share of new sessions, beside those of other UPFs."""
 
 
 class Network(Struct, frozen=True, omit_defaults=True):
@@ -61,6 +101,10 @@ class Network(Struct, frozen=True, omit_defaults=True):
     relative_capacity: int = 255
     tmsi_key: bytes = b""
     """The key of the 5G-TMSI's encryption, 32 octets. Secret."""
+    n4_address: str = ""
+    """The core's own address on N4, in the Node ID and the F-SEIDs that it sends."""
+    upfs: tuple[UpfNode, ...] = ()
+    data_networks: tuple[DataNetwork, ...] = ()
 
     @property
     def plmns(self) -> tuple[Plmn, ...]:
@@ -74,6 +118,15 @@ class Network(Struct, frozen=True, omit_defaults=True):
             if area.tac == tai.tac and area.plmn == tai.plmn:
                 return area
         return None
+
+    def upf(self, node_id: str) -> UpfNode | None:
+        """The UPF of a Node ID, if it is known."""
+        return next((upf for upf in self.upfs if upf.node_id == node_id), None)
+
+    def data_network(self, dnn: str) -> DataNetwork:
+        """What UEs are told about a data network; nothing of one that is not described."""
+        found = (network for network in self.data_networks if network.name == dnn)
+        return next(found, DataNetwork(dnn))
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
         """Every slice of a PLMN, in the order of its first tracking area that has it."""

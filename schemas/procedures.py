@@ -18,6 +18,10 @@ class Procedure(StrEnum):
     REGISTRATION = "registration"
     DEREGISTRATION = "deregistration"
     CONTEXT_RELEASE = "context-release"
+    SESSION = "session"
+    SERVICE_REQUEST = "service-request"
+    PAGING = "paging"
+    UPF = "upf"
 
 
 DEFAULT: Final = Procedure.REGISTRATION
@@ -29,6 +33,10 @@ MODULES: Final[dict[Procedure, str]] = {
     Procedure.REGISTRATION: "functions.registration",
     Procedure.DEREGISTRATION: "functions.deregistration",
     Procedure.CONTEXT_RELEASE: "functions.context_release",
+    Procedure.SESSION: "functions.session",
+    Procedure.SERVICE_REQUEST: "functions.service_request",
+    Procedure.PAGING: "functions.paging",
+    Procedure.UPF: "functions.upf",
 }
 
 NAS_MESSAGES: Final[dict[int, Procedure]] = {
@@ -40,6 +48,8 @@ NAS_MESSAGES: Final[dict[int, Procedure]] = {
     0x5E: Procedure.REGISTRATION,  # SECURITY MODE COMPLETE
     0x5F: Procedure.REGISTRATION,  # SECURITY MODE REJECT
     0x45: Procedure.DEREGISTRATION,  # DEREGISTRATION REQUEST (UE originating)
+    0x4C: Procedure.SERVICE_REQUEST,  # SERVICE REQUEST
+    0x67: Procedure.SESSION,  # UL NAS TRANSPORT
 }
 """5GMM message types (TS 24.501 table 9.7.1)."""
 
@@ -51,13 +61,28 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "UEContextReleaseRequest": Procedure.CONTEXT_RELEASE,
     "UEContextReleaseComplete": Procedure.CONTEXT_RELEASE,
     "ErrorIndication": Procedure.CONTEXT_RELEASE,
+    "PDUSessionResourceSetupResponse": Procedure.SESSION,
+    "PDUSessionResourceModifyResponse": Procedure.SESSION,
+    "PDUSessionResourceReleaseResponse": Procedure.SESSION,
+    "PDUSessionResourceNotify": Procedure.SESSION,
+    "PDUSessionResourceModifyIndication": Procedure.SESSION,
 }
 """UE-associated NGAP messages without a NAS message to go by."""
+
+PFCP_MESSAGES: Final[dict[str, Procedure]] = {
+    "SessionEstablishmentResponse": Procedure.SESSION,
+    "SessionModificationResponse": Procedure.SESSION,
+    "SessionDeletionResponse": Procedure.SESSION,
+    "SessionReportRequest": Procedure.PAGING,
+}
+"""PFCP messages of a session, by their names in wire; `upf` takes all others."""
 
 EVENTS: Final[dict[str, Procedure]] = {
     EventType.IDENTIFIED: Procedure.REGISTRATION,
     EventType.UNIDENTIFIED: Procedure.REGISTRATION,
     EventType.CONNECTION_LOST: Procedure.CONTEXT_RELEASE,
+    EventType.PFCP_UNANSWERED: Procedure.SESSION,
+    EventType.SESSION_LOST: Procedure.SESSION,
 }
 
 TIMERS: Final[dict[str, Procedure]] = {
@@ -65,5 +90,15 @@ TIMERS: Final[dict[str, Procedure]] = {
     "T3560": Procedure.REGISTRATION,
     "T3570": Procedure.REGISTRATION,
     "ng-release": Procedure.CONTEXT_RELEASE,
+    "n4": Procedure.SESSION,
+    "T3591": Procedure.SESSION,
+    "T3592": Procedure.SESSION,
+    "T3513": Procedure.PAGING,
 }
-"""Timers of a UE, by the procedure that takes their expiry."""
+"""Timers of a UE, by the procedure that takes their expiry. That of one of several sessions has
+the session's number behind a slash: ``T3592/5``."""
+
+
+def procedure_of_timer(name: str) -> Procedure:
+    """The procedure that takes the expiry of a timer."""
+    return TIMERS[name.partition("/")[0]]

@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from schemas.cloudevents import CloudEvent
+from schemas.identity import Tai
 
 
 class _Output(Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -20,6 +21,27 @@ class SendNgap(_Output, frozen=True, tag="ngap"):
 
     gnb: str
     association: str
+    pdu: bytes
+
+
+class SendPfcp(_Output, frozen=True, tag="pfcp"):
+    """A PFCP message for a UPF. The gateway puts the sequence number into a request."""
+
+    upf: str
+    """The Node ID."""
+    partitionkey: str
+    """That of the answer's event: the session's, or the UPF's."""
+    slot: int
+    pdu: bytes
+    number: int | None = None
+    """Of a request, among those of the aggregate: the answer's event repeats it. A request
+    whose number is under way already is not sent a second time. None for an answer."""
+
+
+class Page(_Output, frozen=True, tag="page"):
+    """A PAGING for every gNB that serves one of the tracking areas (TS 38.413 8.5.1)."""
+
+    tais: tuple[Tai, ...]
     pdu: bytes
 
 
@@ -58,7 +80,14 @@ class FanOut(_Output, frozen=True, tag="fan-out"):
     """Connections that were opened after the event of this order are not meant."""
 
 
-Output: TypeAlias = SendNgap | Wake | HandOff | FanOut
+class FanOutSessions(_Output, frozen=True, tag="fan-out-sessions"):
+    """SESSION_LOST for each PDU session of a UPF, published at a bounded pace."""
+
+    upf: str
+    recovery_time_stamp: int
+
+
+Output: TypeAlias = SendNgap | SendPfcp | Page | Wake | HandOff | FanOut | FanOutSessions
 
 E = TypeVar("E")
 
@@ -78,6 +107,8 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     outputs: tuple[Output, ...]
     subscription: int = 0
     """The version of the subscription; 0 for none."""
+    answers: tuple[tuple[str, str], ...] = ()
+    """What the decision asked of its surroundings, and was told (`functions.env.Env.ask`)."""
     flags: tuple[int, ...] = ()
     """The numbered behaviours in force (docs/architecture.md, "Behaviour flags")."""
 

@@ -4,11 +4,13 @@ Field names are the specifications'. Values that are secret are marked by `Secre
 annotation; tools that print states and events leave them out (`schemas.redact`).
 """
 
+from ipaddress import ip_address
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
-from schemas.identity import SNssai, Tai, index_ngap, index_tmsi
+from schemas.identity import SNssai, Tai, index_ngap, index_seid, index_tmsi
+from schemas.session import PduSession
 
 Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
 """Octets that are never printed."""
@@ -38,7 +40,8 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     """Whether the secure exchange of NAS messages is established on it (TS 24.501 4.4.2.5)."""
     context: Literal["none", "pending", "set-up"] = "none"
     kgnb_count: int = 0
-    """The uplink NAS COUNT that K_gNB was derived with (TS 33.501 A.9), once a context is asked."""
+    """The uplink NAS COUNT that K_gNB is derived with (TS 33.501 A.9): that of the message which
+    established the secure exchange of NAS messages, or of a later SECURITY MODE COMPLETE."""
     releasing: str = ""
     """The cause of the UE CONTEXT RELEASE COMMAND that was sent, empty for none."""
 
@@ -94,6 +97,15 @@ class Timer(Struct, frozen=True, omit_defaults=True):
     count: int = 0
 
 
+class Paging(Struct, frozen=True, omit_defaults=True):
+    """A paging that the UE has not answered (TS 24.501 5.6.2)."""
+
+    seids: tuple[int, ...]
+    """The sessions with downlink packets, by their SEIDs."""
+    failed: bool = False
+    """Whether it was given up: until the timer that now runs, nothing pages again."""
+
+
 class Ue(Struct, frozen=True, omit_defaults=True):
     """All that the core knows of a UE. A UE that was never heard of is `Ue()`."""
 
@@ -130,6 +142,11 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     """The earliest wake-up that was asked for, 0 for none."""
     successor: str = ""
     """The aggregate that this one, of a UE unknown, was handed over to."""
+    sessions: tuple[PduSession, ...] = ()
+    """PDU sessions, in the order of their making; of one identity, one that is not gone."""
+    n4_requests: int = 0
+    """How many PFCP requests were made: the number of the last."""
+    paging: Paging | None = None
 
 
 def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
@@ -142,6 +159,14 @@ def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
         if connection is not None:
             found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
             found.add(("gnb", gnb_index_key(connection)))
+    for session in ue.sessions:
+        n4, address = session.n4, session.address
+        found.add(("seid", index_seid(n4.seid)))
+        found.add(("upf", f"{n4.upf}/{n4.seid:016x}"))
+        if address.ipv4:
+            found.add(("address", address_index_key(session.dnn, address.ipv4)))
+        if address.ipv6:
+            found.add(("address", address_index_key(session.dnn, address.ipv6)))
     return frozenset(found)
 
 
@@ -149,3 +174,11 @@ def gnb_index_key(connection: Connection) -> str:
     """The key under which a connection is found by its gNB's association."""
     ids = f"{connection.amf_ue_ngap_id:010x}/{connection.ran_ue_ngap_id:08x}"
     return f"{connection.gnb}/{connection.association}/{ids}"
+
+
+def address_index_key(dnn: str, address: str) -> str:
+    """The key of an address of a data network: neighbours in the network are neighbours here.
+
+    `address` is an IPv4 address or the IPv6 prefix of a UE.
+    """
+    return f"{dnn}/{ip_address(address).packed.hex()}"

@@ -5,6 +5,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from schemas.identity import SNssai, Tai
+from schemas.session import N4Request, PduSession, Tunnel
+from schemas.subscriber import Ambr
 from schemas.ue import Challenge, Connection, Registration, SecurityContext
 
 
@@ -202,6 +204,120 @@ class Deregistered(Event, frozen=True):
     reason: str
 
 
+class SessionRequested(Event, frozen=True):
+    """A PDU SESSION ESTABLISHMENT REQUEST is to be granted; its address is taken."""
+
+    session: PduSession
+
+
+class N4Sent(Event, frozen=True):
+    """A PFCP request of a session was sent, or sent again."""
+
+    seid: int
+    request: N4Request
+
+
+class N4Answered(Event, frozen=True):
+    """The UPF has done what it was asked for. Of an establishment: its SEID and its F-TEID."""
+
+    seid: int
+    up_seid: int = 0
+    uplink: Tunnel | None = None
+
+
+class N4Failed(Event, frozen=True):
+    """The UPF has refused a request, or not answered any of its repetitions."""
+
+    seid: int
+    cause: str
+
+
+class N4Lost(Event, frozen=True):
+    """The UPF has lost the session; it is to be established again."""
+
+    seid: int
+    reason: str
+
+
+class UserPlaneWanted(Event, frozen=True):
+    """The gNB is to be asked for the resources of a session once it can be."""
+
+    seid: int
+
+
+class UserPlaneRequested(Event, frozen=True):
+    """The gNB was asked for them, by this connection."""
+
+    seid: int
+    amf_ue_ngap_id: int
+
+
+class UserPlaneOn(Event, frozen=True):
+    """The gNB has set them up, and takes downlink packets there."""
+
+    seid: int
+    access: Tunnel
+
+
+class UserPlaneOff(Event, frozen=True):
+    """The session has no resources at a gNB any more, or was refused them."""
+
+    seid: int
+    reason: str
+
+
+class SessionModifying(Event, frozen=True):
+    """A PDU SESSION MODIFICATION COMMAND was sent; `pti` is that of the UE's request, or 0."""
+
+    seid: int
+    ambr: Ambr
+    pti: int = 0
+
+
+class SessionModified(Event, frozen=True):
+    """The UE has completed or rejected it, or never answered."""
+
+    seid: int
+
+
+class SessionReleasing(Event, frozen=True):
+    """A PDU SESSION RELEASE COMMAND was sent; `pti` is that of the UE's request, or 0."""
+
+    seid: int
+    pti: int
+    cause: str
+
+
+class SessionGone(Event, frozen=True):
+    """The session is no more for the UE; the UPF is to let it go."""
+
+    seid: int
+    reason: str
+
+
+class SessionEnded(Event, frozen=True):
+    """The UPF has let the session go, and its address is free."""
+
+    seid: int
+    reason: str
+
+
+class PagingStarted(Event, frozen=True):
+    """The UE is paged for downlink packets of these sessions, or for one more."""
+
+    seids: tuple[int, ...]
+
+
+class PagingEnded(Event, frozen=True):
+    """The UE has come, or nobody pages it any more."""
+
+    reason: str
+
+
+class PagingFailed(Event, frozen=True):
+    """No PAGING was answered."""
+
+
 class TimerStarted(Event, frozen=True):
     """A timer runs until `at`."""
 
@@ -261,6 +377,23 @@ UeEvent: TypeAlias = (
     | RegistrationAborted
     | DeregistrationPending
     | Deregistered
+    | SessionRequested
+    | N4Sent
+    | N4Answered
+    | N4Failed
+    | N4Lost
+    | UserPlaneWanted
+    | UserPlaneRequested
+    | UserPlaneOn
+    | UserPlaneOff
+    | SessionModifying
+    | SessionModified
+    | SessionReleasing
+    | SessionGone
+    | SessionEnded
+    | PagingStarted
+    | PagingEnded
+    | PagingFailed
     | TimerStarted
     | TimerStopped
     | WakeScheduled

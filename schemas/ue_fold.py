@@ -6,7 +6,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from schemas import ue_events as e
-from schemas.ue import Connection, Timer, Ue
+from schemas.session import PduSession
+from schemas.ue import Connection, Paging, Timer, Ue
 from schemas.ue_events import UeEvent
 
 
@@ -40,6 +41,8 @@ def _uplink_taken(ue: Ue, event: e.UplinkTaken) -> Ue:
             here["cell"] = event.cell
         if event.nas_count is not None:
             here["secured"] = True
+            if not ue.connection.secured:
+                here["kgnb_count"] = event.nas_count
         changes["connection"] = replace(ue.connection, **here)
     if event.nas_count is not None and ue.security is not None:
         changes["security"] = replace(ue.security, uplink=event.nas_count + 1)
@@ -146,7 +149,7 @@ def _security_mode_completed(ue: Ue, event: e.SecurityModeCompleted) -> Ue:
         return ue
     connection = ue.connection
     if connection is not None:
-        connection = replace(connection, secured=True)
+        connection = replace(connection, secured=True, kgnb_count=event.uplink - 1)
     security = replace(ue.pending, uplink=event.uplink)
     return replace(ue, security=security, pending=None, connection=connection)
 
@@ -222,6 +225,95 @@ def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
     )
 
 
+def _on_session(
+    change: Callable[[PduSession, Any], PduSession],
+) -> Callable[[Ue, Any], Ue]:
+    """A fold that changes the session whose SEID the event has."""
+
+    def evolve_session(ue: Ue, event: Any) -> Ue:
+        sessions = tuple(change(s, event) if s.n4.seid == event.seid else s for s in ue.sessions)
+        return replace(ue, sessions=sessions)
+
+    return evolve_session
+
+
+def _session_requested(ue: Ue, event: e.SessionRequested) -> Ue:
+    return replace(ue, sessions=(*ue.sessions, event.session))
+
+
+def _n4_sent(ue: Ue, event: e.N4Sent) -> Ue:
+    def sent(session: PduSession, _: object) -> PduSession:
+        return replace(session, n4=replace(session.n4, sent=event.request))
+
+    ue = replace(ue, n4_requests=max(ue.n4_requests, event.request.number))
+    return _on_session(sent)(ue, event)
+
+
+def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
+    n4 = session.n4
+    changes: dict[str, Any] = {"sent": None}
+    if n4.sent is not None:
+        changes |= {"downlink": n4.sent.downlink, "ambr": n4.sent.ambr}
+        if n4.sent.message == "delete":
+            changes["up_seid"] = 0
+    if event.up_seid:
+        changes["up_seid"] = event.up_seid
+    return replace(session, n4=replace(n4, **changes), uplink=event.uplink or session.uplink)
+
+
+def _n4_failed(session: PduSession, _: e.N4Failed) -> PduSession:
+    return replace(session, n4=replace(session.n4, sent=None))
+
+
+def _n4_lost(session: PduSession, _: e.N4Lost) -> PduSession:
+    return replace(session, n4=replace(session.n4, up_seid=0, downlink=None, ambr=None, sent=None))
+
+
+def _user_plane_requested(session: PduSession, event: e.UserPlaneRequested) -> PduSession:
+    return replace(session, user_plane="requested", amf_ue_ngap_id=event.amf_ue_ngap_id)
+
+
+def _user_plane_on(session: PduSession, event: e.UserPlaneOn) -> PduSession:
+    stage = "active" if session.stage == "establishing" else session.stage
+    return replace(session, user_plane="on", access=event.access, stage=stage)
+
+
+def _user_plane_off(session: PduSession, _: e.UserPlaneOff) -> PduSession:
+    return replace(session, user_plane="off", access=None, amf_ue_ngap_id=0)
+
+
+def _session_modifying(session: PduSession, event: e.SessionModifying) -> PduSession:
+    return replace(session, stage="modifying", ambr=event.ambr, pti=event.pti)
+
+
+def _session_modified(session: PduSession, _: e.SessionModified) -> PduSession:
+    return replace(session, stage="active") if session.stage == "modifying" else session
+
+
+def _session_releasing(session: PduSession, event: e.SessionReleasing) -> PduSession:
+    return replace(session, stage="releasing", pti=event.pti)
+
+
+def _session_gone(session: PduSession, _: e.SessionGone) -> PduSession:
+    return replace(session, stage="gone", user_plane="off", access=None, amf_ue_ngap_id=0)
+
+
+def _session_ended(ue: Ue, event: e.SessionEnded) -> Ue:
+    return replace(ue, sessions=tuple(s for s in ue.sessions if s.n4.seid != event.seid))
+
+
+def _paging_started(ue: Ue, event: e.PagingStarted) -> Ue:
+    return replace(ue, paging=Paging(event.seids))
+
+
+def _paging_ended(ue: Ue, _: e.PagingEnded) -> Ue:
+    return replace(ue, paging=None)
+
+
+def _paging_failed(ue: Ue, _: e.PagingFailed) -> Ue:
+    return ue if ue.paging is None else replace(ue, paging=replace(ue.paging, failed=True))
+
+
 def _timer_started(ue: Ue, event: e.TimerStarted) -> Ue:
     timers = {**ue.timers, event.name: Timer(event.at, event.count)}
     return replace(ue, timers=timers)
@@ -268,6 +360,23 @@ _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
     e.RegistrationAborted: _registration_ended,
     e.DeregistrationPending: _deregistration_pending,
     e.Deregistered: _deregistered,
+    e.SessionRequested: _session_requested,
+    e.N4Sent: _n4_sent,
+    e.N4Answered: _on_session(_n4_answered),
+    e.N4Failed: _on_session(_n4_failed),
+    e.N4Lost: _on_session(_n4_lost),
+    e.UserPlaneWanted: _on_session(lambda s, _: replace(s, user_plane="wanted")),
+    e.UserPlaneRequested: _on_session(_user_plane_requested),
+    e.UserPlaneOn: _on_session(_user_plane_on),
+    e.UserPlaneOff: _on_session(_user_plane_off),
+    e.SessionModifying: _on_session(_session_modifying),
+    e.SessionModified: _on_session(_session_modified),
+    e.SessionReleasing: _on_session(_session_releasing),
+    e.SessionGone: _on_session(_session_gone),
+    e.SessionEnded: _session_ended,
+    e.PagingStarted: _paging_started,
+    e.PagingEnded: _paging_ended,
+    e.PagingFailed: _paging_failed,
     e.TimerStarted: _timer_started,
     e.TimerStopped: _timer_stopped,
     e.WakeScheduled: _wake_scheduled,

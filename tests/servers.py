@@ -16,7 +16,7 @@ from evcore.local.data import DataDirectory
 from evcore.local.lag import settled
 from eventing.bus import connected
 from loadgen import LoadConfig, Population, Procedure
-from schemas.config import Config, N2Config
+from schemas.config import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
 from transport import Mode
 
 
@@ -70,20 +70,30 @@ class Site(NamedTuple):
 
 @asynccontextmanager
 async def site(
-    folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE, max_under_way: int = 8192
+    folder: Path,
+    ues: int,
+    groups: tuple[Group, ...] = ALL_IN_ONE,
+    max_under_way: int = 8192,
+    upfs: tuple[UpfConfig, ...] = (),
+    data_networks: tuple[DataNetworkConfig, ...] = (),
 ) -> AsyncGenerator[Site]:
-    """A core in a folder, with `ues` subscribers of every SUCI scheme."""
+    """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
     secrets = data.prepare()
     population = Population(
-        count=ues, schemes=("null", "A", "B"), home_keys=populations.home_keys(secrets)
+        count=ues,
+        schemes=("null", "A", "B"),
+        home_keys=populations.home_keys(secrets),
+        dnns=("internet",),
     )
     await populations.provision(data.root, population)
     n2 = N2Config(
         udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP, max_under_way=max_under_way
     )
+    n4 = N4Config(port=free_udp_port())
+    config = Config(n2=n2, n4=n4, upf=upfs, data_network=data_networks)
     try:
-        async with local_core(data, Config(n2=n2), groups) as core:
+        async with local_core(data, config, groups) as core:
             yield Site(core, data, population)
     except BaseException:
         for log in sorted((data.root / "logs").glob("*.log")):

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple, cast
 
 import typer
+from msgspec.structs import replace
 
+from evcore import emulated
 from evcore import population as populations
 from evcore.commands.errors import FAILED
 from evcore.commands.output import Notices
@@ -24,7 +26,7 @@ from functions.runtime.replay import all_aggregates
 from loadgen import LoadConfig, Population, Procedure, Report
 from loadgen import run as run_load
 from loadgen.table import print_tables
-from schemas.config import Config, N2Config
+from schemas.config import Config, N2Config, N4Config
 from transport import Mode
 
 BACK_TO_ZERO: Final = 40.0
@@ -32,10 +34,29 @@ BACK_TO_ZERO: Final = 40.0
 _SHOWN_DIFFERENCES: Final = 10
 
 
+PROGRAMME: Final = (
+    Procedure.REGISTER,
+    Procedure.SESSION,
+    Procedure.IDLE,
+    Procedure.SERVICE_REQUEST,
+    Procedure.IDLE,
+    Procedure.PAGE,
+    Procedure.RELEASE_SESSION,
+    Procedure.DEREGISTER,
+)
+"""What each UE does: with a session it goes idle, comes back by itself, and when it is called."""
+
+
 class Outcome(NamedTuple):
     """What came of a demonstration."""
 
     report: Report
+    sessions: int
+    """PDU sessions that the UPFs have had."""
+    rules_left: int
+    """Rules in the tables of the UPFs, when all was over."""
+    violations: list[str]
+    """What the UPFs found wrong."""
     verification: Verification
     scaled: bool
     """Whether functions went from zero and back to it."""
@@ -45,6 +66,8 @@ class Outcome(NamedTuple):
         """What was not as it should be."""
         found = {
             "there were failures or violations": not self.report.ok,
+            "the UPFs were asked for what is wrong": bool(self.violations),
+            "sessions were left at the UPFs": bool(self.rules_left),
             "the functions did not go from zero and back to it": not self.scaled,
             "the log does not decide the same again": bool(self.verification.differing),
         }
@@ -54,12 +77,14 @@ class Outcome(NamedTuple):
 def demo(
     ues: Annotated[int, typer.Option(metavar="N", min=1, help="UEs.")] = 200,
     gnbs: Annotated[int, typer.Option(metavar="N", min=1, help="gNBs.")] = 2,
+    upfs: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="UPFs.")] = 2,
     data: Annotated[
         Path | None,
         typer.Option("--data", metavar="DIR", help="Keep the data here; else it is thrown away."),
     ] = None,
 ) -> None:
-    """Register UEs over real NGAP/SCTP, let them go idle and deregister, verify their logs.
+    """Register UEs over real NGAP/SCTP, give them PDU sessions on emulated UPFs, let them go
+    idle, come back, be paged and deregister, then verify their logs.
 
     The last line is for machines. The exit status is 1 if anything was not as it should be.
     """
@@ -68,12 +93,13 @@ def demo(
     directory = data or Path(tempfile.mkdtemp(prefix="evcore-demo-"))
     faults: list[str] = []
     try:
-        outcome = run(_demo(DataDirectory(directory), ues, gnbs, notices))
+        outcome = run(_demo(DataDirectory(directory), ues, gnbs, upfs, notices))
         faults = outcome.faults
     finally:
         if data is None and not faults:
             shutil.rmtree(directory, ignore_errors=True)
-    for text in [*outcome.verification.differing[:_SHOWN_DIFFERENCES], *faults]:
+    shown = [*outcome.verification.differing[:_SHOWN_DIFFERENCES]]
+    for text in [*shown, *outcome.violations[:_SHOWN_DIFFERENCES], *faults]:
         notices.say(text, "red")
     if faults:
         notices.say(f"its logs are kept in {directory}")
@@ -82,17 +108,21 @@ def demo(
         f"demo: ues={ues} procedures={sum(found.count for found in procedures)} "
         f"failures={sum(found.failed for found in procedures)} "
         f"steps={outcome.verification.steps} differences={len(outcome.verification.differing)} "
-        f"seconds={time.monotonic() - begun:.1f}"
+        f"seconds={time.monotonic() - begun:.1f} "
+        f"sessions={outcome.sessions} upf_rules_left={outcome.rules_left}"
     )
     raise typer.Exit(FAILED if faults else 0)
 
 
-async def _demo(data: DataDirectory, ues: int, gnbs: int, notices: Notices) -> Outcome:
+async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: Notices) -> Outcome:
     secrets = data.prepare()
     log_to_file(data)
     schemes = populations.schemes_of(secrets)
     population = Population(
-        count=ues, schemes=cast("Any", schemes), home_keys=populations.home_keys(secrets)
+        count=ues,
+        schemes=cast("Any", schemes),
+        home_keys=populations.home_keys(secrets),
+        dnns=(emulated.DNN,),
     )
     count = await populations.provision(data.root, population)
     notices.say(f"1. {count} subscribers: SUCI {', '.join(schemes)}; NEA0-2, NIA1-2", "bold")
@@ -101,29 +131,37 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, notices: Notices) -> O
         notices.say(f"  {text}")
 
     n2 = N2Config(udp_port=_free_udp_port(), transport=Mode.AUTO)
-    scaled = telling_scale(indented)
-    async with local_core(data, Config(n2=n2), changed=scaled, ended=indented) as core:
+    n4 = N4Config(port=_free_udp_port())
+    tables = tuple(replace(upf, port=_free_udp_port()) for upf in emulated.tables(upfs))
+    config = Config(n2=n2, n4=n4, upf=tables, data_network=(emulated.DATA_NETWORK,))
+    async with (
+        emulated.emulated(tables) as user_plane,
+        local_core(data, config, changed=telling_scale(indented), ended=indented) as core,
+    ):
         notices.say(f"2. the core is up, N2 at {core.n2_address}, functions at zero", "bold")
-        notices.say(f"3. {gnbs} gNBs: register, idle, deregister", "bold")
+        notices.say(f"3. {gnbs} gNBs, {upfs} UPFs: {', '.join(PROGRAMME)}", "bold")
         report = await run_load(
             LoadConfig(
                 port=n2.port,
                 udp_port=n2.udp_port,
                 gnbs=gnbs,
                 population=population,
-                programme=(Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER),
+                programme=PROGRAMME,
                 progress=notices.watched,
-            )
+            ),
+            downlink_data=user_plane.downlink_data,
         )
         print_tables(report)
         notices.say("4. waiting for the functions to go back to zero", "bold")
         at_zero = await _back_to_zero(core.scaler)
         peak = max(scale.workers for scale in core.scaler.history)
+        sessions, left = user_plane.sessions, user_plane.rules_left
+        violations = user_plane.violations
     notices.say("5. deciding every step of every log again", "bold")
     async with opened(data.root, read_only=True) as access:
         names = [name async for name, _ in all_aggregates(access.log)]
         verification = await verify_aggregates(access, names)
-    return Outcome(report, verification, at_zero and peak > 0)
+    return Outcome(report, sessions, left, violations, verification, at_zero and peak > 0)
 
 
 async def _back_to_zero(scaler: Autoscaler) -> bool:

@@ -4,23 +4,48 @@ import importlib.util
 import math
 import os
 import sys
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, cast
 
 import typer
 
+from evcore import emulated
 from evcore import population as populations
 from evcore.commands.errors import FAILED, CommandError, UsageError
-from evcore.commands.output import console
+from evcore.commands.output import Notices, console
 from evcore.commands.running import run, run_tool
 from evcore.local.data import DEFAULT, DataDirectory
 from loadgen import ConfigError as LoadConfigError
-from loadgen import HomeKey, LoadConfig, Population, Procedure, SNssai
+from loadgen import (
+    HomeKey,
+    LoadConfig,
+    Population,
+    Procedure,
+    Report,
+    Scenario,
+    SNssai,
+    find_scenario,
+    read_scenario,
+    scenario_names,
+)
 from loadgen import run as run_load
 from loadgen.table import print_tables
 from schemas import config as configuration
-from schemas.config import ConfigError, N2Config, slice_of
+from schemas.config import ConfigError, N2Config, UpfConfig, slice_of
 from transport import Mode
+
+DEFAULT_PROGRAMME = "register,idle,deregister"
+_SHOWN_VIOLATIONS = 10
+_SCENARIOS = ", ".join(scenario_names())
+
+
+class SessionKind(StrEnum):
+    """A PDU session type."""
+
+    IPV4 = "ipv4"
+    IPV6 = "ipv6"
+    IPV4V6 = "ipv4v6"
 
 
 class Target(NamedTuple):
@@ -34,16 +59,32 @@ class Target(NamedTuple):
     home_keys: tuple[HomeKey, ...] = ()
     store: Path | None = None
     """Where its subscribers are, for a core of this machine."""
+    upfs: tuple[UpfConfig, ...] = ()
+    """Those of its UPFs that this machine can emulate."""
+    n4: tuple[str, int] | None = None
+    """Its address on N4."""
 
 
 def load(
-    ues: Annotated[int, typer.Option(metavar="N", min=1, help="UEs.")] = 64,
+    ues: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="UEs.  [default: 64, or the scenario's]"),
+    ] = None,
     procedures: Annotated[
-        str,
+        str | None,
         typer.Option(
-            metavar="LIST", help=f"What each UE does, in this order; of {', '.join(Procedure)}."
+            metavar="LIST",
+            help=f"What each UE does, in this order; of {', '.join(Procedure)}."
+            f"  [default: {DEFAULT_PROGRAMME}]",
         ),
-    ] = "register,idle,deregister",
+    ] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help=f"YAML file with phases, mixes and arrivals: a path, or {_SCENARIOS}.",
+        ),
+    ] = None,
     duration: Annotated[
         float | None,
         typer.Option(metavar="SECONDS", min=0, help="How long; without it each UE does it once."),
@@ -52,7 +93,18 @@ def load(
         float | None,
         typer.Option(metavar="N", help="UEs that begin, a second, as a Poisson process."),
     ] = None,
-    gnbs: Annotated[int, typer.Option(metavar="N", min=1, help="gNBs.")] = 1,
+    gnbs: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="gNBs.  [default: 1, or the scenario's]"),
+    ] = None,
+    dnn: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="DNN of the PDU sessions.  [default: internet]"),
+    ] = None,
+    session_type: Annotated[
+        SessionKind | None,
+        typer.Option(help="Type of the PDU sessions.  [default: ipv4]"),
+    ] = None,
     json: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="File for the report; - for standard output, alone."),
@@ -63,7 +115,10 @@ def load(
     capture: Annotated[
         Path | None, typer.Option(metavar="FILE", help="File for every PDU, as JSON lines.")
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Of credentials and arrivals.")] = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Of credentials and arrivals.  [default: 0]"),
+    ] = None,
     first_imsi: Annotated[
         str | None,
         typer.Option(metavar="IMSI", help="IMSI of the first UE, 15 digits; else MSIN 1."),
@@ -102,12 +157,18 @@ def load(
     UEs check every MAC, AUTN and COUNT of the core. The exit status is 1 if a procedure failed
     or a check did. Without --host all about the core is known.
     """
-    programme = programme_of(procedures)
+    of_file = _scenario(scenario, procedures=procedures, duration=duration, rate=rate)
+    programme = programme_of(DEFAULT_PROGRAMME if procedures is None else procedures)
     if duration is not None and not math.isfinite(duration):
         raise UsageError(f"--duration is {duration}: no load has an end then")
     target = _given(_target(data, host), host, port, udp_port, transport, plmn, tac, slices)
     first = first_imsi or target.plmn.replace("-", "").ljust(14, "0") + "1"
     shown = str(json) != "-"
+    sessions = of_file.load()
+    if dnn is not None:
+        sessions["dnn"] = dnn
+    if session_type is not None:
+        sessions["session_type"] = session_type.value
     config = LoadConfig(
         host=target.n2.host,
         port=target.n2.port,
@@ -116,21 +177,23 @@ def load(
         plmn=target.plmn,
         tac=target.tac,
         slices=_slices(target.slices),
-        gnbs=gnbs,
+        gnbs=gnbs or of_file.gnbs,
         population=Population(
-            count=ues,
+            count=ues or of_file.ues,
             first_imsi=first,
             plmn=target.plmn,
-            seed=seed,
+            seed=seed or 0,
             schemes=cast("Any", target.schemes),
             home_keys=target.home_keys,
             slices=_slices(target.slices),
+            dnns=(sessions["dnn"] or "internet",),
         ),
         programme=programme,
         repeat=1 if duration is None else None,
         duration=duration,
         rate=rate,
-        seed=seed,
+        seed=of_file.seed if seed is None else seed,
+        **sessions,
         json=str(json) if json is not None and shown else None,
         plot=str(plot) if plot is not None else None,
         capture=str(capture) if capture is not None else None,
@@ -140,18 +203,52 @@ def load(
         config.check()
     except LoadConfigError as err:
         raise UsageError(str(err)) from None
+    if config.pages and not target.upfs:
+        raise UsageError("page needs UPFs to be emulated: start `evcore up --upfs 2`")
     _check_outputs([path for path in (json, plot, capture) if path is not None and shown])
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise CommandError("--plot needs matplotlib: pip install matplotlib")
     if provision and target.store is not None:
         run_tool(populations.provision(target.store, config.population, overwrite=overwrite))
-    report = run(run_load(config))
+    report, wrong = run(_load(config, target))
+    for text in wrong[:_SHOWN_VIOLATIONS]:
+        Notices().say(text, "red")
     if shown:
         print_tables(report)
         typer.echo(report.line)
     else:
         sys.stdout.write(report.to_json().decode() + "\n")
-    raise typer.Exit(0 if report.ok else FAILED)
+    raise typer.Exit(0 if report.ok and not wrong else FAILED)
+
+
+async def _load(config: LoadConfig, target: Target) -> tuple[Report, list[str]]:
+    """Run a load, beside those UPFs of the core that are for this machine to emulate.
+
+    Returns the report, and what the UPFs found wrong.
+    """
+    shares = [share for phase in config.plan for share in phase.mix]
+    sessions = any(Procedure.SESSION in share.procedures for share in shares)
+    async with emulated.emulated(target.upfs if sessions else (), target.n4) as upfs:
+        if not await upfs.associated():
+            raise CommandError("the emulated UPFs got no association with the core")
+        report = await run_load(config, downlink_data=upfs.downlink_data)
+        return report, upfs.violations
+
+
+def _scenario(
+    name: str | None, *, procedures: str | None, duration: float | None, rate: float | None
+) -> Scenario:
+    """The scenario of a name, or one without phases; options that it excludes are refused."""
+    if name is None:
+        return Scenario(description="", phases=())
+    excluded = {"--procedures": procedures, "--duration": duration, "--rate": rate}
+    given = [option for option, value in excluded.items() if value is not None]
+    if given:
+        raise UsageError(f"--scenario says itself what {', '.join(given)} would say")
+    try:
+        return read_scenario(find_scenario(name))
+    except LoadConfigError as err:
+        raise UsageError(str(err)) from None
 
 
 def programme_of(text: str) -> tuple[Procedure, ...]:
@@ -188,6 +285,8 @@ def _target(data: Path | None, host: str | None) -> Target:
         populations.schemes_of(secrets),
         populations.home_keys(secrets),
         directory.root,
+        emulated.on_this_machine(config),
+        emulated.core_of(config),
     )
 
 

@@ -29,6 +29,7 @@ from schemas.aggregates import kind_of
 from schemas.redact import plain
 from schemas.step import Step
 from schemas.ue import Ue
+from schemas.upf import Upf
 
 app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_help=True)
 
@@ -36,14 +37,14 @@ app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_
 @app.command("list", epilog="Example: `evcore log list ue/imsi-00101 --json`.")
 def list_(
     prefix: Annotated[
-        str, typer.Argument(metavar="PREFIX", help='What names begin with, as "ue/" or "gnb/".')
+        str, typer.Argument(metavar="PREFIX", help='What names begin with, as "ue/".')
     ] = "",
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what has a log, UEs and RAN nodes, with the number of steps and the state."""
+    """List what has a log, UEs, RAN nodes and UPFs, with the number of steps and the state."""
     run_tool(_list(prefix, Where(data, config, secrets), as_json=as_json))
 
 
@@ -69,6 +70,8 @@ def _summary(state: Any) -> dict[str, Any]:
             "cm": "IDLE" if state.connection is None else "CONNECTED",
             **({"gnb": state.connection.gnb} if state.connection is not None else {}),
         }
+    if isinstance(state, Upf):
+        return {"associated": state.associated, "reachable": state.reachable}
     return {"name": state.name, "up": bool(state.association)}
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 from msgspec.structs import replace
 
+from evcore import emulated
 from evcore.commands.errors import UsageError
 from evcore.commands.options import DATA, Data
 from evcore.commands.output import Notices
@@ -84,6 +85,15 @@ def up(
             metavar="PORT", min=1, max=65535, help="UDP port of userspace-udp.  [default: 9899]"
         ),
     ] = None,
+    upfs: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N",
+            min=0,
+            max=64,
+            help="UPFs on 127.0.0.8 and on, for `evcore load`.  [default: 2, or the file's]",
+        ),
+    ] = None,
     nats_port: Annotated[
         int, typer.Option(metavar="PORT", min=0, max=65535, help="Of the broker; 0 for a free one.")
     ] = 4222,
@@ -95,7 +105,7 @@ def up(
         int, typer.Option(metavar="N", min=1, help="Workers of a group, at most.")
     ] = 2,
 ) -> None:
-    """Run nats-server, the N2 gateway and worker processes that scale from zero and back to it.
+    """Run nats-server, the gateways and worker processes that scale from zero and back to it.
 
     It runs until Ctrl-C or SIGTERM. The next one on the same data goes on where it was.
     """
@@ -111,9 +121,13 @@ def up(
     )
     if n2.transport not in tuple(Mode):
         raise ConfigError(f"n2.transport is {n2.transport!r}, and must be of {', '.join(Mode)}")
+    settings = replace(settings, n2=n2)
+    if upfs is not None or config is None:
+        tables = emulated.tables(2 if upfs is None else upfs)
+        settings = replace(settings, upf=tables, data_network=(emulated.DATA_NETWORK,))
     notices = Notices()
     try:
-        run(_up(DataDirectory(data), replace(settings, n2=n2), chosen, nats_port, notices))
+        run(_up(DataDirectory(data), settings, chosen, nats_port, notices))
     except Interrupted:
         notices.say("stopped")
 
@@ -146,6 +160,10 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
     facts = [("gNBs", f"connect to {core.n2_address}{_sctp(core)}")]
     if n2.host in ("127.0.0.1", "::1", "localhost"):
         facts.append(("", "from this machine alone: --host ADDRESS lets others in"))
+    if upfs := core.config.upf:
+        n4 = core.config.n4
+        names = ", ".join(upf.node_id for upf in upfs[:3]) + (", ..." if len(upfs) > 3 else "")
+        facts.append(("UPFs", f"{names}; the core's PFCP is at {n4.host}, UDP port {n4.port}"))
     plmn = area.plmn or core.config.amf.plmn
     facts += [
         ("network", f"PLMN {plmn}, TAC {area.tac}, slices {', '.join(area.slices)}"),

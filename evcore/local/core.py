@@ -1,4 +1,4 @@
-"""The local core: nats-server, the N2 gateway and an autoscaler of workers."""
+"""The local core: nats-server, the gateways and an autoscaler of workers."""
 
 import asyncio
 import contextlib
@@ -28,6 +28,9 @@ ALL_IN_ONE: Final = (Group("core", tuple(Procedure)),)
 _LISTENS: Final = re.compile(rf"evcore gateway n2: ({'|'.join(Mode)}) at (.+)")
 """What the gateway says once gNBs can connect."""
 
+_SERVES: Final = r"evcore gateway n4: \d+ UPF"
+"""What the other one says once it serves UPFs."""
+
 
 class LocalCore:
     """The processes of a core that runs on this machine."""
@@ -40,6 +43,8 @@ class LocalCore:
         self.broker = broker
         self.scaler = scaler
         self.gateway: Process | None = None
+        self.gateway_n4: Process | None = None
+        """None where no UPF is configured."""
         self._listens: re.Match[str] | None = None
 
     async def start_gateway(self) -> Process:
@@ -59,6 +64,39 @@ class LocalCore:
         self._listens = next((found for found in matches if found is not None), None)
         return self.gateway
 
+    async def start_gateways(self) -> None:
+        """Start what the configuration asks for.
+
+        Raises:
+            ProcessError: one of them does not start; none is left running then.
+        """
+        try:
+            await self.start_gateway()
+            if self.config.upf:
+                await self.start_gateway_n4()
+        except BaseException:
+            await self.stop_gateways()
+            raise
+
+    async def stop_gateways(self) -> None:
+        """Stop those that run, at the same time."""
+        running = (one for one in (self.gateway, self.gateway_n4) if one is not None)
+        await asyncio.gather(*(one.stop() for one in running))
+
+    async def start_gateway_n4(self) -> Process:
+        """Start the N4 gateway, or start it anew after it ended.
+
+        Raises:
+            ProcessError: it does not start; without UPFs it never does.
+        """
+        command = [
+            *(sys.executable, "-m", "gateway.n4"),
+            *("--config", str(self.data.config_file)),
+        ]
+        log = self.data.log("gateway-n4")
+        self.gateway_n4 = await Process.start("the N4 gateway", command, log, _SERVES)
+        return self.gateway_n4
+
     @property
     def n2_mode(self) -> str:
         """The SCTP that the gateway has chosen, as `transport.Mode` names it."""
@@ -70,16 +108,18 @@ class LocalCore:
         return self._listens[2] if self._listens is not None else ""
 
     async def keep_running(self, tell: Callable[[str], None]) -> None:
-        """Start the gateway and the broker anew when they end, as Kubernetes would."""
+        """Start the gateways and the broker anew when they end, as Kubernetes would."""
 
         async def broker() -> Process:
             await self.broker.run()
             return self.broker.process
 
         gateway = self.gateway or await self.start_gateway()
-        async with asyncio.TaskGroup() as both:
-            both.create_task(_keep(gateway, self.start_gateway, tell))
-            both.create_task(_keep(self.broker.process, broker, tell))
+        async with asyncio.TaskGroup() as kept:
+            kept.create_task(_keep(gateway, self.start_gateway, tell))
+            if self.gateway_n4 is not None:
+                kept.create_task(_keep(self.gateway_n4, self.start_gateway_n4, tell))
+            kept.create_task(_keep(self.broker.process, broker, tell))
 
 
 async def _keep(
@@ -136,7 +176,7 @@ async def local_core(
                 await ensure(client, _bus(nats))
                 scaler = Autoscaler(groups, data, client, broker.monitor_url, changed, ended)
                 core = LocalCore(data, config, broker, scaler)
-                await core.start_gateway()
+                await core.start_gateways()
                 scaling = asyncio.ensure_future(scaler.run())
                 try:
                     yield core
@@ -144,8 +184,7 @@ async def local_core(
                     scaling.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await scaling
-                    if core.gateway is not None:
-                        await core.gateway.stop()
+                    await core.stop_gateways()
                     await scaler.stop()
         finally:
             await broker.stop()

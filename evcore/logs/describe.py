@@ -9,7 +9,7 @@ from functions.ingress import Nas, open_nas
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.redact import plain
-from schemas.step import SendNgap, Step
+from schemas.step import Page, SendNgap, SendPfcp, Step
 from schemas.ue import Ue
 
 Tree = dict[str, Any]
@@ -28,6 +28,7 @@ def describe(step: Step[Any], before: Any, after: Any) -> Tree:
         "changes": changes(plain(before), plain(after)),
         "network": step.network,
         "subscription": step.subscription,
+        "answers": dict(step.answers),
         "flags": list(step.flags),
     }
 
@@ -47,6 +48,8 @@ def trigger(event: CloudEvent, state: Any) -> Tree:
         nas = wire_nas(event.data)
         if nas is not None and isinstance(state, Ue):
             found["nas"] = uplink_nas(state, nas)
+    elif event.type in (EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED):
+        found["pfcp"] = _pfcp(event.data)
     elif event.type in _DATA:
         found["data"] = plain(msgpack.decode(event.data, type=_DATA[event.type]))
     return found
@@ -55,7 +58,9 @@ def trigger(event: CloudEvent, state: Any) -> Tree:
 def output(found: Any, state: Any) -> Tree:
     """An output with its message decoded."""
     shown: Tree = plain(found)
-    if isinstance(found, SendNgap):
+    if isinstance(found, SendPfcp):
+        shown["pdu"] = _pfcp(found.pdu)
+    elif isinstance(found, SendNgap | Page):
         shown["pdu"] = _ngap(found.pdu)
         nas = wire_nas(found.pdu)
         if nas is not None:
@@ -76,6 +81,13 @@ def _ngap(pdu: bytes) -> Any:
         return plain(wire.ngap_decode(pdu))
     except wire.WireError as err:
         return {"error": str(err), "octets": pdu.hex()}
+
+
+def _pfcp(message: bytes) -> Any:
+    try:
+        return plain(wire.pfcp_decode(message, lenient=True))
+    except wire.WireError as err:
+        return {"error": str(err), "octets": message.hex()}
 
 
 def uplink_nas(state: Ue, octets: bytes) -> Tree:
@@ -130,4 +142,6 @@ _DATA: dict[str, Any] = {
     EventType.CONNECTION_LOST: cloudevents.ConnectionLost,
     EventType.IDENTIFIED: cloudevents.Identified,
     EventType.UNIDENTIFIED: cloudevents.Unidentified,
+    EventType.UPF_PATH: cloudevents.UpfPath,
+    EventType.SESSION_LOST: cloudevents.SessionLost,
 }

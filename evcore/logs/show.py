@@ -10,7 +10,7 @@ from rich.text import Text
 from evcore.commands.output import clean
 from evcore.logs import asn1 as asn1_text
 from schemas.cloudevents import EventType
-from schemas.step import SendNgap, Step
+from schemas.step import Page, SendNgap, SendPfcp, Step
 
 
 def print_step(console: Console, step: Step[Any], shown: dict[str, Any], *, asn1: bool) -> None:
@@ -43,16 +43,23 @@ class _Page:
         self.line("<-", "bold", f"{_headline(trigger)}  {clean(trigger['id'])}")
         if step.trigger.type == EventType.NGAP_UPLINK:
             self._ngap(step.trigger.data, trigger["ngap"])
+        if "pfcp" in trigger:
+            self._detail(trigger["pfcp"].get("ies", trigger["pfcp"]))
         for name in ("nas", "data"):
             if name in trigger:
                 self._detail(trigger[name], name)
 
     def output(self, found: Any, output: dict[str, Any]) -> None:
-        if not isinstance(found, SendNgap):
+        if isinstance(found, SendPfcp):
+            self.line("->", "bold", f"{clean(found.upf)}: {_named(output['pdu'], {})}")
+            self._detail(output["pdu"].get("ies", output["pdu"]))
+            return
+        if not isinstance(found, SendNgap | Page):
             self.line("->", "bold", _compact(output))
             return
         named = _named(output["pdu"], output.get("nas", {}))
-        self.line("->", "bold", f"{clean(output['gnb'])}: {named}")
+        to = found.gnb if isinstance(found, SendNgap) else _areas(found)
+        self.line("->", "bold", f"{clean(to)}: {named}")
         self._ngap(found.pdu, output["pdu"])
         if "nas" in output:
             self._detail(output["nas"], "nas")
@@ -70,13 +77,21 @@ class _Page:
 
 
 def _headline(trigger: dict[str, Any]) -> str:
+    if "pfcp" in trigger:
+        name = _named(trigger["pfcp"], {})
+        unanswered = trigger["type"] == EventType.PFCP_UNANSWERED
+        return f"no answer to {name}" if unanswered else name
     if "ngap" not in trigger:
         return str(trigger["type"])
     return _named(trigger["ngap"], trigger.get("nas", {}))
 
 
+def _areas(page: Page) -> str:
+    return ", ".join(f"{tai.plmn}-{tai.tac:06x}" for tai in page.tais)
+
+
 def _named(ngap: dict[str, Any], nas: dict[str, Any]) -> str:
-    name = str(ngap.get("message", "not NGAP"))
+    name = str(ngap.get("message", "unreadable"))
     inner = nas.get("message-type")
     return f"{name} [{inner}]" if inner else name
 

@@ -1,9 +1,10 @@
 """From an event and a state to a step: the same code for new events and for recorded ones."""
 
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
 
 from functions.dispatch import Decision, Procedures
-from functions.env import Env
+from functions.env import Env, nobody
 from schemas.cloudevents import CloudEvent
 from schemas.flags import Flag
 from schemas.gnb import Gnb
@@ -11,6 +12,10 @@ from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
 from schemas.subscriber import Subscriber
+from schemas.upf import Upf
+
+NODES: Final[dict[type, Procedure]] = {Gnb: Procedure.RAN, Upf: Procedure.UPF}
+"""The states that are not of a UE, and the procedure that decides about each."""
 
 
 class Inputs(NamedTuple):
@@ -23,6 +28,8 @@ class Inputs(NamedTuple):
     subscriber: Subscriber | None = None
     subscription: int = 0
     flags: tuple[int, ...] = ()
+    oracle: Callable[[str], str] = nobody
+    """Answers what a decision asks (`Env.ask`)."""
 
 
 class Forward(NamedTuple):
@@ -35,13 +42,16 @@ def decide(
     procedures: Procedures, state: Any, seq: int, event: CloudEvent, given: Inputs
 ) -> Step[Any] | Forward | None:
     """The step number `seq` of an aggregate; None when the event changes and says nothing."""
-    env = Env(given.now, given.entropy, given.network, given.subscriber, given.flags)
-    if isinstance(state, Gnb):
-        if Procedure.RAN not in procedures.hosted:
-            return Forward(Procedure.RAN)
-        ran = procedures.module(Procedure.RAN)
-        happened, outputs = ran.decide(state, event, env)
-        made = Decision(Procedure.RAN, ran.VERSION, tuple(happened), tuple(outputs))
+    env = Env(given.now, given.entropy, given.network, given.subscriber, given.flags, given.oracle)
+    node = NODES.get(state.__class__)
+    if node is not None:
+        if node not in procedures.hosted:
+            return Forward(node)
+        module = procedures.module(node)
+        happened, outputs = module.decide(state, event, env)
+        if not happened and not outputs:
+            return None
+        made = Decision(node, module.VERSION, tuple(happened), tuple(outputs))
     elif Flag.POISONED in given.flags:
         made = procedures.poisoned(state, event, env)
     else:
@@ -62,4 +72,5 @@ def decide(
         outputs=made.outputs,
         subscription=given.subscription,
         flags=given.flags,
+        answers=tuple(env.answers),
     )

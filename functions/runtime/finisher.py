@@ -9,7 +9,7 @@ from eventing.intake import Intake
 from eventing.publisher import Outgoing, Publisher
 from functions.runtime.effects import Effects
 from functions.runtime.job import Job
-from schemas.step import FanOut, Step
+from schemas.step import FanOut, FanOutSessions, Step
 
 log = logging.getLogger(__name__)
 
@@ -29,8 +29,8 @@ class Finisher:
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
         """Send what steps put out, and acknowledge their events once it is safe.
 
-        NGAP leaves at once, but what answers for a whole RAN node after its UEs have been told
-        (TS 38.413 8.7.4.2.2). Wake-ups and hand-offs are in JetStream before the event that
+        NGAP and PFCP leave at once, but what answers for a whole RAN node after its UEs have been
+        told (TS 38.413 8.7.4.2.2). Wake-ups and hand-offs are in JetStream before the event that
         caused them is let go.
         """
         waiting: list[Outgoing] = []
@@ -39,12 +39,12 @@ class Finisher:
         for job, step in done:
             queued = self._effects.queued(job.aggregate, step)
             waiting.extend(queued)
-            if any(isinstance(output, FanOut) for output in step.outputs):
+            fans_out = any(isinstance(output, FanOut | FanOutSessions) for output in step.outputs)
+            if fans_out:
                 fan_outs.append((job, step))
-                finished.append(job)
-                continue
-            await self._effects.send_downlinks(job.aggregate, step)
-            if queued:
+            if not _answers_last(step):
+                await self._effects.send_downlinks(job.aggregate, step)
+            if fans_out or queued:
                 finished.append(job)
             else:
                 await self._intake.ack(job.delivery)
@@ -67,7 +67,8 @@ class Finisher:
         await self._publisher.publish(messages)
         for job, step in fan_outs:
             await self._effects.fan_out(job.aggregate, step)
-            await self._effects.send_downlinks(job.aggregate, step)
+            if _answers_last(step):
+                await self._effects.send_downlinks(job.aggregate, step)
         for job in jobs:
             await self._intake.ack(job.delivery)
 
@@ -95,3 +96,9 @@ class Finisher:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
                 task.cancel()
+
+
+def _answers_last(step: Step[Any]) -> bool:
+    """Whether what a step says is an answer for UEs that are to be told first. A UPF is answered
+    before: it is to be associated when its sessions come back."""
+    return any(isinstance(output, FanOut) for output in step.outputs)

@@ -17,8 +17,16 @@ from schemas.procedures import Procedure
 from schemas.ue import Ue
 
 _PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)
-_FROM_GATEWAYS: Final = frozenset({EventType.NGAP_UPLINK, EventType.ASSOCIATION_LOST})
-_GATEWAY: Final = re.compile("/n2/[^/]+/.+").fullmatch
+_N2: Final = (re.compile("/n2/[^/]+/.+").fullmatch, "/n2/<gnb>/<association>")
+_N4: Final = (re.compile("/n4/[^/]+").fullmatch, "/n4/<Node ID>")
+_FROM_GATEWAYS: Final = {
+    EventType.NGAP_UPLINK: _N2,
+    EventType.ASSOCIATION_LOST: _N2,
+    EventType.PFCP_UPLINK: _N4,
+    EventType.PFCP_UNANSWERED: _N4,
+    EventType.UPF_PATH: _N4,
+}
+"""The events that gateways make, with the form of their source."""
 
 
 class Job:
@@ -54,8 +62,10 @@ def parse(delivery: Delivery) -> CloudEvent:
     kind, slash, _ = event.partitionkey.partition("/")
     if slash and kind not in KINDS:
         raise BadEventError(f"{event.partitionkey!r} is no aggregate and no key of one")
-    if event.type in _FROM_GATEWAYS and not _GATEWAY(event.source):
-        raise BadEventError(f"the source {event.source!r} is not /n2/<gnb>/<association>")
+    if event.type in _FROM_GATEWAYS:
+        matches, form = _FROM_GATEWAYS[EventType(event.type)]
+        if not matches(event.source):
+            raise BadEventError(f"the source {event.source!r} is not {form}")
     return event
 
 
@@ -77,9 +87,13 @@ def in_turn(jobs: Sequence[Job]) -> list[Job]:
     """`jobs` with those of one N2 connection together and in the order of its messages.
 
     Events of one UE come by several consumers, one for each procedure, which have no order
-    among each other.
+    among each other. Those of N4 stay as they come: their numbers tell requests apart, no more.
     """
     first: dict[str, int] = {}
     for index, job in enumerate(jobs):
         first.setdefault(job.event.partitionkey, index)
-    return sorted(jobs, key=lambda job: (first[job.event.partitionkey], job.event.sequence or 0))
+    return sorted(jobs, key=lambda job: (first[job.event.partitionkey], _place(job.event)))
+
+
+def _place(event: CloudEvent) -> int:
+    return 0 if event.source.startswith("/n4/") else event.sequence or 0

@@ -1,6 +1,7 @@
 """Deciding recorded steps again: what the log is verified and new versions are tried with."""
 
-from collections.abc import AsyncIterator
+from collections import defaultdict, deque
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from msgspec import Struct
@@ -12,6 +13,20 @@ from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
+
+
+def told(step: Step[Any]) -> Callable[[str], str]:
+    """An oracle that gives what was answered when a step was decided: each question its answers
+    in their order, and ``""`` to one that was not asked then, or not as often."""
+    answers: defaultdict[str, deque[str]] = defaultdict(deque)
+    for question, answer in step.answers:
+        answers[question].append(answer)
+
+    def again(question: str) -> str:
+        left = answers.get(question)
+        return left.popleft() if left else ""
+
+    return again
 
 
 class Redecided(Struct, frozen=True):
@@ -69,6 +84,7 @@ class Replayer:
             subscriber=await self._subscriber(aggregate, step.subscription),
             subscription=step.subscription,
             flags=step.flags,
+            oracle=told(step),
         )
         try:
             now = decide(self._procedures, state, step.seq, step.trigger, given)

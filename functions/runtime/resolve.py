@@ -5,20 +5,28 @@ from typing import Final
 from msgspec import msgpack
 
 from functions.connection import Origin
-from schemas.aggregates import gnb_aggregate, ue_aggregate, unidentified_aggregate
+from schemas.aggregates import (
+    gnb_aggregate,
+    ue_aggregate,
+    unidentified_aggregate,
+    upf_aggregate,
+)
 from schemas.cloudevents import CloudEvent, Identified
 from schemas.identity import index_ngap, slot_of
 from schemas.procedures import Procedure
 from statestore.contract import IndexKey
 
-_INDEXED: Final = {"ngap": "ngap", "tmsi": "tmsi"}
+_INDEXED: Final = {"ngap": "ngap", "tmsi": "tmsi", "seid": "seid"}
+
+GIVEN_UP: Final = ("ngap-", "seid-")
+"""How keys begin whose events may have been taken by what is gone since."""
 
 
 def direct(event: CloudEvent) -> str | None:
     """The aggregate that the key names by itself; None for a key of an index.
 
-    ``ue/...`` and ``gnb/...`` are aggregates as they are (a wake-up), ``imsi-...`` is a SUPI,
-    ``gnb-...`` a RAN node, and ``conn-...`` a connection whose UE nobody knows yet.
+    ``ue/...``, ``gnb/...`` and ``upf/...`` are aggregates as they are (a wake-up), ``imsi-...``
+    is a SUPI, ``gnb-...`` a RAN node, and ``conn-...`` a connection whose UE nobody knows yet.
     """
     key = event.partitionkey
     if "/" in key:
@@ -41,12 +49,15 @@ def without_owner(event: CloudEvent) -> str:
     """The aggregate of an event whose index entry nobody owns.
 
     A 5G-TMSI that is not known here belongs to a UE that has to be asked. An AMF-UE-NGAP-ID
-    that is not known is the RAN node's error, which `ran` answers.
+    that is not known is the RAN node's error, which `ran` answers. A PFCP session that is not
+    known is the UPF's: it has one too many, or reports one that is gone.
     """
     if event.partitionkey.startswith("tmsi-"):
         return unidentified_aggregate(event.id)
     if event.source.startswith("/n2/"):
         return gnb_aggregate(Origin(event.source).gnb)
+    if event.source.startswith("/n4/"):
+        return upf_aggregate(event.source.removeprefix("/n4/"))
     return ""
 
 

@@ -9,18 +9,19 @@ from typing import Any
 from msgspec import Struct, field
 
 from functions.dispatch import Procedures
-from functions.env import ENTROPY_OCTETS
+from functions.env import ENTROPY_OCTETS, NotReadyError
 from functions.runtime import resolve
 from functions.runtime.cache import Cache
 from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.job import Job, out_of_turn
+from functions.runtime.oracle import Oracle
 from functions.runtime.subscriptions import Subscriptions
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
-from statestore.contract import Append, Appended, Duplicate, IndexKey
+from statestore.contract import Append, Appended, Duplicate, IndexKey, IndexTaken
 from statestore.log import Aggregate, EventLog
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class Decider:
     """Decides batches of events for a worker.
 
     `draw` gives the time and the entropy of a decision; tests give those of a recorded run.
+    `partitions` share the addresses of a pool.
     """
 
     def __init__(
@@ -73,8 +75,10 @@ class Decider:
         network: Network,
         network_version: str,
         draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
+        partitions: int = 16,
     ) -> None:
         self._log = events
+        self._oracle = Oracle(events, network, partitions)
         self._procedures = procedures
         self._subscriptions = subscriptions
         self._network = network
@@ -101,7 +105,9 @@ class Decider:
             # What was decided is not appended, and the states here have moved past it.
             for job in jobs:
                 self.cache.drop(job.aggregate)
+            self._oracle.addresses.doubt()
             raise
+        self._oracle.addresses.settle()
         return result
 
     async def _steps(
@@ -154,7 +160,7 @@ class Decider:
     def _without_owner(job: Job) -> str:
         """Where an event goes whose key nobody has: nowhere, if it may have been taken already
         by a connection that is gone since, for then its answer was given."""
-        gone = job.repeated and job.event.partitionkey.startswith("ngap-")
+        gone = job.repeated and job.event.partitionkey.startswith(resolve.GIVEN_UP)
         return "" if gone else resolve.without_owner(job.event)
 
     async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:
@@ -176,6 +182,7 @@ class Decider:
     ) -> None:
         version, subscriber = await self._subscriptions.of(aggregate.name)
         now, entropy = self._draw(job.event)
+        asking = self._oracle.asking(aggregate, job.event)
         given = Inputs(
             now=now,
             entropy=entropy,
@@ -184,16 +191,23 @@ class Decider:
             subscriber=subscriber,
             subscription=version,
             flags=flags,
+            oracle=asking,
         )
         before = aggregate.state
-        try:
-            step = decide(self._procedures, before, aggregate.seq + 1, job.event, given)
-            if isinstance(step, Step):
-                aggregate.apply(step)
-        except Exception as err:
-            self.cache.drop(aggregate.name)
-            result.failed.append((job, err))
-            return
+        while True:
+            try:
+                step = decide(self._procedures, before, aggregate.seq + 1, job.event, given)
+                if isinstance(step, Step):
+                    aggregate.apply(step)
+                break
+            except NotReadyError:
+                pass
+            except Exception as err:
+                asking.withdraw()
+                self.cache.drop(aggregate.name)
+                result.failed.append((job, err))
+                return
+            await asking.ready()
         if isinstance(step, Step):
             take_from = await self._previous_owner(job)
             attempt.appends.append(EventLog.entry(aggregate, step, before, take_from))
@@ -248,9 +262,12 @@ class Decider:
         ):
             if isinstance(outcome, Appended):
                 self.cache.appended(append)
+                self._oracle.addresses.appended(append)
                 result.appended.append((job, step))
                 continue
             self.cache.drop(append.aggregate)
+            if isinstance(outcome, IndexTaken):
+                self._oracle.addresses.conflict(outcome.entry)
             if isinstance(outcome, Duplicate):
                 result.duplicate.append((job, outcome.seq))
             else:

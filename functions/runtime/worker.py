@@ -29,14 +29,13 @@ from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
 from functions.runtime.job import Job, in_turn, parse
 from functions.runtime.round import Decider, Round, fresh
+from functions.runtime.standing import stands
 from functions.runtime.subscriptions import Subscriptions
-from schemas.aggregates import gnb_aggregate
+from schemas.aggregates import gnb_aggregate, slot_of_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.identity import slot_of
 from schemas.network import Network
 from schemas.procedures import Procedure
-from schemas.step import Output, SendNgap, Wake
-from schemas.ue import Ue
 from statestore.contract import StoreDamaged, StoreUnavailable
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
@@ -132,6 +131,7 @@ class Worker:
             self._config.network,
             version,
             self._draw,
+            self._config.bus.partitions,
         )
         await ensure(self._client, self._config.bus, self._config.procedures)
         await self._publisher.start()
@@ -305,16 +305,15 @@ class Worker:
     async def _taken_before(self, job: Job, seq: int) -> None:
         """Send what the step of an event put out once more: its worker may not have got to it.
 
-        What it said to a gNB is left out once the aggregate has moved on. The other side has
-        moved on then too, and an answer out of its time would only confuse it; where it has
-        not, the timers of NAS repeat what is missing. So is a wake-up that another has replaced.
+        What does not stand any more, now that the aggregate has moved on, is left out; where it
+        should not be, the timers of NAS and N4 repeat what is missing.
         """
         step = await self._log.step(job.aggregate, seq)
         if step is None:
             raise StoreDamaged(f"{job.aggregate} has no step {seq}")
         (aggregate,) = await self._log.load([job.aggregate])
         if aggregate.seq != seq:
-            kept = tuple(o for o in step.outputs if _stands(o, aggregate.state))
+            kept = tuple(o for o in step.outputs if stands(o, aggregate.state))
             step = replace(step, outputs=kept)
         await self._finisher.steps([(job, step)])
 
@@ -324,6 +323,10 @@ class Worker:
             # A UE's message may turn out to be the RAN node's error, in its own partition.
             gnb = job.aggregate.removeprefix(gnb_aggregate(""))
             event = replace(event, partitionkey=f"gnb-{gnb}", slot=slot_of(gnb))
+        elif procedure == Procedure.UPF:
+            # So may that of a session be the UPF's.
+            slot = slot_of_aggregate(job.aggregate, 0)
+            event = replace(event, partitionkey=job.aggregate, slot=slot)
         return job, self._onward(job, event)
 
     def _onward(self, job: Job, event: CloudEvent) -> Outgoing:
@@ -386,10 +389,3 @@ class Worker:
         headers = {**delivery.headers, "evcore-reason": binding.header_value(reason)}
         letter = Outgoing(subjects.dead(delivery.subject), delivery.data, headers)
         await self._publisher.publish([letter])
-
-
-def _stands(output: Output, state: object) -> bool:
-    """Whether an output is still to leave, now that the aggregate has moved on to `state`."""
-    if isinstance(output, Wake):
-        return isinstance(state, Ue) and state.wake_at == output.at
-    return not isinstance(output, SendNgap)

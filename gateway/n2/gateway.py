@@ -6,11 +6,7 @@ START; nothing that was read is dropped.
 """
 
 import asyncio
-import contextlib
 import logging
-import os
-from collections import deque
-from functools import partial
 from typing import Any, Final
 
 from msgspec import Struct
@@ -21,10 +17,11 @@ from nats.aio.subscription import Subscription
 import wire
 from eventing import subjects
 from eventing.bus import BusError
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Publisher
 from eventing.streams import waiting_bytes
 from gateway.n2.peer import MAX_DOWNLINK, Peer
 from gateway.n2.routing import Route, Router
+from gateway.outbox import Outbox
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
     NGAP_MEDIA_TYPE,
@@ -37,9 +34,6 @@ from schemas.step import encode
 from transport import NGAP_PPID, Association, BufferFull, Transport, TransportError
 
 log = logging.getLogger(__name__)
-
-BATCH: Final = 256
-"""Events published at a time."""
 
 MAX_PDU: Final = 1 << 18
 """Octets of a message that are passed on. A longer one is no NGAP that anybody sends, its
@@ -77,54 +71,42 @@ class N2Gateway:
         max_bytes: int,
     ) -> None:
         self._client = client
-        self._publisher = publisher
+        self._outbox = Outbox(publisher, self._relax)
         self._router = router
         self._bound = max_under_way
         self._max_bytes = max_bytes
         self._full = False
-        self._boot = os.urandom(6).hex()
-        self._events = 0
         self._associations = 0
         self._peers: dict[int, Peer] = {}
         self._subscriptions: dict[str, Subscription] = {}
-        self._outbox: deque[Outgoing] = deque()
-        self._wake = asyncio.Event()
-        self._drained = asyncio.Event()
-        self._leaving = 0
-        """Events that are being published, or wait to be published again."""
-        self._publishing: set[asyncio.Task[None]] = set()
         self._chores: set[asyncio.Task[None]] = set()
         self._paused_since = 0.0
         self._overloaded = False
         """Whether gNBs have been told."""
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
-        self._tasks: list[asyncio.Task[None]] = []
+        self._watching: asyncio.Task[None] | None = None
         self.counters = Counters()
 
     def start(self, transport: Transport) -> None:
         """Begin to publish; `transport` is what is paused when JetStream does not keep up."""
         self._transport = transport
-        self._tasks = [
-            self._loop.create_task(self._pump()),
-            self._loop.create_task(self._watch_depth()),
-        ]
+        self._outbox.start()
+        self._watching = self._loop.create_task(self._watch_depth())
 
     async def stop(self, seconds: float = 3.0) -> None:
         """Publish what waits, for so long at most, and let the gNBs go."""
         if self._transport is not None:
             await self._transport.close()
-        if self.waiting:
-            self._drained.clear()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._drained.wait(), seconds)
-        for task in (*self._tasks, *self._publishing, *self._chores):
-            task.cancel()
+        await self._outbox.stop(seconds)
+        for task in (self._watching, *self._chores):
+            if task is not None:
+                task.cancel()
 
     @property
     def waiting(self) -> int:
         """Events that JetStream does not have yet."""
-        return len(self._outbox) + self._leaving
+        return self._outbox.waiting
 
     @property
     def backlog(self) -> int:
@@ -141,7 +123,7 @@ class N2Gateway:
     def up(self, association: Association) -> None:
         """A gNB has connected; nothing of it is known yet."""
         self._associations += 1
-        peer = Peer(f"{self._boot}-{self._associations:x}", association)
+        peer = Peer(f"{self._outbox.boot}-{self._associations:x}", association)
         self._peers[id(association)] = peer
         log.info("association %s with %s", peer.id, association.peer)
         self._chore(self._listen(peer))
@@ -225,9 +207,8 @@ class N2Gateway:
         media_type: str,
         sequence: int | None,
     ) -> None:
-        self._events += 1
         event = CloudEvent(
-            id=f"{self._boot}-{self._events:x}",
+            id=self._outbox.next_id(),
             source=peer.source,
             type=event_type,
             partitionkey=route.partitionkey,
@@ -237,33 +218,9 @@ class N2Gateway:
             slot=route.slot,
             sequence=sequence,
         )
-        self._outbox.append(self._publisher.outgoing(event))
-        self._wake.set()
+        self._outbox.put(event)
         if not self._paused_since and self.waiting >= self._bound:
             self._hold()
-
-    async def _pump(self) -> None:
-        """Publish what waits, batch after batch, without waiting for one before the next."""
-        while True:
-            if not self._outbox:
-                self._wake.clear()
-                await self._wake.wait()
-            batch = [self._outbox.popleft() for _ in range(min(BATCH, len(self._outbox)))]
-            self._leaving += len(batch)
-            task = self._loop.create_task(self._publisher.publish(batch))
-            self._publishing.add(task)
-            task.add_done_callback(partial(self._published, len(batch)))
-            # One turn of the loop, so that a batch fills while the one before is written.
-            await asyncio.sleep(0)
-
-    def _published(self, count: int, task: asyncio.Task[None]) -> None:
-        self._leaving -= count
-        self._publishing.discard(task)
-        if not task.cancelled() and task.exception() is not None:
-            log.error("events could not be published", exc_info=task.exception())
-        if not self.waiting:
-            self._drained.set()
-        self._relax()
 
     # Flow control
 

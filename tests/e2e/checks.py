@@ -1,5 +1,6 @@
 """What must be true of the logs after every run."""
 
+import asyncio
 from collections import Counter
 
 from evcore.local.data import DataDirectory
@@ -42,3 +43,21 @@ async def index_entries(data: DataDirectory, kind: str) -> list[tuple[str, str]]
         for key, owner in found:
             assert await access.log.engine.owners([IndexKey(kind, key)]) == [owner]
         return found
+
+
+async def no_sessions(data: DataDirectory) -> None:
+    """No PDU session is left, nor an address or a SEID of one."""
+    assert {name for name, ue in (await ues(data)).items() if ue.sessions} == set()
+    for kind in ("seid", "upf", "address"):
+        assert await index_entries(data, kind) == []
+
+
+async def upfs_associated(data: DataDirectory, count: int) -> None:
+    """Wait until so many UPFs are associated."""
+    while True:
+        async with opened(data.root) as access:
+            names = [name async for name, _ in all_aggregates(access.log, "upf/")]
+            found = await access.log.load(names)
+        if sum(aggregate.state.associated for aggregate in found) == count:
+            return
+        await asyncio.sleep(0.05)  # it is another process that writes

@@ -18,7 +18,7 @@ from statestore.log import Aggregate
 from statestore.vault import Vault
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
-from tests.functions.world import GNB, HOME_KEYS, World, subscriber
+from tests.functions.world import GNB, HOME_KEYS, N4_NETWORK, UPF, World, subscriber
 
 SUPI, OTHER_SUPI = "imsi-001010000000001", "imsi-001010000000002"
 UE, OTHER_UE, RAN = f"ue/{SUPI}", f"ue/{OTHER_SUPI}", f"gnb/{GNB}"
@@ -39,9 +39,13 @@ class Recorded(NamedTuple):
 
 
 def played() -> World:
-    """One UE registers, goes idle, comes back and switches off; another one stays."""
-    world = World(subscriber(1), subscriber(2))
+    """One UE registers, goes idle, comes back and switches off; another one stays. A UPF is
+    associated, and restarts."""
+    world = World(subscriber(1), subscriber(2), network=N4_NETWORK)
     ng_setup(world)
+    world.associate(UPF)
+    world.path("up", UPF, 3_900_000_001)
+    world.unanswered(*world.pfcp.pop())
     first = Phone(world, 1)
     first.register("A")
     first.idle()

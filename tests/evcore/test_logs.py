@@ -33,6 +33,25 @@ def test_list_by_the_beginning_of_a_name(evcore: Shell, recorded: Recorded) -> N
     assert evcore.ok("log", "list", "nothing/", "--json").lines == []
 
 
+def test_a_upf(evcore: Shell, recorded: Recorded) -> None:
+    (upf,) = evcore.ok("log", "list", "upf/", "--json").documents
+    assert upf == {
+        "aggregate": "upf/10.9.0.1",
+        "steps": recorded.heads["upf/10.9.0.1"],
+        "associated": False,
+        "reachable": True,
+    }
+    asked, answered, restarted, _ = evcore.ok("log", "show", "upf/10.9.0.1", "--json").documents
+    assert asked["trigger"]["data"] == {"upf": "10.9.0.1", "state": "served"}
+    assert asked["outputs"][0]["pdu"]["message"] == "AssociationSetupRequest"
+    assert answered["trigger"]["pfcp"]["message"] == "AssociationSetupResponse"
+    assert restarted["changes"]["associated"] == [True, None]
+    text = evcore.ok("log", "show", "upf/10.9.0.1").out
+    assert "-> 10.9.0.1: AssociationSetupRequest" in text
+    assert "<- AssociationSetupResponse" in text
+    assert "<- no answer to AssociationSetupRequest" in text
+
+
 @pytest.mark.parametrize("name", [SUPI, SUPI.removeprefix("imsi-"), UE, SUPI.upper(), f" {SUPI} "])
 def test_show_takes_a_supi_however_it_is_typed(
     evcore: Shell, recorded: Recorded, name: str

@@ -38,7 +38,9 @@ def test_what_is_quoted_is_short_and_printable() -> None:
     assert "\x1b" not in str(caught.value)
 
 
-@pytest.mark.parametrize("name", [f"ue/{SUPI}", "gnb/001-01-gnb-24-1", "ue/unidentified-1a-2"])
+@pytest.mark.parametrize(
+    "name", [f"ue/{SUPI}", "gnb/001-01-gnb-24-1", "upf/10.9.0.1", "ue/unidentified-1a-2"]
+)
 def test_a_name_of_the_list(name: str) -> None:
     assert aggregate_of(name) == name
 
@@ -47,7 +49,7 @@ def test_an_unidentified_ue() -> None:
     assert aggregate_of("unidentified-1a-2") == "ue/unidentified-1a-2"
 
 
-@pytest.mark.parametrize("name", ["upf/1", "gnb/", "/x", "gnb"])
+@pytest.mark.parametrize("name", ["smf/1", "upf/", "gnb/", "/x", "gnb"])
 def test_a_name_of_nothing(name: str) -> None:
     with pytest.raises(UsageError, match="neither a SUPI"):
         aggregate_of(name)
@@ -57,17 +59,16 @@ def test_groups() -> None:
     (everything,) = groups_of("all", 3)
     assert (set(everything.procedures), everything.max_workers) == (set(Procedure), 3)
     assert [group.procedures for group in groups_of("each", 1)] == [(p,) for p in Procedure]
-    two = groups_of("registration, deregistration;ran,identification,context-release", 1)
-    assert [group.name for group in two] == [
-        "registration+deregistration",
-        "ran+identification+context-release",
-    ]
+    one = ("registration", "deregistration", "session", "service-request")
+    other = ("ran", "identification", "context-release", "paging", "upf")
+    two = groups_of(f"{', '.join(one)};{','.join(other)}", 1)
+    assert [group.name for group in two] == ["+".join(one), "+".join(other)]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ran", "--groups hosts no context-release, deregistration, identification, registration"),
+        ("ran", "--groups hosts no context-release, deregistration, identification, paging, "),
         ("ran,ran", "--groups hosts ran twice"),
         ("ran;x", "'x' is no procedure: ran, identification, registration, "),
         ("", "'' is no procedure"),

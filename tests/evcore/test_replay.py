@@ -37,7 +37,7 @@ def test_the_same_version_shows_nothing(
 ) -> None:
     said = evcore.ok("replay", "--all", "--with", module)
     steps = sum(recorded.heads.values())
-    assert said.out == f"replay: aggregates=3 steps={steps} differences=0\n"
+    assert said.out == f"replay: aggregates={len(recorded.heads)} steps={steps} differences=0\n"
 
 
 def test_another_version_shows_a_diff(evcore: Shell, recorded: Recorded, noting: Path) -> None:

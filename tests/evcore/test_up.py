@@ -43,7 +43,7 @@ async def test_from_zero_and_back_to_it(home: Path) -> None:
         "idle": 8,
         "deregister": 8,
     }
-    assert len(await heads(data)) == 9
+    assert len(await heads(data)) == 11
     await checks.verified(DataDirectory(data))
     secret = [path for path in data.rglob("*") if "secrets" in path.name]
     assert [stat.S_IMODE(path.stat().st_mode) for path in secret] == [0o600]
@@ -88,7 +88,7 @@ async def test_killed_and_started_again(home: Path) -> None:
         await cores.ended(list(children))
         assert core.processes() == {}
     before = await heads(data)
-    assert len(before) == 5
+    assert len(before) == 7
     async with up(data) as core:
         status, said = await core.load("--ues", 4, "--procedures", "register,deregister")
         assert status == 0, said

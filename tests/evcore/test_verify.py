@@ -15,7 +15,7 @@ from tests.evcore.shell import Said, Shell
 def test_a_log_that_nobody_touched(evcore: Shell, recorded: Recorded) -> None:
     said = evcore.ok("log", "verify", "--all")
     steps = sum(recorded.heads.values())
-    assert said.out == f"verify: aggregates=3 steps={steps} differences=0\n"
+    assert said.out == f"verify: aggregates={len(recorded.heads)} steps={steps} differences=0\n"
     said = evcore.ok("log", "verify", SUPI)
     assert said.out == f"verify: aggregates=1 steps={recorded.heads[UE]} differences=0\n"
 

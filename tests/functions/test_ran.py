@@ -31,7 +31,7 @@ def test_ng_setup() -> None:
         {"pLMNIdentity": "001-01", "sliceSupportList": [SLICE, {"s-NSSAI": {"sST": 2}}]}
     ]
     assert (gnb(world).name, gnb(world).association) == ("gnb-1", ASSOCIATION)
-    assert ("tai", f"001-01-000001/{GNB}") in world.owners
+    assert ("tai", f"001-01-000001/{GNB}/{ASSOCIATION}") in world.owners
     world.verify()
 
 

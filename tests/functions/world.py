@@ -18,6 +18,8 @@ from functions.dispatch import Procedures
 from functions.identification import HomeNetworkKey
 from functions.runtime import resolve
 from functions.runtime.decider import Inputs, decide
+from functions.runtime.replay import told
+from functions.runtime.standing import stands
 from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
 from schemas.cloudevents import (
@@ -31,10 +33,24 @@ from schemas.cloudevents import (
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
 from schemas.network import Network, TrackingArea
 from schemas.procedures import Procedure
-from schemas.step import FanOut, HandOff, Output, SendNgap, Step, Wake, encode
+from schemas.step import (
+    FanOut,
+    FanOutSessions,
+    HandOff,
+    Output,
+    Page,
+    SendNgap,
+    SendPfcp,
+    Step,
+    Wake,
+    encode,
+)
 from schemas.subscriber import SubscribedSlice, Subscriber
 from schemas.ue import Ue
+from tests.functions import world_n4
+from tests.functions.world_n4 import UPF_NODES, N4Side
 
+UPF, OTHER_UPF = world_n4.UPF, world_n4.OTHER_UPF
 SLICE = SNssai(1, "010203")
 OTHER_SLICE = SNssai(2)
 TMSI_KEY = bytes(range(32))
@@ -47,6 +63,8 @@ NETWORK = Network(
     ),
     tmsi_key=TMSI_KEY,
 )
+N4_NETWORK = replace(NETWORK, n4_address="10.9.0.254", upfs=UPF_NODES)
+"""A network with two UPFs, which are associated by `World.associate`."""
 K, OPC = bytes(range(16)), bytes(range(16, 32))
 HOME_KEYS = {
     1: HomeNetworkKey("A", bytes(range(1, 33))),
@@ -60,12 +78,13 @@ def subscriber(number: int = 1, **changes: Any) -> Subscriber:
     return replace(Subscriber(f"imsi-00101{number:010d}", K, OPC, slices), **changes)
 
 
-class World:
+class World(N4Side):
     """One core, one gNB by default; downlink PDUs pile up in `downlink`."""
 
     def __init__(self, *subscribers: Subscriber, network: Network = NETWORK) -> None:
         self.network = network
         self.subscribers = {s.supi: s for s in subscribers or (subscriber(),)}
+        N4Side.__init__(self)
         self.now = 1_700_000_000_000
         self.states: dict[str, Any] = {}
         self.steps: dict[str, list[Step[Any]]] = defaultdict(list)
@@ -152,7 +171,7 @@ class World:
             name = self.owners.get(resolve.entry(event))
         if name is None:
             # As the runtime does: a copy for a connection that is gone was answered then.
-            gone = repeated and event.partitionkey.startswith("ngap-")
+            gone = repeated and event.partitionkey.startswith(resolve.GIVEN_UP)
             name = "" if gone else resolve.without_owner(event)
         if not name:
             return
@@ -169,17 +188,21 @@ class World:
 
     def _stands(self, name: str, step: Step[Any], output: Output) -> bool:
         """Whether a copy of the trigger sends an output again, as the runtime does (0008)."""
-        if step is self.steps[name][-1]:
-            return True
-        if isinstance(output, Wake):
-            return getattr(self.states[name], "wake_at", 0) == output.at
-        return not isinstance(output, SendNgap)
+        return step is self.steps[name][-1] or stands(output, self.states[name])
 
     def inputs(self, name: str) -> Inputs:
         number = sum(map(len, self.steps.values()))
         entropy = hashlib.sha256(f"{name}/{number}".encode()).digest()
         found = self.subscribers.get(name.removeprefix("ue/"))
-        return Inputs(self.now, entropy, self.network, "test", found, 1 if found else 0)
+        return Inputs(
+            now=self.now,
+            entropy=entropy,
+            network=self.network,
+            network_version="test",
+            subscriber=found,
+            subscription=1 if found else 0,
+            oracle=self.oracle,
+        )
 
     def record(self, name: str, step: Step[Any]) -> None:
         kind = kind_of(name)
@@ -207,6 +230,13 @@ class World:
             match output:
                 case SendNgap(gnb, association, pdu):
                     self.downlink.append((gnb, association, pdu))
+                case SendPfcp():
+                    sent = (output.upf, output.partitionkey, output.number, output.pdu)
+                    self.pfcp.append(sent)
+                case Page():
+                    self.page(output)
+                case FanOutSessions():
+                    self.fan_out_sessions(number, name, output)
                 case Wake(at, procedure):
                     event = CloudEvent(
                         number, f"/{name}", EventType.TIMER, name, procedure=procedure, slot=0
@@ -291,13 +321,14 @@ class World:
                     self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
                 )
                 given = Inputs(
-                    step.at,
-                    step.entropy,
-                    self.network,
-                    "test",
-                    found,
-                    step.subscription,
-                    step.flags,
+                    now=step.at,
+                    entropy=step.entropy,
+                    network=self.network,
+                    network_version="test",
+                    subscriber=found,
+                    subscription=step.subscription,
+                    flags=step.flags,
+                    oracle=told(step),
                 )
                 again = decide(Procedures(), state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)

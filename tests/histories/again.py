@@ -5,7 +5,7 @@ from typing import Any
 
 from functions.dispatch import Procedures
 from functions.runtime.decider import Inputs, decide
-from functions.runtime.replay import Redecided, Replayer
+from functions.runtime.replay import Redecided, Replayer, told
 from schemas.aggregates import kind_of
 from schemas.network import Network
 from schemas.step import Step, encode
@@ -82,7 +82,14 @@ def _again(given: Given, recorded: Recorded, state: Any) -> Step[Any] | None:
     step, supi = recorded.step(), recorded.aggregate.removeprefix("ue/")
     found = _subscriber(given, supi) if step.subscription else None
     inputs = Inputs(
-        step.at, step.entropy, given.network, step.network, found, step.subscription, step.flags
+        now=step.at,
+        entropy=step.entropy,
+        network=given.network,
+        network_version=step.network,
+        subscriber=found,
+        subscription=step.subscription,
+        flags=step.flags,
+        oracle=told(step),
     )
     made = decide(Procedures(), state, step.seq, step.trigger, inputs)
     assert made is None or isinstance(made, Step)

@@ -10,6 +10,7 @@ from schemas.network import SecurityPolicy
 from schemas.subscriber import SubscribedSlice
 from tests.functions.gnb import ng_setup, reset, setup_request, supported, update
 from tests.functions.phone import Phone
+from tests.functions.site import Site
 from tests.functions.states import FOREIGN
 from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
 
@@ -359,17 +360,91 @@ def no_common_algorithm() -> World:
 
 
 def not_implemented() -> World:
-    """5GMM STATUS and SERVICE REJECT for what no procedure takes."""
+    """5GMM STATUS for what no procedure takes, and payloads that go back."""
     phone = at_a_gnb()
     phone.register()
-    container = {"payload-container": {"octets": "2e0101c1"}, "pdu-session-id": 1}
-    kind = {"payload-container-type": "n1-sm-information"}
-    phone.say({MESSAGE: "ul-nas-transport", **kind, **container})
-    phone.idle()
-    s_tmsi = {"amf-set-id": 1, "amf-pointer": 0, "tmsi": (phone.guti or {})["tmsi"]}
-    service = {MESSAGE: "service-request", "ngksi": {"native": phone.ngksi}}
-    phone.open_again({**service, "service-type": "signalling", "5g-s-tmsi": {"s-tmsi": s_tmsi}})
+    phone.say({MESSAGE: "configuration-update-complete"})
+    container = {"payload-container": {"octets": "0102"}, "pdu-session-id": 1}
+    phone.say({MESSAGE: "ul-nas-transport", "payload-container-type": "sms", **container})
+    phone.hear()
     return phone.world
+
+
+# PDU sessions
+
+
+def with_session(then: Callable[[Site, str], None] | None = None) -> Scenario:
+    def run() -> World:
+        site = Site()
+        address = site.establish()
+        if then is not None:
+            then(site, address)
+        return site.world
+
+    return run
+
+
+def session_modified(site: Site, _: str) -> None:
+    head = {"pdu-session-identity": 1, "procedure-transaction-identity": 5}
+    site.say(1, {MESSAGE: "pdu-session-modification-request", **head})
+    site.hear()
+    site.say(1, {MESSAGE: "pdu-session-modification-complete", **head})
+
+
+def upf_silent() -> World:
+    """The UPF answers neither the request nor any repetition of it."""
+    site = Site()
+    site.upfs.silent = True
+    site.ask()
+    site.world.advance(100)
+    return site.world
+
+
+def upf_full() -> World:
+    """The UPF refuses."""
+    site = Site()
+    site.upfs.full = True
+    site.ask()
+    return site.world
+
+
+def idle_and_back(site: Site, _: str) -> None:
+    site.idle()
+    site.service_request(**{"uplink-data-status": [1], "pdu-session-status": [1]})
+    site.set_up("InitialContextSetup")
+
+
+def paged(site: Site, address: str) -> None:
+    site.idle()
+    site.upfs.downlink_data(address)
+    site.service_request("mobile-terminated-services")
+    site.set_up("InitialContextSetup")
+
+
+def paged_in_vain(site: Site, address: str) -> None:
+    site.idle()
+    site.upfs.downlink_data(address)
+    site.world.advance(200)
+
+
+def session_released(site: Site, _: str) -> None:
+    head = {"pdu-session-identity": 1, "procedure-transaction-identity": 5}
+    site.say(1, {MESSAGE: "pdu-session-release-request", **head})
+    site.hear()
+    site.say(1, {MESSAGE: "pdu-session-release-complete", **head})
+
+
+def deregistered_with_session(site: Site, _: str) -> None:
+    site.phone.say(site.phone.deregistration())
+    site.upfs.serve()
+
+
+def upf_restarted(site: Site, address: str) -> None:
+    name, _ = site.upfs.session(address)
+    site.upfs.tables[name].clear()
+    site.upfs.recovery += 1
+    site.world.path("up", name, site.upfs.recovery)
+    site.upfs.serve()
 
 
 # Deregistration
@@ -535,6 +610,16 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "cause-62": refused(slices=(SubscribedSlice(OTHER_SLICE, default=True),)),
     "cause-96": refused_at_once(**{"ue-security-capability": None}),
     "not-implemented": not_implemented,
+    "session": with_session(),
+    "session-idle-and-back": with_session(idle_and_back),
+    "session-paged": with_session(paged),
+    "session-paged-in-vain": with_session(paged_in_vain),
+    "session-modified": with_session(session_modified),
+    "session-upf-silent": upf_silent,
+    "session-upf-full": upf_full,
+    "session-released": with_session(session_released),
+    "session-deregistered": with_session(deregistered_with_session),
+    "session-upf-restarted": with_session(upf_restarted),
     "deregistration": deregistration(switch_off=False),
     "deregistration-switch-off": deregistration(switch_off=True),
     "deregistration-from-idle": deregistration_from_idle,

@@ -12,6 +12,7 @@ import wire
 from loadgen.identity import SNssai, serving_network_name
 from loadgen.profile import algorithm_bits
 from loadgen.subscribers import Population
+from tests.loadgen.smf import Smf
 
 Tree = dict[str, Any]
 PLMN = "001-01"
@@ -66,6 +67,8 @@ class Connection:
         self.kamf = b""
         self.ngksi = 0
         self.switch_off = False
+        self.connected = False
+        """Whether the gNB has a context of the UE."""
 
 
 class Amf:
@@ -96,6 +99,9 @@ class Amf:
         self.resynchronises = True
         self.sn_name = serving_network_name(PLMN)
         self.last_id = 0
+        self.smf = Smf(self)
+        self.gnbs: set[str] = set()
+        self.paged_areas: list[Tree] = [{"tAI": {"pLMNIdentity": PLMN, "tAC": 1}}]
 
     # NGAP
 
@@ -127,6 +133,7 @@ class Amf:
 
     def _on_NGSetupRequest(self, gnb: str, _: int, ies: Tree) -> None:  # noqa: N802
         assert ies["RANNodeName"].startswith("gnb-")
+        self.gnbs.add(gnb)
         if self.refuse_setup:
             wait = [] if self.time_to_wait is None else [{"TimeToWait": self.time_to_wait}]
             cause = {"Cause": {"misc": "unknown-PLMN-or-SNPN"}}
@@ -161,7 +168,43 @@ class Amf:
             self.release(to, ies["Cause"])
 
     def _on_UEContextReleaseComplete(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
-        self.connections.pop(ies["AMF-UE-NGAP-ID"], None)
+        to = self.connections.pop(ies["AMF-UE-NGAP-ID"], None)
+        if to is not None and to.ue is not None:
+            self.smf.released(to.ue.supi)
+
+    def _on_InitialContextSetupResponse(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+        self._set_up(ies, "PDUSessionResourceSetupListCxtRes")
+
+    def _on_PDUSessionResourceSetupResponse(  # noqa: N802
+        self, _: str, __: int, ies: Tree
+    ) -> None:
+        self._set_up(ies, "PDUSessionResourceSetupListSURes")
+
+    def _set_up(self, ies: Tree, name: str) -> None:
+        to = self.connections.get(ies["AMF-UE-NGAP-ID"])
+        if to is not None:
+            to.connected = True
+            self.smf.set_up_done(to, ies.get(name, []))
+
+    def connection_of(self, supi: str) -> Connection | None:
+        found = (c for c in self.connections.values() if c.ue is not None and c.ue.supi == supi)
+        return next(found, None)
+
+    def page(self, supi: str) -> None:
+        """PAGING by every gNB."""
+        tmsi = self.by_supi[supi].tmsi
+        for gnb in self.gnbs:
+            self.send(
+                gnb,
+                0,
+                "Paging",
+                {
+                    "UEPagingIdentity": {
+                        "fiveG-S-TMSI": {"aMFSetID": 3, "aMFPointer": 4, "fiveG-TMSI": tmsi}
+                    }
+                },
+                {"TAIListForPaging": self.paged_areas},
+            )
 
     def _on_ErrorIndication(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
         self.connections.pop(ies.get("AMF-UE-NGAP-ID", -1), None)
@@ -202,7 +245,7 @@ class Amf:
             case "registration-request":
                 self._register(to, peek)
             case "service-request" if to.secure:
-                self.context_setup(to, {"message-type": "service-accept"})
+                self.smf.serve(to, tree)
             case "deregistration-request-ue-originating":
                 self._deregister(to, tree)
             case other:
@@ -284,6 +327,10 @@ class Amf:
                 self._mode_complete(to, tree)
             case "deregistration-request-ue-originating":
                 self._deregister(to, tree)
+            case "ul-nas-transport":
+                self.smf.uplink(to, tree)
+            case "service-request":
+                self.smf.serve(to, tree)
             case "registration-complete":
                 assert ue is not None
                 ue.state = "registered"
@@ -390,6 +437,8 @@ class Amf:
     def _deregister(self, to: Connection, tree: Tree) -> None:
         assert to.ue is not None
         to.ue.state = "deregistered"
+        for psi in self.smf.of(to.ue.supi):
+            del self.smf.sessions[to.ue.supi, psi]
         if not tree["de-registration-type"]["switch-off"]:
             self.down(to, {"message-type": "deregistration-accept-ue-originating"})
         self.release(to, {"nas": "deregister"})
@@ -414,7 +463,7 @@ class Amf:
         if pdu is not None:
             self.send_ue(to, "DownlinkNASTransport", {"NAS-PDU": pdu.hex()})
 
-    def context_setup(self, to: Connection, nas: Tree) -> None:
+    def context_setup(self, to: Connection, nas: Tree, sessions: list[Tree] | None = None) -> None:
         ue = to.ue
         assert ue is not None
         if ue.nas is not None and ue.kamf == b"":
@@ -429,10 +478,18 @@ class Amf:
             "eUTRAencryptionAlgorithms": "0000",
             "eUTRAintegrityProtectionAlgorithms": "0000",
         }
+        rate = "uEAggregateMaximumBitRate"
+        more: list[Tree] = []
+        if sessions:
+            more = [
+                {"UEAggregateMaximumBitRate": {rate + "DL": 10**9, rate + "UL": 10**9}},
+                {"GUAMI": GUAMI},
+                {"PDUSessionResourceSetupListCxtReq": sessions},
+            ]
         self.send_ue(
             to,
             "InitialContextSetupRequest",
-            {"GUAMI": GUAMI},
+            *(more or [{"GUAMI": GUAMI}]),
             {"AllowedNSSAI": [s.ngap() for s in self.slices]},
             {"UESecurityCapabilities": algorithms},
             {"SecurityKey": wire.kgnb(ue.kamf, to.count).hex()},

@@ -36,6 +36,9 @@ class AmfServer:
         if self.silent:
             return
         self.amf.receive(self.names[association], stream, payload)
+        self.send()
+
+    def send(self) -> None:
         out, self.amf.out = self.amf.out, []
         for name, stream_down, pdu in out:
             self.waiting.setdefault(name, deque()).append((stream_down, pdu))

@@ -14,8 +14,10 @@ import pytest
 import wire
 from loadgen import ConfigError, LoadConfig, LoadError, Procedure, TimerValues, run
 from loadgen.__main__ import main
+from loadgen.arrivals import Mmpp, Poisson
 from loadgen.capture import read_capture
 from loadgen.driver import connector_of
+from loadgen.phases import Phase, Share
 from loadgen.subscribers import MIXED_ALGORITHMS
 from tests.loadgen.server import AmfServer
 from tests.loadgen.world import population
@@ -89,6 +91,47 @@ async def test_an_open_load() -> None:
     assert report.ok
     assert report.procedures["register"].count > 20
     assert report.seconds < 5
+
+
+async def test_a_load_of_phases_with_sessions_and_paging() -> None:
+    attach = Share((Procedure.REGISTER, Procedure.SESSION, Procedure.IDLE))
+    work = (
+        Share((Procedure.SERVICE_REQUEST, Procedure.IDLE), 2.0),
+        Share((Procedure.PAGE, Procedure.IDLE)),
+    )
+    phases = (
+        Phase(name="attach", mix=(attach,), arrivals=Poisson(200.0)),
+        Phase(
+            name="work",
+            mix=work,
+            arrivals=Mmpp((20.0, 200.0), (0.2, 0.1)),
+            repeat=None,
+            duration=0.5,
+        ),
+    )
+    site = Site(phases=phases, table=True)
+    await site.open()
+    network = site.server.amf.smf
+    asked: list[str] = []
+
+    def downlink_data(address: str) -> None:
+        asked.append(address)
+        network.downlink(address)
+        site.server.send()
+
+    with pytest.raises(ConfigError, match="page needs downlink data"):
+        await run(site.config, site.connect)
+    report = await run(site.config, site.connect, downlink_data=downlink_data)
+    assert report.ok, (report.procedures, report.violations)
+    assert report.procedures["session"].succeeded == 20
+    assert report.procedures["page"].succeeded == len(asked) == report.paged
+    assert report.pagings == 2 * len(asked)
+    assert len({one.address for one in report.sessions}) == len(report.sessions) == 20
+    assert not any(one.active for one in report.sessions)
+    assert [phase.name for phase in report.phases] == ["attach", "work"]
+    assert json.loads(report.to_json())["sessions"][0]["ul"]["address"] == "127.0.0.8"
+    assert site.transport is not None
+    await site.transport.close()
 
 
 async def test_associations_that_are_lost_come_back() -> None:

@@ -10,7 +10,20 @@ from hypothesis import strategies as st
 import wire
 from loadgen.ue_model import Procedure
 from tests.loadgen.amf import Amf
-from tests.loadgen.steps import IDLE, REGISTER, lose, next_count, registered, sealed
+from tests.loadgen.smf import SmContext, Smf
+from tests.loadgen.steps import (
+    IDLE,
+    PAGE,
+    REGISTER,
+    RELEASE_SESSION,
+    SERVICE_REQUEST,
+    SESSION,
+    connection,
+    lose,
+    next_count,
+    registered,
+    sealed,
+)
 from tests.loadgen.world import World, population
 
 MESSAGE_TYPES = [*range(0x41, 0x50), *range(0x54, 0x6B)]
@@ -62,6 +75,23 @@ def idling() -> tuple[World, Any]:
     return world, ue
 
 
+def sessions(*procedures: Procedure, without: str | None = None) -> Any:
+    """A UE in the last of some procedures, whose answer does not come."""
+
+    def build() -> tuple[World, Any]:
+        world, ue = registered()
+        if procedures[:-1]:
+            world.run(ue, *procedures[:-1])
+        if without is not None:
+            lose(without, 99)(world.amf)
+        world.begin(ue, procedures[-1])
+        world.settle()
+        return world, ue
+
+    return build
+
+
+ACCEPT = "pdu-session-establishment-accept"
 STATES = {
     "deregistered": fresh,
     "unanswered": waiting("authentication-request"),
@@ -71,6 +101,12 @@ STATES = {
     "leaving": leaving,
     "serving": serving,
     "idling": idling,
+    "asking": sessions(SESSION, without=ACCEPT),
+    "in-session": sessions(SESSION),
+    "session-idle": sessions(SESSION, IDLE),
+    "releasing": sessions(SESSION, RELEASE_SESSION, without="pdu-session-release-command"),
+    "requesting": sessions(SESSION, IDLE, SERVICE_REQUEST, without="service-accept"),
+    "paged": sessions(SESSION, IDLE, PAGE, without="service-accept"),
 }
 
 octets = st.binary(max_size=60)
@@ -80,13 +116,43 @@ def plain_message(kind: int, rest: bytes) -> bytes:
     return bytes([0x7E, 0x00, kind]) + rest
 
 
-typed = st.builds(plain_message, st.sampled_from(MESSAGE_TYPES), octets)
+def transported(psi: int, pti: int, kind: int, rest: bytes) -> bytes:
+    message = bytes([0x2E, psi, pti, kind]) + rest
+    return b"\x7e\x00\x68\x01" + len(message).to_bytes(2, "big") + message + bytes([0x12, psi])
+
+
+SM_TYPES = [0xC2, 0xC3, 0xC5, 0xC7, 0xC9, 0xCA, 0xCB, 0xCC, 0xD2, 0xD3, 0xD4, 0xD6, 0xFF]
+typed = st.builds(plain_message, st.sampled_from(MESSAGE_TYPES), octets) | st.builds(
+    transported, st.integers(0, 3), st.integers(0, 2), st.sampled_from(SM_TYPES), octets
+)
 
 
 def change(pdu: bytes, at: int, octet: int, cut: int) -> bytes:
     """One octet is another one, and some are cut off the end."""
     at %= len(pdu)
     return (pdu[:at] + bytes([octet]) + pdu[at + 1 :])[: max(1, len(pdu) - cut)]
+
+
+def session_messages() -> list[bytes]:
+    """The 5GSM messages of an SMF in their transport, and an accept of a service request."""
+    smf = Smf(Amf(population()))
+    one = SmContext("imsi-001010000000001", 1, 1, "ipv4v6", "10.45.0.1")
+    head = {"pdu-session-identity": 1, "procedure-transaction-identity": 1}
+    cause = {"5gsm-cause": "regular-deactivation"}
+    messages: list[Any] = [
+        smf.accept(one, 1, {}),
+        {**head, "message-type": "pdu-session-establishment-reject", **cause},
+        {**head, "message-type": "pdu-session-release-command", **cause},
+        {**head, "message-type": "pdu-session-modification-command"},
+        {**head, "message-type": "5gsm-status", **cause},
+    ]
+    service: Any = {
+        "message-type": "service-accept",
+        "pdu-session-status": [1],
+        "pdu-session-reactivation-result": [1],
+    }
+    transports = [smf.transport(message) for message in messages]
+    return [wire.nas_encode(tree) for tree in (*transports, service) if tree is not None]
 
 
 def captured() -> list[bytes]:
@@ -98,6 +164,7 @@ def captured() -> list[bytes]:
         wire.nas_encode(world.amf.registration_accept(to)),
         wire.nas_encode({"message-type": "registration-reject", "5gmm-cause": "congestion"}),
         wire.nas_encode({"message-type": "authentication-reject"}),
+        *session_messages(),
     ]
     assert ue.context is not None
     return [pdu for pdu in found if pdu is not None] + plain
@@ -148,7 +215,7 @@ def test_any_nas_octets_in_any_state(state: str, pdus: list[bytes]) -> None:
     drive(world, ue)
 
 
-@pytest.mark.parametrize("state", ["secured", "registered", "leaving", "serving", "idling"])
+@pytest.mark.parametrize("state", [*list(STATES)[3:]])
 @CASUAL
 @given(plains=st.lists(octets | typed | changed, min_size=1, max_size=3), header=st.integers(1, 4))
 def test_any_authentic_message_in_any_state(state: str, plains: list[bytes], header: int) -> None:
@@ -162,7 +229,10 @@ def test_any_authentic_message_in_any_state(state: str, plains: list[bytes], hea
 
 def ngap_captured() -> list[bytes]:
     world, ue = registered()
-    world.run(ue, IDLE)
+    world.run(ue, SESSION)
+    flows = {"QosFlowAddOrModifyRequestList": [{"qosFlowIdentifier": 9}]}
+    world.amf.smf.modify(connection(world, ue), 1, [flows], None)
+    world.run(ue, IDLE, SERVICE_REQUEST, RELEASE_SESSION, SESSION, IDLE, PAGE, IDLE)
     amf = Amf(population())
     cause = {"Cause": {"misc": "unspecified"}}
     amf.send("gnb-1", 0, "NGReset", cause, {"ResetType": {"nG-Interface": "reset-all"}})

@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 
 import wire
-from loadgen import nas_ue
+from loadgen import nas_sm, nas_ue
 from loadgen.identity import Guami, Guti, SNssai, tais_of
 from loadgen.profile import Algorithms, algorithm_bits, imeisv_identity, masked_imeisv
+from loadgen.session_model import SessionRequest
 from tests.loadgen.amf import PRIVATE_KEYS
 from tests.loadgen.world import population
 
@@ -144,3 +145,70 @@ def test_ngap_forms_of_a_ues_capabilities() -> None:
 def test_the_three_types_of_tai_lists(octets: str, areas: set[tuple[str, int]]) -> None:
     accept = bytes.fromhex("7e00420101" + octets)
     assert tais_of(wire.nas_decode(accept).get("tai-list")) == areas
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("ipv4", ["dns-server-ipv4-address-request", "ipv4-link-mtu-request"]),
+        ("ipv6", ["dns-server-ipv6-address-request"]),
+        (
+            "ipv4v6",
+            [
+                "dns-server-ipv4-address-request",
+                "ipv4-link-mtu-request",
+                "dns-server-ipv6-address-request",
+            ],
+        ),
+    ],
+)
+def test_the_session_messages(kind: Any, options: list[str]) -> None:
+    request = decoded(nas_sm.establishment_request(3, 7, kind))
+    assert request["message-type"] == "pdu-session-establishment-request"
+    assert (request["pdu-session-identity"], request["procedure-transaction-identity"]) == (3, 7)
+    assert (request["pdu-session-type"], request["ssc-mode"]) == (kind, "ssc1")
+    assert request["extended-protocol-configuration-options"] == [
+        "ip-address-allocation-via-nas-signalling",
+        *options,
+    ]
+    head = {"pdu-session-identity": 3, "procedure-transaction-identity": 7}
+    assert decoded(nas_sm.release_request(3, 7)) == {
+        **head,
+        "message-type": "pdu-session-release-request",
+        "5gsm-cause": "regular-deactivation",
+    }
+    for octets, name in (
+        (nas_sm.release_complete(3, 7), "pdu-session-release-complete"),
+        (nas_sm.modification_complete(3, 7), "pdu-session-modification-complete"),
+    ):
+        assert decoded(octets) == {**head, "message-type": name}
+    status = {**head, "message-type": "5gsm-status", "5gsm-cause": "pti-mismatch"}
+    assert decoded(nas_sm.status(3, 7, nas_sm.PTI_MISMATCH)) == status
+
+
+def test_the_transport_of_a_session_message() -> None:
+    message = nas_sm.release_complete(3, 7)
+    plain = decoded(nas_sm.transport(3, message))
+    assert plain == {
+        "message-type": "ul-nas-transport",
+        "payload-container-type": "n1-sm-information",
+        "payload-container": wire.nas_decode(message),
+        "pdu-session-id": 3,
+    }
+    asked = SessionRequest("internet.example", SNssai(2), "ipv4")
+    tree = decoded(nas_sm.transport(3, message, asked))
+    assert tree == {
+        **plain,
+        "request-type": "initial-request",
+        "s-nssai": {"sst": 2},
+        "dnn": "internet.example",
+    }
+    assert "dnn" not in decoded(nas_sm.transport(3, message, SessionRequest(None, None)))
+
+
+@pytest.mark.parametrize("psis", [(), (1,), (5, 7), (8, 15), tuple(range(1, 16))])
+def test_the_sessions_of_a_service_request(psis: tuple[int, ...]) -> None:
+    request = nas_ue.service_request(2, GUTI.s_tmsi_identity(), 1)
+    tree = decoded(request + nas_sm.sessions_ie(0x40, psis) + nas_sm.sessions_ie(0x50, psis))
+    assert tree["service-type"] == "data"
+    assert tree["uplink-data-status"] == tree["pdu-session-status"] == list(psis)

@@ -7,7 +7,20 @@ import pytest
 import wire
 from loadgen.subscribers import MIXED_ALGORITHMS
 from loadgen.ue_model import Procedure
-from tests.loadgen.steps import DEREGISTER, IDLE, OFF, REGISTER, SERVICE, lose
+from tests.loadgen.steps import (
+    DEREGISTER,
+    IDLE,
+    OFF,
+    PAGE,
+    REGISTER,
+    RELEASE_SESSION,
+    SERVICE,
+    SERVICE_REQUEST,
+    SESSION,
+    connection,
+    lose,
+)
+from tests.loadgen.test_sessions import modification
 from tests.loadgen.world import World, population
 
 pytestmark = [
@@ -24,7 +37,12 @@ def traffic() -> World:
     world = World(people)
     ues = [world.ue(index) for index in range(6)]
     for ue in ues:
-        world.run(ue, REGISTER, IDLE, SERVICE, IDLE, DEREGISTER, REGISTER, OFF)
+        world.run(ue, REGISTER, IDLE, SERVICE, IDLE, DEREGISTER, REGISTER, SESSION)
+        flows = {"QosFlowAddOrModifyRequestList": [{"qosFlowIdentifier": 9}]}
+        command = modification()
+        world.amf.smf.modify(connection(world, ue), 1, [flows], command)
+        world.settle()
+        world.run(ue, IDLE, SERVICE_REQUEST, IDLE, PAGE, RELEASE_SESSION, SESSION, OFF)
     ue = ues[0]
     world.amf.by_tmsi.clear()
     lose("authentication-request")(world.amf)
@@ -35,7 +53,7 @@ def traffic() -> World:
     world.gnb.reset([(ue.context.amf_ue_ngap_id, ue.context.ran_ue_ngap_id)], world.now)
     world.gnb.update_configuration(world.gnb.config, world.now)
     world.settle()
-    assert len({wire.ngap_peek(pdu).message for pdu in world.sent}) >= 10
+    assert len({wire.ngap_peek(pdu).message for pdu in world.sent}) >= 13
     return world
 
 
@@ -75,6 +93,7 @@ def test_nas_decodes(world: World) -> None:
         "5GMMRegistrationComplete",
         "5GMMIdentityResponse",
         "5GMMServiceRequest",
+        "5GMMULNASTransport",
         "5GMMMODeregistrationRequest",
         "5GMMSecProtNASMessage",
     } <= names

@@ -36,13 +36,14 @@ def test_the_records_for_the_core() -> None:
     people = population(2)
     records = json.loads(json.dumps(people.to_json()))
     first = people.profile(0)
+    dnn = {"name": "internet", "session_types": ["IPV4V6", "IPV4", "IPV6"]}
     assert records[0] == {
         "supi": "imsi-001010000000001",
         "k": first.k.hex(),
         "opc": first.opc.hex(),
         "amf": "8000",
         "sqn": 0,
-        "slices": [{"sst": 1, "sd": "010203", "default": True, "dnns": [{"name": "internet"}]}],
+        "slices": [{"sst": 1, "sd": "010203", "default": True, "dnns": [dnn]}],
     }
     assert len(records) == 2
 

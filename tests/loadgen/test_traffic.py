@@ -25,7 +25,12 @@ class Run:
         self.recorder = Recorder()
         self.over = 0
         self.traffic = Traffic(
-            self.config, [self.world.gnb], self.world.deadlines, self.recorder, self._finished
+            self.config,
+            [self.world.gnb],
+            self.world.deadlines,
+            self.recorder,
+            self._finished,
+            self.world.amf.smf.downlink,
         )
         self.traffic.start(self.world.now)
 

@@ -7,6 +7,7 @@ import pytest
 import wire
 from loadgen.profile import Algorithms
 from loadgen.violation import CLAUSES, Kind
+from tests.loadgen import session_violations
 from tests.loadgen.amf import GUAMI, Amf, Tree
 from tests.loadgen.steps import (
     DEREGISTER,
@@ -386,6 +387,7 @@ CASES: dict[Kind, Callable[[], World]] = {
     Kind.CONTEXT_NSSAI: context_nssai,
     Kind.CONTEXT_GUAMI: context_guami,
     Kind.CONTEXT_IMEISV: context_imeisv,
+    **session_violations.CASES,
 }
 
 
@@ -403,6 +405,12 @@ def test_a_core_that_violates_is_found_out(kind: Kind) -> None:
     assert first.text
     assert first.who == "gnb-1" or first.who.startswith("imsi-00101")
     assert all(len(v.text) < 400 for v in world.violations)
+
+
+@pytest.mark.parametrize(("kind", "case"), session_violations.MORE)
+def test_more_ways_to_be_found_out(kind: Kind, case: Callable[[], World]) -> None:
+    world = case()
+    assert kind in world.kinds()
 
 
 @pytest.mark.parametrize("kind", [k for k in CASES if str(k).startswith(("accept-", "context-"))])

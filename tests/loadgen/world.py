@@ -9,6 +9,7 @@ from loadgen.gnb import Fault, Gnb
 from loadgen.identity import SNssai
 from loadgen.ngap_gnb import GnbConfig
 from loadgen.profile import Algorithms, HomeKey
+from loadgen.session_model import Ledger, SessionRequest
 from loadgen.subscribers import Population
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.ue import Ue
@@ -50,6 +51,7 @@ class World:
         self.population = population() if subscribers is None else subscribers
         self.amf = Amf(self.population)
         self.deadlines = Deadlines()
+        self.ledger = Ledger()
         self.now = 100.0
         self.violations: list[Violation] = []
         self.links: deque[tuple[bool, str, int, bytes]] = deque()
@@ -72,13 +74,19 @@ class World:
                 gnb.association_up(streams, self.now)
             self.settle()
 
-    def ue(self, index: int = 0, gnb: str = "gnb-1") -> Camped:
+    def ue(
+        self, index: int = 0, gnb: str = "gnb-1", session_request: SessionRequest | None = None
+    ) -> Camped:
+        asked = SessionRequest(s_nssai=SLICE) if session_request is None else session_request
         ue = Ue(
             self.population.profile(index),
             ("001-01", 1),
             timers=self.timers,
             sink=self.violations.append,
             strict=self.strict,
+            session_request=asked,
+            ledger=self.ledger,
+            downlink_data=self.amf.smf.downlink,
         )
         return self.gnbs[gnb].cell.camp(ue)
 

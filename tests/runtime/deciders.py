@@ -37,7 +37,7 @@ async def decider(
 ) -> Decider:
     version = await store.log.publish_network(network)
     subscriptions = Subscriptions(store.subscribers)
-    values = {"draw": script.draw, **more}
+    values: dict[str, Any] = {"draw": script.draw, **more}
     return Decider(store.log, procedures or Procedures(), subscriptions, network, version, **values)
 
 

@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from functions.runtime import effects
+from functions.runtime import fan_out
 from functions.runtime.effects import event_id
 from schemas.step import HandOff, SendNgap, Step, Wake
 from tests.eventing.brokers import arrived, until
@@ -143,7 +143,7 @@ async def test_a_copy_is_answered_again_while_its_answer_is_the_last(plant: Plan
 async def test_each_ue_of_a_lost_association_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
-    monkeypatch.setattr(effects, "FAN_OUT_PAGE", page)
+    monkeypatch.setattr(fan_out, "PAGE", page)
     script = registrations(7)
     with script.lane():
         script.lose()

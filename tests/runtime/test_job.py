@@ -1,5 +1,6 @@
 """Which event comes when, and whose it is, before anything is decided."""
 
+from contextlib import nullcontext
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from eventing.binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
 from schemas.cloudevents import CloudEvent, EventType
@@ -65,6 +67,32 @@ def test_a_batch_is_put_in_order_for_each_connection_and_nothing_is_lost(
         assert own == sorted(own)
 
 
+def test_what_comes_by_n4_stays_as_it_comes() -> None:
+    """There a number tells requests apart: it is no order."""
+    key = "seid-0440000000abcdef"
+    values = {"type": EventType.PFCP_UPLINK, "partitionkey": key, "source": "/n4/u"}
+    batch = [event(n, sequence=s, **values) for n, s in ((1, 7), (2, None))]
+    assert [one.event for one in in_turn([job(one) for one in batch])] == batch
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "bad"),
+    [
+        (EventType.NGAP_UPLINK, "/n2/gnb-1/a1", False),
+        (EventType.NGAP_UPLINK, "/n4/10.9.0.1", True),
+        (EventType.PFCP_UPLINK, "/n4/2001:db8::1", False),
+        (EventType.PFCP_UPLINK, "/n2/gnb-1/a1", True),
+        (EventType.PFCP_UNANSWERED, "/n4/", True),
+        (EventType.UPF_PATH, "/n4/upf-1/x", True),
+        (EventType.SESSION_LOST, "/upf/10.9.0.1", False),
+    ],
+)
+def test_the_source_of_what_gateways_make(kind: EventType, source: str, bad: bool) -> None:
+    one = event(1, type=kind, source=source, partitionkey="upf/10.9.0.1")
+    with pytest.raises(BadEventError) if bad else nullcontext():
+        job(one)
+
+
 @pytest.mark.parametrize(
     ("key", "procedure", "aggregate"),
     [
@@ -76,6 +104,9 @@ def test_a_batch_is_put_in_order_for_each_connection_and_nothing_is_lost(
         ("conn-a1-7", Procedure.REGISTRATION, "ue/unidentified-test-1"),
         ("ngap-1234567890", Procedure.REGISTRATION, None),
         ("tmsi-12345678", Procedure.REGISTRATION, None),
+        ("seid-0440000000abcdef", Procedure.SESSION, None),
+        ("upf/10.9.0.1", Procedure.UPF, "upf/10.9.0.1"),
+        ("upf/2001:db8::1", Procedure.UPF, "upf/2001:db8::1"),
     ],
 )
 def test_a_key_names_an_aggregate_or_an_entry_of_an_index(
@@ -93,6 +124,8 @@ def test_a_key_names_an_aggregate_or_an_entry_of_an_index(
         ("tmsi-12345678", "/n2/gnb-1/a1", "ue/unidentified-test-1"),
         ("ngap-1234567890", "/n2/gnb-1/a1", "gnb/gnb-1"),
         ("ngap-1234567890", "/gnb/gnb-1", ""),
+        ("seid-0440000000abcdef", "/n4/10.9.0.1", "upf/10.9.0.1"),
+        ("seid-0440000000abcdef", "/upf/10.9.0.1", ""),
     ],
 )
 def test_a_key_that_nobody_has(key: str, source: str, aggregate: str) -> None:

@@ -123,8 +123,8 @@ async def test_one_that_works_the_second_time_is_none(
 
 WHOLE = any_event(77, source="/n2/gnb-1/a1", procedure=Procedure.DEREGISTRATION)
 BAD: dict[str, CloudEvent] = {
-    "no procedure": replace(WHOLE, procedure="paging"),
-    "no aggregate": replace(WHOLE, partitionkey="upf/1"),
+    "no procedure": replace(WHOLE, procedure="handover"),
+    "no aggregate": replace(WHOLE, partitionkey="smf/1"),
     "no gateway": replace(WHOLE, source="/n2/gnb-1"),
     "no data": replace(WHOLE, type=EventType.IDENTIFIED, data=b"\xc1"),
 }

@@ -15,6 +15,7 @@ from schemas import (
     subscriber,
     ue,
     ue_events,
+    upf,
 )
 from schemas.cloudevents import CloudEvent
 from schemas.gnb import Gnb, GnbEvent
@@ -23,18 +24,22 @@ from schemas.step import Output, Step
 from schemas.subscriber import Subscriber
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
+from schemas.upf import Upf, UpfEvent
 
 DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
     **{f"ue {kind.__name__}": (kind, UeEvent) for kind in get_args(UeEvent)},
     **{f"gnb {kind.__name__}": (kind, GnbEvent) for kind in get_args(GnbEvent)},
+    **{f"upf {kind.__name__}": (kind, UpfEvent) for kind in get_args(UpfEvent)},
     **{f"output {kind.__name__}": (kind, Output) for kind in get_args(Output)},
     "ue step": (Step[UeEvent], Step[UeEvent]),
     "gnb step": (Step[GnbEvent], Step[GnbEvent]),
+    "upf step": (Step[UpfEvent], Step[UpfEvent]),
     **{
         kind.__name__: (kind, kind)
         for kind in (
             Ue,
             Gnb,
+            Upf,
             Network,
             Subscriber,
             CloudEvent,
@@ -42,6 +47,8 @@ DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
             cloudevents.ConnectionLost,
             cloudevents.Identified,
             cloudevents.Unidentified,
+            cloudevents.UpfPath,
+            cloudevents.SessionLost,
         )
     },
 }
@@ -60,6 +67,7 @@ def all_structs() -> list[type[Struct]]:
         subscriber,
         ue,
         ue_events,
+        upf,
     )
     found = [value for module in modules for value in vars(module).values()]
     kinds = {v for v in found if isinstance(v, type) and issubclass(v, Struct) and v is not Struct}

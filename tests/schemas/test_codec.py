@@ -13,6 +13,7 @@ from schemas.step import encode
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
 from schemas.ue_fold import evolve
+from schemas.upf import UpfEvent
 from tests.schemas.kinds import DECODED_AS
 from tests.schemas.values import values
 
@@ -43,7 +44,7 @@ def test_json_there_and_back(name: str, data: st.DataObject) -> None:
     assert msgspec.json.decode(msgspec.json.encode(value), type=decoded_as) == value
 
 
-@pytest.mark.parametrize("name", ["ue step", "gnb step", "Ue", "Gnb"])
+@pytest.mark.parametrize("name", ["ue step", "gnb step", "upf step", "Ue", "Gnb", "Upf"])
 @wide
 @given(data=st.data())
 def test_the_decoders_of_the_log(name: str, data: st.DataObject) -> None:
@@ -65,7 +66,7 @@ def test_a_field_of_a_later_version_is_no_obstacle(name: str, data: st.DataObjec
 
 
 def test_each_event_has_a_name_of_its_own() -> None:
-    for events in (UeEvent, GnbEvent):
+    for events in (UeEvent, GnbEvent, UpfEvent):
         tags = [kind.__struct_config__.tag for kind in get_args(events)]
         assert len(set(tags)) == len(tags)
         assert tags == [kind.__name__ for kind in get_args(events)]
@@ -79,10 +80,16 @@ def test_a_state_that_was_never_heard_of_is_small(kind: str) -> None:
 
 
 @wide
-@given(st.lists(values(UeEvent), max_size=8), st.lists(values(GnbEvent), max_size=8))
-def test_the_folds_are_total(ue_events: list[Any], gnb_events: list[Any]) -> None:
+@given(
+    st.lists(values(UeEvent), max_size=8),
+    st.lists(values(GnbEvent), max_size=8),
+    st.lists(values(UpfEvent), max_size=8),
+)
+def test_the_folds_are_total(
+    ue_events: list[Any], gnb_events: list[Any], upf_events: list[Any]
+) -> None:
     """Any event on any state: what a log holds is folded, whoever wrote it."""
-    for name, events in (("ue", ue_events), ("gnb", gnb_events)):
+    for name, events in (("ue", ue_events), ("gnb", gnb_events), ("upf", upf_events)):
         kind = KINDS[name]
         state = kind.new()
         for event in events:

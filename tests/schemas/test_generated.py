@@ -11,7 +11,15 @@ from jsonschema import Draft202012Validator
 
 from schemas import generate
 from schemas.cloudevents import EventType
-from schemas.procedures import EVENTS, MODULES, NAS_MESSAGES, NGAP_MESSAGES, TIMERS, Procedure
+from schemas.procedures import (
+    EVENTS,
+    MODULES,
+    NAS_MESSAGES,
+    NGAP_MESSAGES,
+    PFCP_MESSAGES,
+    TIMERS,
+    Procedure,
+)
 from tests.runtime.script import lives
 from tests.schemas.values import values
 
@@ -105,6 +113,7 @@ def test_the_asyncapi_document_has_every_event_and_every_attribute() -> None:
 
 def test_every_procedure_is_in_the_tables_and_every_table_names_procedures() -> None:
     assert MODULES.keys() == set(Procedure)
-    routed = {*NAS_MESSAGES.values(), *NGAP_MESSAGES.values(), *EVENTS.values(), *TIMERS.values()}
-    assert routed | {Procedure.RAN, Procedure.IDENTIFICATION} == set(Procedure)
+    tables = (NAS_MESSAGES, NGAP_MESSAGES, PFCP_MESSAGES, EVENTS, TIMERS)
+    routed = {procedure for table in tables for procedure in table.values()}
+    assert routed | {Procedure.RAN, Procedure.IDENTIFICATION, Procedure.UPF} == set(Procedure)
     assert EVENTS.keys() <= set(EventType)

@@ -21,6 +21,7 @@ _SCALARS: dict[Any, Strategy] = {
     bytes: st.binary(max_size=20),
     int: st.integers(_SMALLEST, _LARGEST),
     bool: st.booleans(),
+    float: st.floats(allow_nan=False, allow_infinity=False),
     type(None): st.none(),
 }
 
@@ -38,6 +39,8 @@ def values(kind: Any, bound: Any = None) -> Strategy:
         found = st.sampled_from(arguments)
     elif origin in (typing.Union, types.UnionType):
         found = st.one_of([values(one, bound) for one in arguments])
+    elif origin is tuple and arguments[-1] is not Ellipsis:
+        found = st.tuples(*(values(one, bound) for one in arguments))
     elif origin is tuple:
         found = st.lists(values(arguments[0], bound), max_size=3).map(_tuple)
     elif origin is dict:
@@ -58,11 +61,17 @@ def _limited(found: Strategy, kind: Any, annotations: Sequence[Meta]) -> Strateg
                 _SMALLEST if meta.ge is None else int(meta.ge),
                 _LARGEST if most is None else int(most),
             )
+        elif kind is float:
+            found = st.floats(meta.gt, meta.le).filter(partial(_is_above, meta.gt))
         elif meta.pattern is not None:
             found = st.from_regex(str(meta.pattern), fullmatch=True)
         elif meta.min_length is not None:
             found = found.filter(partial(_is_long, meta.min_length))
     return found
+
+
+def _is_above(bound: float | None, value: float) -> bool:
+    return bound is None or value > bound
 
 
 def _is_long(length: int, value: Any) -> bool:

@@ -1,0 +1,114 @@
+"""What a UPF reports of a session, and paging for it (TS 23.502 4.2.3.3, TS 29.244 5.8, 7.5.8)."""
+
+from typing import Final
+
+from functions import n4, ngap, pfcp, session_release, user_plane
+from functions.draft import Draft
+from functions.inputs import Input, PfcpReceived, TimerExpired
+from functions.trees import Tree
+from schemas.causes import GsmCause
+from schemas.session import PduSession
+from schemas.step import Page, SendPfcp
+from schemas.ue_events import N4Lost, PagingEnded, PagingFailed, PagingStarted, UserPlaneOff
+
+VERSION: Final = "1"
+
+REPETITIONS: Final = 3
+"""How often PAGING is sent again; each waits longer than the one before."""
+PAUSE: Final = 10
+"""How many T3513 pass after a paging in vain before the next may begin."""
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about a report of a UPF, or T3513."""
+    match received:
+        case PfcpReceived(_, tree, seid, _, key) if tree is not None:
+            _report(d, tree, seid, key)
+        case TimerExpired("T3513", count):
+            _expired(d, count)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
+    session = n4.find(d, seid)
+    if session is None or session.n4.up_seid == 0:
+        d.note("a report of a session that the UPF is not known to have")
+        return
+    _answer(d, tree, session, key)
+    kinds = pfcp.ies_of(tree["ies"]).get("Report Type", ())
+    if session.stage == "gone":
+        d.note("a report of a session that is being deleted")
+    elif "UISR" in kinds:
+        # TS 29.244 5.18.2: the UPF has released the session by itself.
+        d.emit(N4Lost(seid, "the UPF has released it"))
+        session_release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
+    elif "ERIR" in kinds:
+        _tunnel_lost(d, session)
+    elif "DLDR" in kinds:
+        _downlink_data(d, session)
+    else:
+        d.note(f"Report Type {kinds}")
+
+
+def _answer(d: Draft, tree: Tree, session: PduSession, key: str) -> None:
+    ies = [{"Cause": pfcp.ACCEPTED}]
+    seid, sequence = session.n4.up_seid, tree["sequence"]
+    pdu = pfcp.session_message("SessionReportResponse", seid, ies, sequence)
+    d.outputs.append(SendPfcp(session.n4.upf, key, d.slot, pdu))
+
+
+def _tunnel_lost(d: Draft, session: PduSession) -> None:
+    """The gNB has said that it does not have the tunnel (TS 23.527 5.3.3.1): it is made again
+    when the UE has something to send, or to get."""
+    if session.user_plane == "on":
+        d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
+
+
+def _downlink_data(d: Draft, session: PduSession) -> None:
+    seid = session.n4.seid
+    here = d.ue.connection
+    if here is not None and not here.releasing:
+        if session.user_plane == "off" and session.stage == "active":
+            user_plane.want(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
+        else:
+            d.note(f"downlink packets, and the user plane is {session.user_plane}")
+    elif d.ue.paging is None:
+        d.emit(PagingStarted((seid,)))
+        _page(d, 0)
+    else:
+        d.note("downlink packets of a UE that is being paged, or has just been in vain")
+        if seid not in d.ue.paging.seids and not d.ue.paging.failed:
+            d.emit(PagingStarted((*d.ue.paging.seids, seid)))
+
+
+def _page(d: Draft, count: int) -> None:
+    if d.ue.tmsi is None or not d.ue.registration_area:
+        d.emit(PagingEnded("the UE cannot be paged"))
+        return
+    # A UE that has not confirmed its new 5G-GUTI may still go by the one before.
+    tmsis = [d.ue.tmsi]
+    if d.ue.tmsi_pending and d.ue.old_tmsi is not None:
+        tmsis.append(d.ue.old_tmsi)
+    area = d.ue.registration_area
+    for tmsi in tmsis:
+        d.outputs.append(Page(area, ngap.paging(d.env.network.guami, tmsi, area)))
+    d.start_timer("T3513", d.env.network.timers.t3513 * (count + 1), count)
+
+
+def _expired(d: Draft, count: int) -> None:
+    """Page again, a few times; then have the UPF drop what it holds, after a pause."""
+    paging = d.ue.paging
+    if paging is None:
+        d.note("T3513 expired, and nobody is paged")
+    elif paging.failed:
+        d.emit(PagingEnded("the pause is over"))
+        for session in user_plane.live(d):
+            if session.n4.seid in paging.seids and session.n4.sent is None and session.n4.up_seid:
+                # Dropped, the next packet is reported again (TS 29.244 5.2.4.2).
+                n4.modify(d, session, drop=True)
+    elif count < REPETITIONS:
+        _page(d, count + 1)
+    else:
+        d.emit(PagingFailed())
+        d.start_timer("T3513", d.env.network.timers.t3513 * PAUSE)

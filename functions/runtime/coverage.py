@@ -1,0 +1,49 @@
+"""Which gNBs serve a tracking area, by the index entries of their associations."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from schemas.gnb import tai_index_prefix
+from schemas.identity import Tai
+from statestore.contract import Engine
+
+KEPT: Final = 1.0
+"""Seconds after which a tracking area is looked up again. A gNB that comes in between hears the
+next repetition of a PAGING."""
+CAPACITY: Final = 4096
+"""Tracking areas that are kept."""
+
+
+class Coverage:
+    """The associations that a PAGING goes to, looked up once for many UEs."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: OrderedDict[Tai, tuple[float, list[tuple[str, str]]]] = OrderedDict()
+
+    async def of(self, tais: Sequence[Tai]) -> list[tuple[str, str]]:
+        """Who serves one of the tracking areas: gNB and association, each once."""
+        found: dict[tuple[str, str], None] = {}
+        for tai in tais:
+            found.update(dict.fromkeys(await self._serving(tai)))
+        return list(found)
+
+    async def _serving(self, tai: Tai) -> list[tuple[str, str]]:
+        now = time.monotonic()
+        until, kept = self._kept.get(tai, (0.0, []))
+        if until > now:
+            return kept
+        prefix, after = tai_index_prefix(tai), ""
+        found: list[tuple[str, str]] = []
+        while page := await self._engine.scan("tai", prefix, after):
+            after = page[-1][0]
+            for key, _ in page:
+                gnb, _, association = key.removeprefix(prefix).partition("/")
+                found.append((gnb, association))
+        self._kept[tai] = (now + KEPT, found)
+        self._kept.move_to_end(tai)
+        if len(self._kept) > CAPACITY:
+            self._kept.popitem(last=False)
+        return found

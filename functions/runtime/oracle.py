@@ -1,0 +1,132 @@
+"""Answers to what decisions ask: which UPFs can be used, and which address is free."""
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from typing import Any, Final
+
+from functions.env import UPFS, NotReadyError
+from functions.runtime.addresses import Addresses
+from schemas.aggregates import slot_of_aggregate, upf_aggregate
+from schemas.cloudevents import CloudEvent
+from schemas.identity import partition_of
+from schemas.network import Network
+from schemas.upf import Upf
+from statestore.log import Aggregate, EventLog
+
+KEPT: Final = 1.0
+"""Seconds after which the states of the UPFs are read again: how late a change may be noticed."""
+KEPT_LACKING: Final = 0.1
+"""The same, while a UPF is missing: it is more likely to come than the others are to go."""
+ATTEMPTS: Final = 4
+"""How often the answer to a question is looked up, before it is that there is none."""
+
+
+class Upfs:
+    """The UPFs of a network that can be used, with their loads."""
+
+    def __init__(self, events: EventLog, network: Network) -> None:
+        self._log = events
+        self._names = [upf_aggregate(upf.node_id) for upf in network.upfs]
+        self._until = 0.0
+        self._answer = ""
+
+    def answer(self) -> str:
+        """``"<node id>=<load>,..."`` in the order of the configuration.
+
+        Raises:
+            NotReadyError: what is known is too old: `load`, and ask again.
+        """
+        if self._names and time.monotonic() > self._until:
+            raise NotReadyError("the states of the UPFs are to be read")
+        return self._answer
+
+    async def load(self) -> None:
+        """Read the states of all UPFs."""
+        states: list[Upf] = [found.state for found in await self._log.load(self._names)]
+        usable = [upf for upf in states if upf.associated and upf.reachable]
+        self._answer = ",".join(f"{upf.node_id}={upf.load}" for upf in usable)
+        kept = KEPT if len(usable) == len(self._names) else KEPT_LACKING
+        self._until = time.monotonic() + kept
+
+
+class Oracle:
+    """The surroundings of the decisions of a worker."""
+
+    def __init__(self, events: EventLog, network: Network, partitions: int) -> None:
+        self.upfs = Upfs(events, network)
+        self.addresses = Addresses(events.engine, network, partitions)
+        self._partitions = partitions
+
+    def asking(self, aggregate: Aggregate, event: CloudEvent) -> "Asking":
+        """The oracle of one decision."""
+        slot = slot_of_aggregate(aggregate.name, event.slot or 0)
+        return Asking(self, aggregate, partition_of(slot, self._partitions))
+
+
+class Asking:
+    """What one decision asks. It is called with a question; `functions.env` has their forms."""
+
+    __slots__ = ("_aggregate", "_attempts", "_given", "_held", "_missing", "_oracle", "_partition")
+
+    def __init__(self, oracle: Oracle, aggregate: Aggregate, partition: int) -> None:
+        self._oracle = oracle
+        self._aggregate = aggregate
+        self._partition = partition
+        self._attempts: Counter[str] = Counter()
+        self._missing = ""
+        self._held: Collection[str] | None = None
+        self._given: list[tuple[str, str]] = []
+        """The DNN and the text of each address that was given."""
+
+    def __call__(self, question: str) -> str:
+        """The answer.
+
+        Raises:
+            NotReadyError: something is to be looked up first: `ready`, and decide again.
+        """
+        try:
+            return self._answer(question)
+        except NotReadyError:
+            if self._attempts[question] >= ATTEMPTS:
+                return ""
+            self._missing = question
+            raise
+
+    def _answer(self, question: str) -> str:
+        if question == UPFS:
+            return self._oracle.upfs.answer()
+        dnn, upf, version = _address(question)
+        found = self._oracle.addresses.take(dnn, upf, version, self._partition, self._keys())
+        if found:
+            self._given.append((dnn, found))
+        return found
+
+    def _keys(self) -> Collection[str]:
+        if self._held is None:
+            entries: Any = self._aggregate.kind.indexes(self._aggregate.state)
+            self._held = frozenset(key for kind, key in entries if kind == "address")
+        return self._held
+
+    async def ready(self) -> None:
+        """Look up what was missing. What was given is asked for again."""
+        self.withdraw()
+        self._attempts[self._missing] += 1
+        if self._missing == UPFS:
+            await self._oracle.upfs.load()
+            return
+        dnn, upf, version = _address(self._missing)
+        if not await self._oracle.addresses.load(dnn, upf, version, self._partition):
+            self._attempts[self._missing] = ATTEMPTS
+
+    def withdraw(self) -> None:
+        """Take back what was given: the decision came to nothing."""
+        for dnn, text in self._given:
+            self._oracle.addresses.withdraw(dnn, text)
+        self._given.clear()
+
+
+def _address(question: str) -> tuple[str, str, int]:
+    """DNN, UPF and IP version of a question for an address."""
+    _, version, upf, dnn = question.split(" ", 3)
+    return dnn, upf, int(version)

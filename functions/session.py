@@ -1,0 +1,247 @@
+"""PDU session procedures (TS 24.501 clause 6, TS 23.502 4.3): 5GSM messages, the gNB's and the
+UPF's answers. What the UPF must be asked for is left to `functions.settle`."""
+
+from typing import Final
+
+import wire
+from functions import (
+    gsm,
+    n4,
+    pfcp,
+    session_establishment,
+    session_modification,
+    session_release,
+    unsupported,
+    user_plane,
+)
+from functions.draft import Draft
+from functions.inputs import (
+    EventReceived,
+    Input,
+    NasReceived,
+    NgapReceived,
+    PfcpReceived,
+    PfcpUnanswered,
+    TimerExpired,
+)
+from functions.trees import Tree
+from schemas.causes import GsmCause
+from schemas.cloudevents import SessionLost
+from schemas.session import PduSession
+from schemas.ue_events import N4Failed, N4Lost
+
+VERSION: Final = "1"
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about one input of the procedures of a session."""
+    match received:
+        case NasReceived(_, tree):
+            _transport(d, tree)
+        case NgapReceived(message, ies):
+            _ngap(d, message, ies)
+        case PfcpReceived(message, tree, seid, number, _):
+            _pfcp(d, message, tree, seid, number)
+        case PfcpUnanswered(seid, number):
+            _unanswered(d, seid, number)
+        case EventReceived(_, SessionLost() as lost):
+            _lost(d, lost)
+        case TimerExpired(name, count):
+            _expired(d, name, count)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+# 5GSM messages
+
+
+def _transport(d: Draft, tree: Tree) -> None:
+    """UL NAS TRANSPORT (TS 24.501 5.4.5.2)."""
+    psi = tree.get("pdu-session-id")
+    if tree["payload-container-type"] != "n1-sm-information":
+        unsupported.not_forwarded(d, tree)
+    elif not d.ue.registered:
+        d.note("a 5GSM message of a UE that is not registered")
+    elif psi is None or not 1 <= psi <= 15:
+        d.note(f"a 5GSM message for the PDU session identity {psi}")
+    else:
+        _gsm(d, tree, psi, tree["payload-container"])
+
+
+def _gsm(d: Draft, tree: Tree, psi: int, message: Tree) -> None:
+    if "message-type" not in message:
+        _faulty(d, psi, bytes.fromhex(message["octets"]))
+        return
+    named, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
+    kind = message["message-type"]
+    if named != psi:
+        d.note(f"{kind} for the PDU session {named} in the transport of {psi}")
+    elif kind == gsm.ESTABLISHMENT_REQUEST:
+        session_establishment.begin(d, tree, message)
+    elif kind == "5gsm-status":
+        _status(d, message)
+    else:
+        session = user_plane.by_id(d, psi)
+        handle = _HANDLERS.get(kind)
+        if handle is None:
+            answer = gsm.status(psi, pti, GsmCause.MESSAGE_TYPE_NOT_IMPLEMENTED)
+            d.send_nas(gsm.transport(answer, psi))
+        elif session is None:
+            _without_session(d, message)
+        else:
+            handle(d, session, message)
+
+
+_HANDLERS: Final = {
+    gsm.MODIFICATION_REQUEST: session_modification.requested,
+    "pdu-session-modification-complete": session_modification.completed,
+    "pdu-session-modification-command-reject": session_modification.completed,
+    gsm.RELEASE_REQUEST: session_release.requested,
+    "pdu-session-release-complete": session_release.completed,
+}
+
+
+def _without_session(d: Draft, message: Tree) -> None:
+    """7.3.2: the session is not there, or not any more."""
+    psi, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
+    kind = message["message-type"]
+    cause = GsmCause.INVALID_PDU_SESSION_IDENTITY
+    if kind in (gsm.RELEASE_REQUEST, gsm.MODIFICATION_REQUEST):
+        answer = gsm.refusal(message, cause)
+    elif kind == "pdu-session-release-complete":
+        d.note("PDU SESSION RELEASE COMPLETE of a session that is gone")
+        return
+    else:
+        answer = gsm.status(psi, pti, cause)
+    d.send_nas(gsm.transport(answer, psi))
+
+
+def _faulty(d: Draft, psi: int, octets: bytes) -> None:
+    """A 5GSM message that cannot be read: what clause 7 answers, if anything."""
+    d.note(f"a 5GSM message that cannot be read: {octets[:8].hex()}")
+    answer = wire.nas_answer(octets)
+    if answer is not None:
+        d.send_nas(gsm.transport(wire.nas_decode(answer), psi))
+
+
+def _status(d: Draft, message: Tree) -> None:
+    """6.5.2: what the UE says of a message of ours."""
+    psi, cause = message["pdu-session-identity"], message["5gsm-cause"]
+    session = user_plane.by_id(d, psi)
+    d.note(f"5GSM STATUS for the PDU session {psi}: {cause}")
+    if session is None:
+        return
+    if cause == "invalid-pdu-session-identity":
+        session_release.forget(d, session, "the UE does not have it")
+    elif session.stage == "modifying":
+        session_modification.completed(d, session, message)
+
+
+# The gNB's answers
+
+
+def _ngap(d: Draft, message: str, ies: Tree) -> None:
+    match message:
+        case "PDUSessionResourceSetupResponse":
+            user_plane.answered(d, ies)
+        case "PDUSessionResourceReleaseResponse":
+            d.note("the gNB has released the resources")
+        case "PDUSessionResourceModifyResponse":
+            session_modification.answered(d, ies)
+        case "PDUSessionResourceNotify":
+            session_release.notified(d, ies)
+        case _:
+            d.note(f"{message} changes nothing")
+
+
+# The UPF's answers
+
+
+def _pfcp(d: Draft, message: str, tree: Tree | None, seid: int, number: int | None) -> None:
+    session = n4.find(d, seid)
+    sent = session.n4.sent if session is not None else None
+    if session is None or sent is None or sent.number != number:
+        d.note(f"{message} that is not waited for")
+        if session is not None and tree is not None and message == _ESTABLISHED:
+            n4.delete_other(d, session, tree)
+        return
+    if tree is not None and pfcp.ies_of(tree["ies"]).get("Cause") == pfcp.NO_ASSOCIATION:
+        # It has restarted, and will be associated again: then the request has its turn.
+        d.note(f"{message}: {pfcp.NO_ASSOCIATION}")
+        return
+    if tree is None:
+        reason = "an answer that cannot be read"
+        d.emit(N4Failed(seid, reason))
+    else:
+        reason = n4.answered(d, session, tree)
+    if reason:
+        _refused(d, session, sent.message, reason)
+    elif sent.message == "establish" and session.stage == "establishing":
+        session_establishment.granted(d, n4.find(d, seid) or session)
+
+
+_ESTABLISHED: Final = "SessionEstablishmentResponse"
+
+
+def _refused(d: Draft, session: PduSession, asked: str, reason: str) -> None:
+    seid = session.n4.seid
+    if reason == pfcp.NOT_FOUND and asked == "modify":
+        # It has lost this one session (TS 23.527 4.3.2): it gets it again.
+        d.emit(N4Lost(seid, reason))
+    elif asked == "delete":
+        d.emit(N4Lost(seid, reason))  # nothing that can be done there
+    elif session.stage == "establishing":
+        session_establishment.failed(d, session, f"the UPF refuses: {reason}")
+    else:
+        session_release.by_network(d, session, GsmCause.NETWORK_FAILURE)
+
+
+def _unanswered(d: Draft, seid: int, number: int | None) -> None:
+    """The UPF did not answer its gateway. A UE that waits for its session is told."""
+    session = n4.find(d, seid)
+    sent = session.n4.sent if session is not None else None
+    if session is None or sent is None or sent.number != number:
+        d.note("a request without an answer, which waits no more")
+    elif sent.message == "establish" and session.stage == "establishing":
+        session_establishment.failed(d, session, "the UPF does not answer")
+    else:
+        d.note(f"the UPF {session.n4.upf} does not answer: {sent.message}")
+
+
+def _lost(d: Draft, lost: SessionLost) -> None:
+    """The UPF has restarted (TS 23.527 4.3): what it had is made again, or is done with."""
+    session = n4.find(d, lost.seid)
+    if session is None:
+        d.note("the session is gone already")
+        return
+    sent = session.n4.sent
+    if (sent is not None and sent.message == "establish") or session.stage == "gone":
+        # It may have been asked after it had restarted: what is under way tells.
+        d.note("the UPF has restarted, and is being asked")
+    else:
+        d.emit(N4Lost(lost.seid, "the UPF has restarted"))
+
+
+def _expired(d: Draft, name: str, count: int) -> None:
+    kind, _, psi = name.partition("/")
+    if kind == n4.TIMER:
+        _n4_expired(d)
+        return
+    session = user_plane.by_id(d, int(psi))
+    if session is None:
+        d.note(f"{name} expired without a session")
+    elif kind == "T3592":
+        session_release.expired(d, session, count)
+    else:
+        session_modification.expired(d, session, count)
+
+
+def _n4_expired(d: Draft) -> None:
+    for session in d.ue.sessions:
+        sent = session.n4.sent
+        if sent is None or n4.due(d, sent) > d.env.now:
+            continue
+        if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
+            session_establishment.failed(d, session, "the UPF does not answer")
+        # What may have reached the UPF is asked for until it answers: then it can be deleted.
+        n4.repeat(d, session)

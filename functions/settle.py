@@ -1,0 +1,69 @@
+"""What follows from the state of a UE for its PDU sessions, whichever procedure has changed it.
+
+It comes after each decision: sessions of a UE that is gone end, resources of a connection that is
+gone are off, the gNB and the UPFs are asked for what is not so yet. Each asks for one thing at a
+time, and goes on from the answer.
+"""
+
+from functions import n4, user_plane
+from functions.draft import Draft
+from schemas.session import PduSession
+from schemas.ue_events import (
+    PagingEnded,
+    SessionEnded,
+    SessionGone,
+    SessionModified,
+)
+
+
+def settle(d: Draft) -> None:
+    """Bring the sessions in line with the rest of the UE."""
+    if d.ue.paging is not None and (not d.ue.registered or user_plane.reachable(d)):
+        d.stop_timer("T3513")
+        d.emit(PagingEnded("the UE is here" if d.ue.registered else "the UE is deregistered"))
+    if not d.ue.sessions:
+        return
+    for session in user_plane.live(d):
+        _with_its_ue(d, session)
+    user_plane.lose(d)
+    user_plane.request(d)
+    for session in d.ue.sessions:
+        _with_its_upf(d, session)
+    n4.rearm(d)
+
+
+def _with_its_ue(d: Draft, session: PduSession) -> None:
+    """End what cannot go on without a registration or without a connection."""
+    seid, here = session.n4.seid, d.ue.connection
+    gone = here is None or here.releasing
+    if not d.ue.registered:
+        _stop_timers(d, session)
+        d.emit(SessionGone(seid, "the UE is deregistered"))
+    elif gone and session.stage in ("establishing", "releasing"):
+        _stop_timers(d, session)
+        d.emit(SessionGone(seid, f"the connection is gone while {session.stage}"))
+    elif gone and session.stage == "modifying":
+        _stop_timers(d, session)
+        d.emit(SessionModified(seid))
+
+
+def _stop_timers(d: Draft, session: PduSession) -> None:
+    for timer in (f"T3591/{session.id}", f"T3592/{session.id}"):
+        d.stop_timer(timer)
+
+
+def _with_its_upf(d: Draft, session: PduSession) -> None:
+    """Ask the UPF for what it is not known to have, unless it is about something."""
+    current = session.n4
+    if current.sent is not None:
+        if session.stage == "gone" and d.env.network.upf(current.upf) is None:
+            d.emit(SessionEnded(current.seid, "its UPF is no more of this network"))
+    elif session.stage == "gone":
+        if current.up_seid and d.env.network.upf(current.upf) is not None:
+            n4.delete(d, session)
+        else:
+            d.emit(SessionEnded(current.seid, "no UPF has it"))
+    elif not current.up_seid:
+        n4.establish(d, session)
+    elif (current.downlink, current.ambr) != (session.access, session.ambr):
+        n4.modify(d, session)

@@ -1,0 +1,59 @@
+"""`python -m gateway.n4`: a gateway process."""
+
+import argparse
+import asyncio
+import logging
+import signal
+import sys
+from pathlib import Path
+
+import uvloop
+
+from eventing.bus import BusError, connected
+from eventing.publisher import Publisher
+from eventing.streams import BusConfig, ensure_streams
+from gateway.n4.endpoint import EndpointError
+from gateway.n4.gateway import N4Gateway
+from schemas import config as configuration
+from schemas.config import Config, ConfigError
+
+
+async def serve(config: Config) -> None:
+    """Run the gateway until SIGTERM or SIGINT."""
+    if not config.upf:
+        raise ConfigError("there is no [[upf]] to serve")
+    bus = BusConfig(config.nats.partitions, config.nats.replicas, config.nats.max_bytes)
+    stopped = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stopped.set)
+    async with connected(config.nats.url, "evcore-gateway-n4") as client:
+        await ensure_streams(client, bus)
+        publisher = Publisher(client, bus.partitions)
+        await publisher.start()
+        gateway = N4Gateway(client, publisher, config.n4, config.upf)
+        await gateway.start()
+        count = len(config.upf)
+        sys.stderr.write(f"evcore gateway n4: {count} UPF(s) at {gateway.address}\n")
+        await stopped.wait()
+        await gateway.stop()
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process; its exit status."""
+    parser = argparse.ArgumentParser(prog="python -m gateway.n4", description=__doc__)
+    parser.add_argument("--config", type=Path)
+    options = parser.parse_args(arguments)
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
+    )
+    try:
+        uvloop.run(serve(configuration.load(options.config)))
+    except (ConfigError, BusError, EndpointError, ValueError) as err:
+        sys.stderr.write(f"evcore gateway n4: {err}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,87 @@
+"""The N2 SM transfers that a gNB is sent, read and checked (TS 38.413 9.3.4)."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from loadgen.session_model import Tunnel
+from loadgen.trees import Tree, items, number, part
+
+Complain: TypeAlias = Callable[[str], None]
+"""Takes what is wrong with a transfer."""
+
+
+def transfer_ies(tree: Tree, name: str) -> Tree:
+    """The IEs of a transfer of an item by their names; empty where it did not decode."""
+    found: Tree = {}
+    for ie in items(part(tree, name), "protocolIEs"):
+        for key, value in ie.items():
+            if key != "criticality":
+                found.setdefault(key, value)
+    return found
+
+
+class SetUp:
+    """PDU Session Resource Setup Request Transfer (9.3.4.1)."""
+
+    def __init__(self, item: Tree, complain: Complain) -> None:
+        """Read the transfer of a setup item, and complain of what is wrong with it."""
+        ies = transfer_ies(item, "pDUSessionResourceSetupRequestTransfer")
+        self.ul = Tunnel.of_ngap(ies.get("UL-NGU-UP-TNLInformation"))
+        self.session_type = str(ies.get("PDUSessionType"))
+        self.flows = flows_of(ies, "QosFlowSetupRequestList", complain)
+        self.ambr = ambr_of(ies)
+        for name in ("UL-NGU-UP-TNLInformation", "PDUSessionType", "QosFlowSetupRequestList"):
+            if name not in ies:
+                complain(f"no {name}")
+        if self.ul is not None and self.ul.teid == 0:
+            complain(f"UL tunnel {self.ul}, and TEID 0 is of no tunnel")
+        if self.ambr is None:
+            # Each flow that evcore sets up is a non-GBR one, for which it is mandatory.
+            complain("no PDU Session Aggregate Maximum Bit Rate")
+        elif 0 in self.ambr:
+            complain(f"a PDU session AMBR of {self.ambr} bit/s")
+
+    @property
+    def possible(self) -> bool:
+        """Whether the gNB has what it needs."""
+        return self.ul is not None and self.ul.teid != 0 and bool(self.flows)
+
+
+def flows_of(ies: Tree, name: str, complain: Complain) -> dict[int, int | None]:
+    """The 5QI of each QFI of a list of QoS flows."""
+    found: dict[int, int | None] = {}
+    for flow in items(ies, name):
+        qfi = number(flow, "qosFlowIdentifier")
+        if qfi is None or not 0 <= qfi <= 63 or qfi in found:
+            complain(f"QFI {qfi} in a list with {sorted(found)}")
+            continue
+        parameters = part(flow, "qosFlowLevelQosParameters")
+        found[qfi] = _five_qi(part(parameters, "qosCharacteristics"))
+    return found
+
+
+def _five_qi(characteristics: Tree) -> int | None:
+    for name in ("nonDynamic5QI", "dynamic5QI"):
+        if name in characteristics:
+            return number(part(characteristics, name), "fiveQI")
+    return None
+
+
+def ambr_of(ies: Tree) -> tuple[int, int] | None:
+    """The PDU session AMBR, downlink and uplink in bit/s."""
+    ambr = part(ies, "PDUSessionAggregateMaximumBitRate")
+    name = "pDUSessionAggregateMaximumBitRate"
+    dl, ul = number(ambr, name + "DL"), number(ambr, name + "UL")
+    return None if dl is None or ul is None else (dl, ul)
+
+
+def setup_response(dl: Tunnel, qfis: list[int]) -> dict[str, Any]:
+    """PDU Session Resource Setup Response Transfer (9.3.4.2)."""
+    flows = [{"qosFlowIdentifier": qfi} for qfi in qfis]
+    information = {"uPTransportLayerInformation": dl.ngap(), "associatedQosFlowList": flows}
+    return {"dLQosFlowPerTNLInformation": information}
+
+
+def unsuccessful(cause: str) -> dict[str, Any]:
+    """An unsuccessful transfer, of setup or modify, with a radio network layer cause."""
+    return {"cause": {"radioNetwork": cause}}

@@ -1,0 +1,50 @@
+"""What the tables of the configuration have in common: their errors, and values with a syntax."""
+
+import ipaddress
+import re
+from typing import Annotated, Final
+
+from msgspec import Meta
+
+from schemas.identity import SNssai
+
+Port = Annotated[int, Meta(ge=1, le=65_535)]
+Text = Annotated[str, Meta(min_length=1)]
+
+_LABEL: Final = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
+_LONGEST_NAME: Final = 253
+
+
+class ConfigError(ValueError):
+    """The configuration is wrong; it says where and what in one sentence."""
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` is of decimal digits alone."""
+    return text.isascii() and text.isdigit()
+
+
+def is_name(text: str, longest: int = _LONGEST_NAME) -> bool:
+    """Whether `text` is labels as of a domain name, of so many characters in all at most."""
+    return len(text) <= longest and all(map(_LABEL.fullmatch, text.split(".")))
+
+
+def address_of(text: str) -> str:
+    """An IP address in the one way to write it, empty for what is none."""
+    try:
+        return str(ipaddress.ip_address(text))
+    except ValueError:
+        return ""
+
+
+def slice_of(text: str) -> SNssai:
+    """The S-NSSAI of ``"1-010203"`` or ``"1"``.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    sst, _, sd = text.partition("-")
+    hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
+    if not (is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
+        raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
+    return SNssai(int(sst), sd.lower() or None)

@@ -1,0 +1,84 @@
+"""PDU sessions on emulated UPFs, which check every rule: idle, back, paged, released."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from evcore import emulated
+from evcore.commands.up import groups_of
+from evcore.emulated import EmulatedUpfs
+from evcore.local.autoscaler import Group
+from evcore.local.core import ALL_IN_ONE
+from loadgen import Procedure, run
+from tests.e2e import checks
+from tests.servers import Site, free_udp_port, site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
+
+PROGRAMME = (
+    Procedure.REGISTER,
+    Procedure.SESSION,
+    Procedure.IDLE,
+    Procedure.SERVICE_REQUEST,
+    Procedure.IDLE,
+    Procedure.PAGE,
+    Procedure.RELEASE_SESSION,
+    Procedure.DEREGISTER,
+)
+
+
+@asynccontextmanager
+async def with_upfs(
+    folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE
+) -> AsyncGenerator[tuple[Site, EmulatedUpfs]]:
+    """A core with two UPFs in this process."""
+    tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
+    networks = (emulated.DATA_NETWORK,)
+    async with (
+        emulated.emulated(tables) as upfs,
+        site(folder, ues, groups, upfs=tables, data_networks=networks) as it,
+    ):
+        await checks.upfs_associated(it.data, len(tables))
+        yield it, upfs
+
+
+async def test_nothing_is_left_of_sessions(tmp_path: Path) -> None:
+    async with with_upfs(tmp_path, 40) as (it, upfs):
+        report = await run(it.load(programme=PROGRAMME), downlink_data=upfs.downlink_data)
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+        assert (upfs.violations, upfs.rules_left) == ([], 0)
+        assert upfs.sessions == 40
+    await checks.verified(it.data)
+    await checks.no_sessions(it.data)
+
+
+async def test_the_ue_is_paged_by_functions_that_start_from_zero(tmp_path: Path) -> None:
+    """Each procedure has a worker of its own, and none of paging or service request runs."""
+    async with with_upfs(tmp_path, 3, groups_of("each", 1)) as (it, upfs):
+        programme = PROGRAMME[:3]
+        report = await run(it.load(programme=programme), downlink_data=upfs.downlink_data)
+        assert report.ok, (report.violations, report.procedures)
+        report = await run(it.load(programme=PROGRAMME), downlink_data=upfs.downlink_data)
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+        assert (upfs.violations, upfs.rules_left) == ([], 0)
+        started = {s.group for s in it.core.scaler.history if s.workers}
+        assert {"session", "service-request", "paging", "upf"} <= started
+    await checks.verified(it.data)
+    await checks.no_sessions(it.data)
+
+
+async def test_deregistration_ends_sessions_of_every_type(tmp_path: Path) -> None:
+    async with with_upfs(tmp_path, 20) as (it, upfs):
+        for kind in ("ipv4", "ipv6", "ipv4v6"):
+            programme = (Procedure.REGISTER, Procedure.SESSION, Procedure.SWITCH_OFF)
+            report = await run(it.load(programme=programme, session_type=kind))
+            assert report.ok, (kind, report.violations, report.procedures)
+        await it.settled()
+        assert (upfs.violations, upfs.rules_left) == ([], 0)
+    await checks.verified(it.data)
+    await checks.no_sessions(it.data)

@@ -1,0 +1,114 @@
+"""A UE with PDU sessions, its gNB and its UPFs: what tests of sessions are played on."""
+
+from typing import Any
+
+import wire
+from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
+from tests.functions.gnb import ng_setup
+from tests.functions.phone import Phone
+from tests.functions.upfs import Upfs
+from tests.functions.world import N4_NETWORK, OTHER_SLICE, SLICE, World, subscriber
+
+MESSAGE = "message-type"
+TUNNEL = {"gTPTunnel": {"transportLayerAddress": {"value": "0a040001", "length": 32}}}
+
+
+class Site:
+    """A UE that is registered at a gNB, and UPFs."""
+
+    def __init__(self, *, types: tuple[PduSessionType, ...] = (PduSessionType.IPV4V6,)) -> None:
+        dnns = (Dnn("internet", types, Ambr(10_000_000, 20_000_000)),)
+        slices = (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
+        self.world = World(subscriber(slices=slices), network=N4_NETWORK)
+        ng_setup(self.world)
+        self.world.associate()
+        self.world.pfcp.clear()
+        self.upfs = Upfs(self.world)
+        self.phone = Phone(self.world)
+        self.phone.register()
+        self.phone.hear()
+        self.teid = 100
+
+    def ask(self, psi: int = 1, pti: int = 1, transport: Any = None, **request: Any) -> None:
+        """PDU SESSION ESTABLISHMENT REQUEST, and the UPF answers."""
+        message = {
+            MESSAGE: "pdu-session-establishment-request",
+            "pdu-session-identity": psi,
+            "procedure-transaction-identity": pti,
+            "integrity-protection-maximum-data-rate": {"ul": "full-rate", "dl": "full-rate"},
+            "pdu-session-type": "ipv4",
+            **request,
+        }
+        about = {"request-type": "initial-request", "dnn": "internet", **(transport or {})}
+        self.say(psi, message, **about)
+
+    def say(self, psi: int, message: dict[str, Any], **about: Any) -> None:
+        tree = {
+            MESSAGE: "ul-nas-transport",
+            "payload-container-type": "n1-sm-information",
+            "payload-container": message,
+            "pdu-session-id": psi,
+            **about,
+        }
+        self.phone.say(tree)
+        self.upfs.serve()
+
+    def hear(self) -> list[dict[str, Any]]:
+        """What the UE and its gNB are told; NAS of sessions under `nas`."""
+        found: list[dict[str, Any]] = []
+        for tree in self.phone.hear():
+            for name in ("PDUSessionResourceSetupListSUReq", "PDUSessionResourceSetupListCxtReq"):
+                for item in tree.get(name, ()):
+                    sealed = item.get("pDUSessionNAS-PDU") or item.get("nAS-PDU")
+                    if sealed:
+                        assert self.phone.security is not None
+                        opened = self.phone.security.unprotect(bytes.fromhex(sealed), downlink=True)
+                        item["nas"] = wire.nas_decode(opened.plain)["payload-container"]
+            found.append(tree)
+        return found
+
+    def set_up(self, message: str = "PDUSessionResourceSetup", *ids: int) -> None:
+        """The gNB has set the sessions up."""
+        suffix = "SURes" if message == "PDUSessionResourceSetup" else "CxtRes"
+        items: list[dict[str, Any]] = []
+        for psi in ids or (1,):
+            self.teid += 1
+            tunnel = {"gTPTunnel": {**TUNNEL["gTPTunnel"], "gTP-TEID": self.teid}}
+            flows = [{"qosFlowIdentifier": 1}]
+            information = {"uPTransportLayerInformation": tunnel, "associatedQosFlowList": flows}
+            transfer = {"dLQosFlowPerTNLInformation": information}
+            items.append({"pDUSessionID": psi, "pDUSessionResourceSetupResponseTransfer": transfer})
+        name = f"{message}Response"
+        self.phone.ngap(name, **{f"PDUSessionResourceSetupList{suffix}": items})
+        self.upfs.serve()
+
+    def establish(self, psi: int = 1) -> str:
+        """A whole establishment; the UE's address."""
+        self.ask(psi)
+        setup = self.hear()[-1]
+        assert setup[MESSAGE] == "PDUSessionResourceSetupRequest"
+        self.set_up("PDUSessionResourceSetup", psi)
+        address: str = setup["PDUSessionResourceSetupListSUReq"][0]["nas"]["pdu-address"]["ipv4"]
+        return address
+
+    def idle(self) -> None:
+        self.phone.idle()
+        self.upfs.serve()
+
+    def service_request(self, kind: str = "data", /, **more: Any) -> list[dict[str, Any]]:
+        guti = self.phone.guti
+        assert guti is not None
+        s_tmsi = {"amf-set-id": 1, "amf-pointer": 0, "tmsi": guti["tmsi"]}
+        tree = {
+            MESSAGE: "service-request",
+            "ngksi": {"native": self.phone.ngksi},
+            "service-type": kind,
+            "5g-s-tmsi": {"s-tmsi": s_tmsi},
+            **more,
+        }
+        self.phone.open_again(tree, ran_id=self.phone.ran_id + 1)
+        self.upfs.serve()
+        return self.hear()
+
+    def session(self, psi: int = 1) -> Any:
+        return next(s for s in self.world.ue().sessions if s.id == psi)

@@ -1,0 +1,93 @@
+"""No input raises in `upf`, whatever the state of the UPF; and after it it can be associated."""
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+import wire
+from schemas.aggregates import upf_aggregate
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import index_seid
+from tests.functions.world import N4_NETWORK, UPF, World
+from tests.wire.pfcp_messages import MESSAGES
+
+STAMP = 3_900_000_000
+SEID = 0x123456789
+STAMPS = st.sampled_from([0, STAMP, STAMP + 1])
+
+
+@st.composite
+def messages(draw: st.DrawFn) -> bytes:
+    """Any message that PFCP has, perhaps with octets that are others."""
+    message = draw(st.sampled_from(MESSAGES))
+    ies, _ = draw(message.ies())
+    stamp = draw(STAMPS)
+    for ie in ies:
+        if "Recovery Time Stamp" in ie:
+            ie["Recovery Time Stamp"] = stamp
+        if "Cause" in ie and draw(st.booleans()):
+            ie["Cause"] = "Request accepted"
+        if "UP Function Features" in ie and draw(st.booleans()):
+            ie["UP Function Features"] = ["FTUP"]
+    tree: dict[str, Any] = {"message": message.name, "sequence": draw(st.integers(0, 9))}
+    if message.session:
+        tree["seid"] = SEID
+    octets = bytearray(wire.pfcp_encode({**tree, "ies": ies}))
+    for at in draw(st.lists(st.integers(0, len(octets) - 1), max_size=2)):
+        octets[at] = draw(st.integers(0, 255))
+    return bytes(octets)
+
+
+ACTIONS = st.one_of(
+    st.tuples(st.just("path"), st.sampled_from(["served", "up", "down"]), STAMPS),
+    st.tuples(st.sampled_from(["uplink", "unanswered"]), messages(), st.integers(0, 4)),
+    st.tuples(st.just("wait"), st.integers(1, 200), st.none()),
+)
+
+
+def play(world: World, action: tuple[str, Any, Any]) -> None:
+    what, value, more = action
+    if what == "path":
+        world.path(value, UPF, more)
+    elif what == "wait":
+        world.advance(value)
+    else:
+        uplink, unanswered = EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED
+        kind = uplink if what == "uplink" else unanswered
+        key = index_seid(SEID) if value[:1] == b"\x21" and not more else upf_aggregate(UPF)
+        world.count += 1
+        event = CloudEvent(f"f-{world.count}", f"/n4/{UPF}", kind, key, value, procedure="upf")
+        world.deliver(replace(event, slot=0, sequence=more or None))
+
+
+@pytest.mark.parametrize("begun", [False, True], ids=["strange", "associated"])
+@settings(
+    max_examples=60,
+    suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
+    deadline=None,
+)
+@given(actions=st.lists(ACTIONS, max_size=8))
+def test_whatever_comes(begun: bool, actions: list[tuple[str, Any, Any]]) -> None:
+    world = World(network=N4_NETWORK)
+    if begun:
+        world.associate(UPF)
+    for action in actions:
+        play(world, action)
+    for *_, pdu in world.pfcp:
+        assert wire.pfcp_check(pdu) is None, wire.pfcp_decode(pdu, lenient=True)
+    world.pfcp.clear()
+    setup = {
+        "message": "AssociationSetupRequest",
+        "ies": [
+            {"Node ID": {"ipv4": UPF}},
+            {"Recovery Time Stamp": STAMP + 5},
+            {"UP Function Features": ["FTUP"]},
+        ],
+    }
+    world.answer_pfcp(setup)
+    assert (world.upf().associated, world.upf().reachable) == (True, True)
+    assert [wire.pfcp_peek(pdu).message for *_, pdu in world.pfcp] == ["AssociationSetupResponse"]
+    world.verify()

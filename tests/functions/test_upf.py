@@ -1,0 +1,417 @@
+"""A UPF and the core (TS 29.244 6.2): associated, restarted, released, and what nobody has."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import wire
+from functions.pfcp import node_id
+from schemas.aggregates import upf_aggregate
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import index_seid, make_seid, slot_of
+from schemas.step import FanOutSessions, SendPfcp, Wake
+from schemas.ue_events import Noted
+from tests.functions.world import N4_NETWORK, World
+from tests.functions.world_n4 import OTHER_UPF, UPF
+
+STAMP = 3_900_000_000
+SEID = make_seid(17, 0xABCDEF)
+
+
+@pytest.fixture
+def world() -> World:
+    return World(network=N4_NETWORK)
+
+
+def sent(world: World) -> list[dict[str, Any]]:
+    """What left for UPFs since the last call, decoded and without fault."""
+    found = [pdu for *_, pdu in world.pfcp]
+    world.pfcp.clear()
+    assert [wire.pfcp_check(pdu) for pdu in found] == [None] * len(found)
+    return [wire.pfcp_decode(pdu) for pdu in found]
+
+
+def ies(tree: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for item in tree["ies"] for k, v in item.items()}
+
+
+def message(name: str, *parts: dict[str, Any], upf: str = UPF, **header: Any) -> dict[str, Any]:
+    return {"message": name, "ies": [{"Node ID": node_id(upf)}, *parts], **header}
+
+
+def setup(stamp: int = STAMP, features: Any = ("FTUP",), **header: Any) -> dict[str, Any]:
+    parts = [{"Recovery Time Stamp": stamp}, {"UP Function Features": list(features)}]
+    return message("AssociationSetupRequest", *parts, **header)
+
+
+def setup_response(
+    stamp: int = STAMP, cause: str = "Request accepted", features: Any = ("FTUP",)
+) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"Cause": cause}, {"Recovery Time Stamp": stamp}]
+    if features:
+        parts.append({"UP Function Features": list(features)})
+    return message("AssociationSetupResponse", *parts)
+
+
+def asked(world: World) -> tuple[str, str, int | None]:
+    upf, key, number, _ = world.pfcp[-1]
+    return upf, key, number
+
+
+def fanned(world: World, upf: str = UPF) -> list[int]:
+    """The time stamps that sessions were told of, in order."""
+    steps = world.steps[upf_aggregate(upf)]
+    outputs = [output for step in steps for output in step.outputs]
+    return [o.recovery_time_stamp for o in outputs if isinstance(o, FanOutSessions)]
+
+
+def notes(world: World, upf: str = UPF) -> list[str]:
+    events = [event for step in world.steps[upf_aggregate(upf)] for event in step.events]
+    return [event.text for event in events if isinstance(event, Noted)]
+
+
+def test_the_core_asks_for_an_association_once_a_gateway_is_there(world: World) -> None:
+    world.path("served")
+    upf, key, number = asked(world)
+    assert (upf, key) == (UPF, upf_aggregate(UPF))
+    (request,) = sent(world)
+    assert request["message"] == "AssociationSetupRequest"
+    since = world.now // 1000 + 2_208_988_800
+    assert ies(request) == {"Node ID": {"ipv4": "10.9.0.254"}, "Recovery Time Stamp": since}
+    assert world.oracle("upfs") == ""
+    world.answer_pfcp(setup_response(), UPF, key, number)
+    state = world.upf()
+    assert (state.associated, state.reachable, state.features) == (True, True, ("FTUP",))
+    assert world.oracle("upfs") == f"{UPF}=0"
+    world.verify()
+
+
+def test_a_gateway_that_comes_later_learns_since_when_the_core_is_there(world: World) -> None:
+    world.associate(UPF)
+    since = world.upf().since
+    world.advance(3600)
+    world.path("served")
+    (heartbeat,) = sent(world)
+    assert (heartbeat["message"], ies(heartbeat)) == (
+        "HeartbeatRequest",
+        {"Recovery Time Stamp": since},
+    )
+    world.verify()
+
+
+def test_a_gateway_that_comes_later_may_know_of_a_restart(world: World) -> None:
+    world.associate(UPF)
+    world.path("served", UPF, STAMP)
+    world.path("served", UPF, STAMP + 1)
+    assert [tree["message"] for tree in sent(world)] == [
+        "HeartbeatRequest",
+        "AssociationSetupRequest",
+    ]
+    world.verify()
+
+
+def test_a_request_under_way_is_not_made_twice(world: World) -> None:
+    world.path("served")
+    first = asked(world)
+    world.path("served")
+    world.path("up", recovery_time_stamp=STAMP)
+    assert asked(world) == first
+    assert len(world.pfcp) == 3
+    world.verify()
+
+
+def test_an_answer_that_nobody_waits_for(world: World) -> None:
+    world.path("served")
+    *_, key, number = asked(world)
+    world.answer_pfcp(setup_response(), UPF, key, (number or 0) + 1)
+    assert not world.upf().associated
+    world.verify()
+
+
+@pytest.mark.parametrize("answer", ["refused", "none", "faulty"])
+def test_an_association_that_fails_is_tried_again_later_and_later(
+    world: World, answer: str
+) -> None:
+    world.path("served")
+    waits: list[int] = []
+    for _ in range(6):
+        upf, key, number, pdu = world.pfcp.pop()
+        if answer == "none":
+            world.unanswered(upf, key, number, pdu)
+        elif answer == "refused":
+            refusal = setup_response(cause="No resources available")
+            world.answer_pfcp(refusal, upf, key, number)
+        else:
+            world.answer_pfcp(message("AssociationSetupResponse"), upf, key, number)
+        waits.append((world.upf().wake_at - world.now) // 1000)
+        assert not world.pfcp
+        world.advance(waits[-1] - 1)
+        assert not world.pfcp
+        world.advance(2)
+    assert waits == [10, 20, 40, 80, 160, 320]
+    upf, key, number, _ = world.pfcp.pop()
+    world.answer_pfcp(setup_response(), upf, key, number)
+    assert (world.upf().associated, world.upf().refused) == (True, 0)
+    world.advance(1000)
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_upf_that_leaves_f_teids_to_the_core_is_not_used(world: World) -> None:
+    world.path("served")
+    upf, key, number, _ = world.pfcp.pop()
+    world.answer_pfcp(setup_response(features=()), upf, key, number)
+    (release,) = sent(world)
+    assert release["message"] == "AssociationReleaseRequest"
+    assert not world.upf().associated
+    world.answer_pfcp(setup(features=("BUNDL",), sequence=7), upf)
+    (refusal,) = sent(world)
+    assert (refusal["sequence"], ies(refusal)["Cause"]) == (
+        7,
+        "Request rejected (reason not specified)",
+    )
+    assert any("F-TEID" in note for note in notes(world))
+    world.verify()
+
+
+def test_the_upf_asks_first(world: World) -> None:
+    world.answer_pfcp(setup(sequence=99, upf=OTHER_UPF), OTHER_UPF)
+    ((upf, _, number, _),) = world.pfcp
+    (answer,) = sent(world)
+    assert (upf, number, answer["sequence"]) == (OTHER_UPF, None, 99)
+    since = world.upf(OTHER_UPF).since
+    assert since
+    assert ies(answer) == {
+        "Node ID": {"ipv4": "10.9.0.254"},
+        "Cause": "Request accepted",
+        "Recovery Time Stamp": since,
+    }
+    assert world.upf(OTHER_UPF).associated
+    world.path("up", OTHER_UPF, STAMP)
+    assert not sent(world)
+    world.verify()
+
+
+def test_a_stranger(world: World) -> None:
+    world.answer_pfcp(setup(sequence=3, upf="192.0.2.1"), "192.0.2.1")
+    world.path("served", "192.0.2.1")
+    (answer,) = sent(world)
+    assert ies(answer)["Cause"] == "Request rejected (reason not specified)"
+    assert not world.upf("192.0.2.1").associated
+    world.verify()
+
+
+def test_the_path_goes_down_and_comes_up_and_nothing_is_lost(world: World) -> None:
+    world.associate(UPF)
+    world.path("down")
+    assert world.oracle("upfs") == ""
+    world.path("down")
+    world.path("up", recovery_time_stamp=STAMP)
+    assert world.oracle("upfs") == f"{UPF}=0"
+    assert fanned(world) == []
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_upf_that_has_restarted_is_associated_before_its_sessions_come_back(
+    world: World,
+) -> None:
+    world.associate(UPF)
+    world.owners["upf", f"{UPF}/{SEID:016x}"] = "ue/imsi-001010000000001"
+    world.path("up", recovery_time_stamp=STAMP + 60)
+    assert world.oracle("upfs") == ""
+    upf, key, number, pdu = world.pfcp.pop()
+    assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
+    assert fanned(world) == []
+    world.answer_pfcp(setup_response(STAMP + 60), upf, key, number)
+    assert fanned(world) == [STAMP + 60]
+    assert EventType.SESSION_LOST in {e.type for e in world.delivered.values()}
+    world.verify()
+
+
+def test_a_upf_that_asks_again_after_a_restart(world: World) -> None:
+    world.associate(UPF)
+    world.answer_pfcp(setup(STAMP), UPF)
+    assert fanned(world) == []
+    world.answer_pfcp(setup(STAMP + 1), UPF)
+    step = world.steps[upf_aggregate(UPF)][-1]
+    assert [type(output) for output in step.outputs] == [SendPfcp, FanOutSessions]
+    assert fanned(world) == [STAMP + 1]
+    world.verify()
+
+
+def test_a_heartbeat_of_another_incarnation(world: World) -> None:
+    world.associate(UPF)
+    beat: dict[str, Any] = {
+        "message": "HeartbeatRequest",
+        "ies": [{"Recovery Time Stamp": STAMP}],
+        "sequence": 5,
+    }
+    world.answer_pfcp(beat)
+    (answer,) = sent(world)
+    assert (answer["message"], answer["sequence"]) == ("HeartbeatResponse", 5)
+    assert ies(answer)["Recovery Time Stamp"] == world.upf().since
+    beat["message"], beat["ies"] = "HeartbeatResponse", [{"Recovery Time Stamp": STAMP + 9}]
+    world.answer_pfcp(beat, number=1)
+    assert [tree["message"] for tree in sent(world)] == ["AssociationSetupRequest"]
+    world.verify()
+
+
+def test_released_by_the_upf(world: World) -> None:
+    world.associate(UPF)
+    world.answer_pfcp(message("AssociationReleaseRequest", sequence=8))
+    (answer,) = sent(world)
+    assert (answer["message"], ies(answer)["Cause"]) == (
+        "AssociationReleaseResponse",
+        "Request accepted",
+    )
+    assert not world.upf().associated
+    assert fanned(world) == [STAMP]
+    world.answer_pfcp(message("AssociationReleaseRequest", sequence=9))
+    (answer,) = sent(world)
+    assert ies(answer)["Cause"] == "No established PFCP Association"
+    assert fanned(world) == [STAMP]
+    world.verify()
+
+
+def test_an_update(world: World) -> None:
+    world.associate(UPF)
+    features = {"UP Function Features": ["FTUP", "BUCP"]}
+    world.answer_pfcp(message("AssociationUpdateRequest", features, sequence=8))
+    assert set(world.upf().features) == {"FTUP", "BUCP"}
+    assert [tree["message"] for tree in sent(world)] == ["AssociationUpdateResponse"]
+    wish = {"PFCP Association Release Request": ["SARR"]}
+    world.answer_pfcp(message("AssociationUpdateRequest", wish, sequence=9))
+    names = [tree["message"] for tree in sent(world)]
+    assert names == ["AssociationUpdateResponse", "AssociationReleaseRequest"]
+    assert not world.upf().associated
+    assert fanned(world) == [STAMP]
+    world.verify()
+
+
+def test_a_node_report(world: World) -> None:
+    report = (
+        {"Node Report Type": ["UPFR"]},
+        {"User Plane Path Failure Report": [{"Remote GTP-U Peer": {"ipv4": "10.3.0.9"}}]},
+    )
+    world.answer_pfcp(message("NodeReportRequest", *report, sequence=1))
+    world.associate(UPF)
+    world.answer_pfcp(message("NodeReportRequest", *report, sequence=2))
+    causes = [ies(tree)["Cause"] for tree in sent(world)]
+    assert causes == ["No established PFCP Association", "Request accepted"]
+    assert any("10.3.0.9" in note for note in notes(world))
+    world.verify()
+
+
+def established(up_seid: int = 0x77) -> dict[str, Any]:
+    parts = [
+        {"Cause": "Request accepted"},
+        {"F-SEID": {"seid": up_seid, "ipv4": "10.9.0.1"}},
+        {"Load Control Information": [{"Sequence Number": 1}, {"Metric": 40}]},
+    ]
+    return message("SessionEstablishmentResponse", *parts, seid=SEID)
+
+
+def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> None:
+    world.associate(UPF)
+    world.answer_pfcp(established(), UPF, index_seid(SEID), 1)
+    upf, key, number, pdu = world.pfcp[-1]
+    (request,) = sent(world)
+    assert (request["message"], request["seid"]) == ("SessionDeletionRequest", 0x77)
+    assert (upf, key) == (UPF, upf_aggregate(UPF))
+    assert world.oracle("upfs") == f"{UPF}=40"
+    world.unanswered(upf, key, number, pdu)
+    world.path("down")
+    assert not world.pfcp
+    world.path("up", recovery_time_stamp=STAMP)
+    assert world.pfcp.pop() == (upf, key, number, pdu), "it is still there"
+    done = {"message": "SessionDeletionResponse", "seid": 0, "ies": [{"Cause": "Request accepted"}]}
+    world.answer_pfcp(done, UPF, key, number)
+    assert world.upf().leftovers == ()
+    world.path("down")
+    world.path("up", recovery_time_stamp=STAMP)
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_report_of_a_session_that_nobody_has(world: World) -> None:
+    world.associate(UPF)
+    report = {
+        "message": "SessionReportRequest",
+        "seid": SEID,
+        "sequence": 12,
+        "ies": [
+            {"Report Type": ["DLDR"]},
+            {"Downlink Data Report": [{"PDR ID": 2}]},
+        ],
+    }
+    world.answer_pfcp(report)
+    (answer,) = sent(world)
+    assert answer == {
+        "message": "SessionReportResponse",
+        "seid": 0,
+        "sequence": 12,
+        "ies": [{"Cause": "Session context not found"}],
+    }
+    world.verify()
+
+
+@pytest.mark.parametrize(
+    ("pdu", "answer", "cause"),
+    [
+        (message("AssociationSetupRequest"), "AssociationSetupResponse", "Mandatory IE missing"),
+        (message("NodeReportRequest"), "NodeReportResponse", "Mandatory IE missing"),
+        (
+            {"message": "SessionReportRequest", "seid": SEID, "ies": []},
+            "SessionReportResponse",
+            "Mandatory IE missing",
+        ),
+        (message("PFDManagementRequest"), "PFDManagementResponse", "Service not supported"),
+    ],
+)
+def test_a_request_with_faults_is_answered_with_its_cause(
+    world: World, pdu: dict[str, Any], answer: str, cause: str
+) -> None:
+    world.associate(UPF)
+    world.answer_pfcp({**pdu, "sequence": 31})
+    (tree,) = sent(world)
+    assert (tree["message"], tree["sequence"], ies(tree)["Cause"]) == (answer, 31, cause)
+    world.verify()
+
+
+@pytest.mark.parametrize("data", [b"", b"\x20", b"\x20\x05\x00", b"\x20\x63\x00\x04\0\0\1\0"])
+def test_octets_that_are_no_message(world: World, data: bytes) -> None:
+    key = upf_aggregate(UPF)
+    for kind in (EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED, EventType.UPF_PATH):
+        event = CloudEvent(f"x-{kind}", f"/n4/{UPF}", kind, key, data, procedure="upf", slot=1)
+        world.deliver(event)
+    world.deliver(CloudEvent("y", f"/n4/{UPF}", EventType.IDENTIFIED, key, b"", procedure="upf"))
+    assert len(notes(world)) == 4
+    assert not world.pfcp
+    world.verify()
+
+
+def test_another_version_of_pfcp(world: World) -> None:
+    data = bytes.fromhex("4001000c00000500" + "0060000400000001")
+    event = CloudEvent(
+        "x", f"/n4/{UPF}", EventType.PFCP_UPLINK, upf_aggregate(UPF), data, procedure="upf"
+    )
+    world.deliver(replace(event, slot=slot_of(UPF)))
+    (answer,) = sent(world)
+    assert answer["message"] == "VersionNotSupportedResponse"
+    world.verify()
+
+
+def test_a_wake_up_that_is_late_does_nothing(world: World) -> None:
+    world.path("served")
+    upf, key, number, pdu = world.pfcp.pop()
+    world.unanswered(upf, key, number, pdu)
+    step = world.steps[upf_aggregate(UPF)][-1]
+    assert any(isinstance(output, Wake) for output in step.outputs)
+    _, wake = world.wakes[upf_aggregate(UPF)]
+    world.path("up", recovery_time_stamp=STAMP)
+    count = len(world.steps[upf_aggregate(UPF)])
+    world.deliver(wake)
+    assert len(world.steps[upf_aggregate(UPF)]) == count
+    world.verify()

@@ -1,0 +1,99 @@
+"""UPFs of a `World`: the rule tables of loadgen's emulator, which refuse what is wrong."""
+
+import hashlib
+from random import Random
+from typing import Any
+
+import wire
+from loadgen.pfcp_ies import FSeid, tree_in
+from loadgen.pfcp_messages import (
+    association_setup_response,
+    downlink_data_report,
+    established,
+    session_done,
+    session_refused,
+)
+from loadgen.upf_sessions import Session, Sessions
+from tests.functions.world import OTHER_UPF, UPF, World
+
+
+class Upfs:
+    """Answers what is in `world.pfcp` by the tables of two UPFs; any fault fails the test."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.tables = {
+            name: Sessions(f"10.3.0.{index}", None, Random(index))
+            for index, name in enumerate((UPF, OTHER_UPF), 1)
+        }
+        self.asked: list[str] = []
+        self.recovery = 3_900_000_000
+        self.silent = False
+        self.full = False
+        """Whether they refuse sessions for want of resources."""
+
+    @property
+    def rules(self) -> int:
+        return sum(table.rules for table in self.tables.values())
+
+    def session(self, address: str) -> tuple[str, Session]:
+        for name, table in self.tables.items():
+            found = table.find(address)
+            if found is not None:
+                return name, found[1]
+        raise KeyError(address)
+
+    def serve(self) -> None:
+        """Answer until nothing is asked any more, unless they are silent."""
+        while self.world.pfcp and not self.silent:
+            self.answer(*self.world.pfcp.popleft())
+
+    def answer(self, upf: str, key: str, number: int | None, pdu: bytes) -> None:
+        tree = wire.pfcp_decode(pdu)
+        assert wire.pfcp_check(pdu) is None, tree
+        self.asked.append(tree["message"])
+        if number is None:
+            return
+        self.world.answer_pfcp(self._do(upf, tree, pdu), upf, key, number)
+
+    def _do(self, upf: str, tree: dict[str, Any], pdu: bytes) -> dict[str, Any]:
+        table, message = self.tables[upf], tree["message"]
+        if message == "AssociationSetupRequest":
+            return association_setup_response(0, upf, self.recovery, ("FTUP",), retained=False)
+        if message == "SessionEstablishmentRequest" and self.full:
+            own = FSeid.of(tree_in(tree["ies"], "F-SEID"))
+            assert own is not None
+            return session_refused(message, own.number, 0, upf, 75)
+        if message == "SessionEstablishmentRequest":
+            digest = hashlib.blake2b(pdu[16:]).digest()
+            outcome = table.establish(tree["ies"], digest, "cp", "test")
+            assert not outcome.faults, outcome.faults
+            assert outcome.session is not None
+            up = FSeid(outcome.session.seid, "10.9.0.1", None)
+            cp = FSeid.of(tree_in(tree["ies"], "F-SEID"))
+            assert cp is not None
+            return established(cp.number, 0, upf, up, outcome.created)
+        session = table.by_seid.get(tree["seid"])
+        if session is None:
+            return session_refused(message, 0, 0, upf, 65)
+        if message == "SessionDeletionRequest":
+            table.delete(session)
+        else:
+            changed = table.modify(session, tree["ies"], 0.0)
+            assert not changed.faults, changed.faults
+        return session_done(message, session.cp.number, 0)
+
+    def report(self, name: str, seid: int) -> None:
+        """Report downlink packets of a session."""
+        self.world.answer_pfcp(downlink_data_report(seid, 77, 2, None), name)
+
+    def downlink_data(self, address: str) -> None:
+        """Report downlink packets for a UE, and take the answer."""
+        name, session = self.session(address)
+        self.report(name, session.cp.number)
+        upf, _, number, pdu = self.world.pfcp.popleft()
+        answer = wire.pfcp_decode(pdu)
+        assert (upf, number) == (name, None)
+        assert (answer["message"], answer["sequence"]) == ("SessionReportResponse", 77)
+        assert answer["seid"] == session.seid
+        assert {"Cause": "Request accepted"} in answer["ies"]

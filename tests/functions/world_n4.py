@@ -1,0 +1,189 @@
+"""The N4 side of a `World`: messages of UPFs as their gateway routes them, and what they get."""
+
+from collections import deque
+from typing import Any
+
+import wire
+from functions.env import UPFS
+from functions.pfcp import node_id
+from functions.runtime.fan_out import audience_of
+from functions.runtime.pools import pools_of
+from schemas.aggregates import upf_aggregate
+from schemas.cloudevents import (
+    MSGPACK_MEDIA_TYPE,
+    PFCP_MEDIA_TYPE,
+    CloudEvent,
+    EventType,
+    UpfPath,
+)
+from schemas.gnb import tai_index_prefix
+from schemas.identity import index_seid, slot_of, slot_of_seid
+from schemas.network import Network, UpfNode, UpfPool
+from schemas.procedures import PFCP_MESSAGES, Procedure
+from schemas.step import FanOutSessions, Page, encode
+from schemas.upf import Upf
+
+UPF, OTHER_UPF = "10.9.0.1", "upf-2.example"
+UPF_NODES = (
+    UpfNode(UPF, (UpfPool("internet", "10.45.0.0/24", "2001:db8:1::/56"),)),
+    UpfNode(OTHER_UPF, (UpfPool("internet", "10.46.0.0/24"), UpfPool("ims", "10.47.0.0/24"))),
+)
+
+
+class N4Side:
+    """UPFs of a world, which the world calls and that calls it."""
+
+    network: Network
+    states: dict[str, Any]
+    owners: dict[tuple[str, str], str]
+    events: deque[CloudEvent]
+    count: int
+
+    def __init__(self) -> None:
+        self.pfcp: deque[tuple[str, str, int | None, bytes]] = deque()
+        """What left for UPFs: Node ID, key of the answer, number of the request, PDU."""
+        self.pages: deque[tuple[str, str, bytes]] = deque()
+        """What left as PAGING: gNB, association, PDU."""
+        self.upfs: dict[str, int] | None = None
+        """The UPFs that can be used, with their loads; None for what the UPFs' states tell."""
+
+    def deliver(self, event: CloudEvent) -> None:
+        raise NotImplementedError
+
+    def upf(self, node_id: str = UPF) -> Upf:
+        return self.states[upf_aggregate(node_id)]
+
+    def answer_pfcp(
+        self,
+        tree: dict[str, Any],
+        upf: str = UPF,
+        partitionkey: str | None = None,
+        number: int | None = None,
+    ) -> None:
+        """Route a PFCP message as a gateway would, and run until nothing is left to do.
+
+        An answer goes where its request named: give the `partitionkey` and the `number` that
+        are in `pfcp`. What the UPF begins goes by the SEID of its header, or to the UPF.
+        """
+        self.deliver(self.route_pfcp(tree, upf, partitionkey, number))
+
+    def route_pfcp(
+        self,
+        tree: dict[str, Any],
+        upf: str = UPF,
+        partitionkey: str | None = None,
+        number: int | None = None,
+    ) -> CloudEvent:
+        pdu = wire.pfcp_encode({"sequence": 0, **tree})
+        return self.from_n4(EventType.PFCP_UPLINK, pdu, upf, partitionkey, number)
+
+    def unanswered(self, upf: str, partitionkey: str, number: int | None, pdu: bytes) -> None:
+        """Give a request of `pfcp` back, as a gateway does that has had no answer to it."""
+        self.deliver(self.from_n4(EventType.PFCP_UNANSWERED, pdu, upf, partitionkey, number))
+
+    def from_n4(
+        self,
+        kind: EventType,
+        pdu: bytes,
+        upf: str = UPF,
+        partitionkey: str | None = None,
+        number: int | None = None,
+    ) -> CloudEvent:
+        self.count += 1
+        key, slot, peek = upf_aggregate(upf), slot_of(upf), wire.pfcp_peek(pdu)
+        if partitionkey is not None:
+            key = partitionkey
+        elif peek.seid:
+            key = index_seid(peek.seid)
+        if key.startswith("seid-"):
+            slot = slot_of_seid(int(key.removeprefix("seid-"), 16))
+        to = PFCP_MESSAGES.get(peek.message, Procedure.UPF)
+        if kind == EventType.PFCP_UNANSWERED and key.startswith("seid-"):
+            to = Procedure.SESSION
+        return CloudEvent(
+            f"t-{self.count}",
+            f"/n4/{upf}",
+            kind,
+            key,
+            pdu,
+            PFCP_MEDIA_TYPE,
+            to,
+            slot,
+            number,
+        )
+
+    def path(self, state: Any = "served", upf: str = UPF, recovery_time_stamp: int = 0) -> None:
+        """Tell what a gateway knows of its way to a UPF."""
+        self.count += 1
+        self.deliver(
+            CloudEvent(
+                f"t-{self.count}",
+                f"/n4/{upf}",
+                EventType.UPF_PATH,
+                upf_aggregate(upf),
+                encode(UpfPath(upf, state, recovery_time_stamp)),
+                MSGPACK_MEDIA_TYPE,
+                Procedure.UPF,
+                slot_of(upf),
+            )
+        )
+
+    def associate(self, *upfs: str, recovery_time_stamp: int = 3_900_000_000) -> None:
+        """Have UPFs associated, all of the network when none is named."""
+        for upf in upfs or tuple(node.node_id for node in self.network.upfs):
+            self.path("served", upf)
+            to, key, number, pdu = self.pfcp.pop()
+            assert (to, wire.pfcp_peek(pdu).message) == (upf, "AssociationSetupRequest")
+            answer = {
+                "message": "AssociationSetupResponse",
+                "ies": [
+                    {"Node ID": node_id(upf)},
+                    {"Cause": "Request accepted"},
+                    {"Recovery Time Stamp": recovery_time_stamp},
+                    {"UP Function Features": ["FTUP"]},
+                ],
+            }
+            self.answer_pfcp(answer, upf, key, number)
+
+    # What they get
+
+    def page(self, output: Page) -> None:
+        to: dict[tuple[str, str], None] = {}
+        for tai in output.tais:
+            prefix = tai_index_prefix(tai)
+            for kind, key in sorted(self.owners):
+                if kind == "tai" and key.startswith(prefix):
+                    gnb, association = key.removeprefix(prefix).split("/", 1)
+                    to[gnb, association] = None
+        self.pages.extend((gnb, association, output.pdu) for gnb, association in to)
+
+    def fan_out_sessions(self, number: str, name: str, output: FanOutSessions) -> None:
+        audience = audience_of(name, number, output)
+        for (kind, key), owner in sorted(self.owners.items()):
+            if kind == audience.kind and key.startswith(audience.prefix):
+                event = audience.event(key.removeprefix(audience.prefix), owner)
+                assert event is not None
+                self.events.append(event)
+
+    # What decisions ask
+
+    def oracle(self, question: str) -> str:
+        """What the runtime would answer: the UPFs that are there, and the first free address."""
+        if question == UPFS:
+            return ",".join(f"{upf}={load}" for upf, load in self._upfs().items())
+        _, version, upf, dnn = question.split(" ", 3)
+        pool = pools_of(self.network).get((upf, dnn, int(version)))
+        if pool is None:
+            return ""
+        for block in range(pool.blocks):
+            for number in pool.numbers(block):
+                if ("address", pool.key(number)) not in self.owners:
+                    return pool.text(number)
+        return ""
+
+    def _upfs(self) -> dict[str, int]:
+        if self.upfs is not None:
+            return self.upfs
+        states = {u.node_id: self.states.get(upf_aggregate(u.node_id)) for u in self.network.upfs}
+        usable = {name: s for name, s in states.items() if s and s.associated and s.reachable}
+        return {name: state.load for name, state in usable.items()}

@@ -1,0 +1,178 @@
+"""Free addresses as one worker sees them, over a store."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from random import Random
+
+import pytest
+from msgspec.structs import replace
+
+from functions.env import NotReadyError
+from functions.runtime import addresses
+from functions.runtime.addresses import Addresses
+from functions.runtime.pools import Pool
+from schemas.network import UpfNode, UpfPool
+from schemas.ue import address_index_key
+from statestore.contract import Append, Appended, IndexKey, IndexTaken
+from statestore.sqlite import SqliteEngine
+from tests.functions.world import NETWORK
+
+WHERE = ("internet", "upf-1", 4)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[SqliteEngine]:
+    opened = await SqliteEngine.open(tmp_path / "evcore.db")
+    yield opened
+    await opened.close()
+
+
+def worker(
+    engine: SqliteEngine, ipv4: str = "10.45.0.0/28", clock: Clock | None = None, seed: int = 1
+) -> Addresses:
+    upf = UpfNode("upf-1", (UpfPool("internet", ipv4, "2001:db8:1::/48"),))
+    network = replace(NETWORK, upfs=(upf,))
+    return Addresses(engine, network, 4, clock=clock or Clock(), random=Random(seed))
+
+
+async def take(found: Addresses, partition: int = 0) -> str:
+    """An address, looked up first if it must be."""
+    try:
+        return found.take(*WHERE, partition)
+    except NotReadyError:
+        await found.load(*WHERE, partition)
+        try:
+            return found.take(*WHERE, partition)
+        except NotReadyError:
+            return ""
+
+
+class Ues:
+    """UEs that have an address each, in the store."""
+
+    def __init__(self, engine: SqliteEngine) -> None:
+        self._engine = engine
+        self._heads: dict[str, int] = {}
+
+    async def append(self, found: Addresses, ue: str, put: str = "", drop: str = "") -> bool:
+        seq = self._heads.get(ue, 0) + 1
+        put_, drop_ = (
+            (IndexKey("address", address_index_key("internet", a)),) if a else ()
+            for a in (put, drop)
+        )
+        made = Append(ue, seq, f"t-{ue}-{seq}", b"x", data_key=b"k", put=put_, drop=drop_)
+        (outcome,) = await self._engine.append([made])
+        if isinstance(outcome, IndexTaken):
+            found.conflict(outcome.entry)
+            return False
+        assert isinstance(outcome, Appended)
+        self._heads[ue] = seq
+        found.appended(made)
+        return True
+
+
+async def test_all_are_given_once_and_then_none(engine: SqliteEngine) -> None:
+    found, ues = worker(engine), Ues(engine)
+    given: list[str] = []
+    while address := await take(found):
+        given.append(address)
+        assert await ues.append(found, f"ue/{len(given)}", put=address)
+        found.settle()
+    assert sorted(given) == sorted(f"10.45.0.{n}" for n in range(2, 15))
+
+
+async def test_what_is_not_known_is_looked_up(engine: SqliteEngine) -> None:
+    found = worker(engine)
+    with pytest.raises(NotReadyError):
+        found.take(*WHERE, 0)
+    assert found.take("internet", "upf-9", 4, 0) == ""
+    assert found.take("ims", "upf-1", 4, 0) == ""
+    assert not await found.load("ims", "upf-1", 4, 0)
+    await found.load("internet", "upf-1", 6, 3)
+    assert found.take("internet", "upf-1", 6, 3).startswith("2001:db8:1:3")
+
+
+async def test_what_was_not_stored_comes_back(engine: SqliteEngine) -> None:
+    found = worker(engine, "10.45.0.0/30")
+    for end in (found.settle, found.doubt, lambda: found.withdraw("internet", "10.45.0.2")):
+        assert await take(found) == "10.45.0.2"
+        end()
+    assert await take(found) == "10.45.0.2"
+    assert await take(found) == "", "it is given already"
+
+
+async def test_what_is_released_rests_longest(engine: SqliteEngine) -> None:
+    found, ues = worker(engine), Ues(engine)
+    first = await take(found)
+    await ues.append(found, "ue/1", put=first)
+    await ues.append(found, "ue/1", drop=first)
+    found.settle()
+    rest = [await take(found) for _ in range(13)]
+    assert rest[-1] == first
+    assert len(set(rest)) == 13
+
+
+async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: SqliteEngine) -> None:
+    one, other, ues = worker(engine), worker(engine), Ues(engine)
+    address = await take(one)
+    assert await take(other) == address
+    assert await ues.append(one, "ue/1", put=address)
+    assert not await ues.append(other, "ue/2", put=address)
+    other.settle()
+    rest = [await take(other) for _ in range(13)]
+    assert address not in rest
+    assert rest[-1] == ""
+
+
+async def test_a_ue_does_not_get_what_it_has(engine: SqliteEngine) -> None:
+    """The store takes an entry twice of the same UE: here it must not be offered."""
+    found = worker(engine, "10.45.0.0/30")
+    await found.load(*WHERE, 0)
+    held = {address_index_key("internet", "10.45.0.2")}
+    with pytest.raises(NotReadyError):
+        found.take(*WHERE, 0, held)
+
+
+async def test_a_pool_that_was_exhausted_is_looked_at_again(engine: SqliteEngine) -> None:
+    clock = Clock()
+    found, other, ues = worker(engine, "10.45.0.0/30", clock), worker(engine), Ues(engine)
+    await ues.append(other, "ue/1", put="10.45.0.2")
+    assert await take(found) == ""
+    await ues.append(other, "ue/1", drop="10.45.0.2")
+    assert await take(found) == "", "it is not looked at for each UE"
+    clock.now += addresses.EXHAUSTED_FOR + 1
+    assert await take(found) == "10.45.0.2"
+
+
+async def test_full_blocks_are_left_for_others_and_come_to_at_last(engine: SqliteEngine) -> None:
+    clock = Clock()
+    found, ues = worker(engine, "10.45.0.0/22", clock), Ues(engine)
+    pool = Pool("upf-1", "internet", "10.45.0.0/22")
+    for number in pool.numbers(1):
+        await ues.append(found, f"ue/{number}", put=pool.text(number))
+    given = {await take(found, 1) for _ in range(256)}
+    assert {address.rsplit(".", 1)[0] for address in given} == {"10.45.2"}
+    for number in pool.numbers(1)[:2]:
+        await ues.append(worker(engine), f"ue/{number}", drop=pool.text(number))
+    rest = [await take(found, 1) for _ in range(pool.size - 256 - 254 + 1)]
+    assert rest[-1] == ""
+    assert "" not in rest[:-1]
+    assert {"10.45.1.0", "10.45.1.1"} <= set(rest), "what another released is found in the end"
+    assert len(given | set(rest)) == pool.size - 254 + 1
+
+
+async def test_memory_is_bounded(engine: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addresses, "LOADED", 2)
+    monkeypatch.setattr(addresses, "FULL", 2)
+    found = worker(engine, "10.45.0.0/20")
+    given = [await take(found) for _ in range(16 * 256 - 3)]
+    assert len(set(given)) == 16 * 256 - 3
+    assert await take(found) == ""

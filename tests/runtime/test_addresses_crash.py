@@ -1,0 +1,240 @@
+"""An address has one UE, whatever dies: many workers on one store, and crashes at every point."""
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from functions.dispatch import Decision, Procedures
+from functions.env import UPFS, Env, address_question
+from functions.runtime import addresses
+from functions.runtime.round import Decider
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import SNssai, slot_of
+from schemas.network import UpfNode, UpfPool
+from schemas.procedures import Procedure
+from schemas.session import N4Session, PduAddress, PduSession
+from schemas.step import Step
+from schemas.subscriber import Ambr, PduSessionType
+from schemas.ue import Ue
+from schemas.ue_events import Noted, SessionEnded, SessionRequested
+from schemas.upf import UpfAssociated
+from statestore.contract import Appended, StoreUnavailable
+from statestore.log import EventLog
+from tests.functions.world import NETWORK
+from tests.runtime.deciders import decider, job
+from tests.runtime.script import registrations
+from tests.runtime.store import Store, opened
+
+UPF, DNN = "10.9.0.1", "internet"
+N4_NETWORK = replace(
+    NETWORK, upfs=(UpfNode(UPF, (UpfPool(DNN, "10.45.0.0/29", "2001:db8:1::/61"),)),)
+)
+SIZE = 5
+SCRIPT = registrations(1)
+
+
+class Sessions(Procedures):
+    """UEs that take an address and give it back, without the messages around it."""
+
+    def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
+        if trigger.data == b"release":
+            events: Any = tuple(SessionEnded(s.n4.seid, "released") for s in ue.sessions[:1])
+            return Decision(Procedure.SESSION, "1", events or (Noted("none"),), ())
+        assert env.ask(UPFS) == f"{UPF}=0"
+        ipv6 = env.ask(address_question(DNN, UPF, 6))
+        ipv4 = env.ask(address_question(DNN, UPF, 4))
+        if not ipv4:
+            return Decision(Procedure.SESSION, "1", (Noted("exhausted"),), ())
+        seid = env.random_int(60) << 4 | 1
+        made = PduSession(
+            id=1,
+            pti=1,
+            nssai=SNssai(1),
+            dnn=DNN,
+            type=PduSessionType.IPV4V6,
+            address=PduAddress(ipv4, ipv6),
+            ambr=Ambr(1, 1),
+            qfi=1,
+            five_qi=9,
+            arp_priority=8,
+            n4=N4Session(UPF, seid),
+        )
+        return Decision(Procedure.SESSION, "1", (SessionRequested(made),), ())
+
+
+def ask(ue: int, what: str, number: int) -> CloudEvent:
+    key = f"imsi-00101{ue:010d}"
+    return CloudEvent(
+        f"e-{number}",
+        "/test",
+        EventType.TIMER,
+        key,
+        what.encode(),
+        procedure=Procedure.SESSION,
+        slot=slot_of(key),
+    )
+
+
+async def associate(log: EventLog) -> None:
+    (aggregate,) = await log.load([f"upf/{UPF}"])
+    before, trigger = aggregate.state, CloudEvent("u", "/n4/x", EventType.UPF_PATH, "upf/x")
+    events = (UpfAssociated(UPF, 1, ("FTUP",)),)
+    step = Step[Any](1, 0, Procedure.UPF, "1", trigger, b"", "", events, ())
+    aggregate.apply(step)
+    (outcome,) = await log.engine.append([EventLog.entry(aggregate, step, before)])
+    assert isinstance(outcome, Appended)
+
+
+async def unavailable(what: str) -> None:
+    if what == "append":
+        raise StoreUnavailable("the test says so")
+
+
+class Site:
+    """Workers on one store, each with an engine of its own."""
+
+    def __init__(self, stores: list[Store], deciders: list[Decider]) -> None:
+        self.stores = stores
+        self.deciders = deciders
+        self.left: list[CloudEvent] = []
+        self.exhausted = 0
+
+    async def batch(self, worker: int, events: list[CloudEvent], fault: str) -> None:
+        """One batch at a worker; what has no step after it is left for another."""
+        store = self.stores[worker]
+        todo = [job(event, 2) for event in events]
+        taken = len(await self.held())
+        store.before = unavailable if fault == "before" else _no_fault
+        store.after = unavailable if fault == "after" else _no_fault
+        try:
+            for _ in range(10):
+                done = await self.deciders[worker].run(todo, patient=True)
+                assert not done.failed, done.failed
+                assert not done.forward
+                for _, step in done.appended:
+                    await self.check_exhausted(step, taken + len(events))
+                todo = done.again
+                if not todo:
+                    return
+            raise AssertionError("it does not end")
+        except StoreUnavailable:
+            self.left += [one.event for one in todo]
+        finally:
+            store.before = store.after = _no_fault
+        if fault == "crash":
+            self.deciders[worker] = await fresh(store)
+
+    async def check_exhausted(self, step: Step[Any], most: int) -> None:
+        if any(isinstance(event, Noted) and event.text == "exhausted" for event in step.events):
+            self.exhausted += 1
+            assert most >= SIZE, "there were addresses left"
+
+    async def held(self) -> list[str]:
+        """The addresses of all UEs, by their logs; the index has the same."""
+        store = self.stores[0]
+        names = [name for name in await store.heads() if name.startswith("ue/")]
+        found: dict[str, list[str]] = {}
+        for aggregate in await store.log.load(names):
+            for kind, key in aggregate.kind.indexes(aggregate.state):
+                if kind == "address":
+                    found.setdefault(key, []).append(aggregate.name)
+            sessions = aggregate.state.sessions
+            every = [a for s in sessions for a in (s.address.ipv4, s.address.ipv6) if a]
+            assert len(every) == len(set(every)), "one UE has it twice"
+        assert [names for names in found.values() if len(names) > 1] == []
+        index = dict(await store.scan("address", f"{DNN}/"))
+        assert {key: [owner] for key, owner in index.items()} == found
+        return [key for key in found if len(key) == len(f"{DNN}/0a2d0001")]
+
+
+async def _no_fault(_: str) -> None:
+    pass
+
+
+async def fresh(store: Store) -> Decider:
+    return await decider(store, SCRIPT, Sessions(), network=N4_NETWORK, draw=draw, partitions=2)
+
+
+def draw(event: CloudEvent) -> tuple[int, bytes]:
+    del event
+    return 1, entropies.pop()
+
+
+entropies: list[bytes] = [n.to_bytes(32, "big") for n in range(1, 100_000)]
+
+ACTIONS = st.tuples(st.integers(1, 6), st.sampled_from(["take", "take", "take", "release"]))
+BATCHES = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.lists(ACTIONS, min_size=1, max_size=4),
+        st.sampled_from(["", "", "before", "after", "crash"]),
+    ),
+    min_size=4,
+    max_size=12,
+)
+
+
+@given(BATCHES)
+@settings(max_examples=60, deadline=None)
+def test_never_two_owners(batches: list[tuple[int, list[tuple[int, str]], str]]) -> None:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        pytest.MonkeyPatch.context() as patch,
+    ):
+        patch.setattr(addresses, "EXHAUSTED_FOR", 0.0)
+        patch.setattr(addresses, "LOOKING", 0.0)
+        asyncio.run(_play(Path(folder), batches))
+
+
+async def _play(path: Path, batches: list[tuple[int, list[tuple[int, str]], str]]) -> None:
+    stores = [await opened(path, SCRIPT) for _ in range(3)]
+    await associate(stores[0].log)
+    site = Site(stores, [await fresh(store) for store in stores])
+    number = 0
+    try:
+        for worker, actions, fault in batches:
+            events, site.left = site.left, []
+            for ue, what in actions:
+                number += 1
+                events.append(ask(ue, what, number))
+            await site.batch(worker, events, fault)
+            await site.held()
+        await site.batch(0, site.left, "")
+        # What is released can be had again, by whichever worker, until there is none left.
+        for ue in range(1, 7):
+            events = [ask(ue, "release", number + n) for n in range(1, SIZE + 1)]
+            number += SIZE
+            await site.batch(ue % 3, events, "")
+        assert await site.held() == []
+        for ue in range(1, 7):
+            number += 1
+            await site.batch((ue + 1) % 3, [ask(ue, "take", number)], "")
+        assert len(await site.held()) == SIZE
+        assert site.exhausted
+    finally:
+        for store in stores:
+            await store.close()
+
+
+async def test_the_upfs_are_read_once_for_a_while(tmp_path: Path) -> None:
+    store = await opened(tmp_path, SCRIPT)
+    await associate(store.log)
+    loads: list[str] = []
+
+    async def loaded(what: str) -> None:
+        loads.append(what)
+
+    worker = await fresh(store)
+    store.before = loaded
+    for number in range(1, 4):
+        done = await worker.run([job(ask(1, "take", number))], patient=True)
+        ((_, step),) = done.appended
+        assert step.answers[0] == (UPFS, f"{UPF}=0")
+    assert loads.count("load") == 2, "the UE's, and the UPF's"
+    await store.close()

@@ -1,0 +1,191 @@
+"""What leaves a worker for UPFs and for gNBs that page, and who is told of a UPF that restarted."""
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from nats.aio.client import Client
+
+from eventing.binding import from_message
+from eventing.bus import connected
+from eventing.publisher import Publisher
+from eventing.streams import BusConfig, ensure
+from functions.runtime import coverage, fan_out
+from functions.runtime.effects import Effects
+from functions.runtime.standing import stands
+from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType, SessionLost
+from schemas.identity import SNssai, Tai, index_seid, make_seid, slot_of
+from schemas.procedures import Procedure
+from schemas.session import N4Request, N4Session, PduAddress, PduSession
+from schemas.step import FanOutSessions, Output, Page, SendNgap, SendPfcp, Step, Wake, encode
+from schemas.subscriber import Ambr, PduSessionType
+from schemas.ue import Ue
+from schemas.upf import Leftover, Upf
+from statestore.contract import Append, Appended, IndexKey, StoreUnavailable
+from tests.eventing import brokers
+from tests.eventing.brokers import arrived, stored
+from tests.runtime.plant import Heard, listen
+from tests.runtime.script import registrations
+from tests.runtime.store import Store, opened
+
+UE = "ue/imsi-001010000000001"
+TAI, OTHER_TAI = Tai("001-01", 1), Tai("001-01", 2)
+
+
+class Out(NamedTuple):
+    effects: Effects
+    store: Store
+    client: Client
+    heard: list[Heard]
+
+    async def send(self, *outputs: Output) -> list[Heard]:
+        """What gateways hear of the outputs of a step."""
+        await self.effects.send_downlinks(UE, step(*outputs))
+        await arrived(self.client)
+        found = list(self.heard)
+        self.heard.clear()
+        return found
+
+    async def put(self, owner: str, kind: str, *keys: str) -> None:
+        entries = tuple(IndexKey(kind, key) for key in keys)
+        made = Append(owner, 1, f"t-{owner}", b"x", data_key=b"k", put=entries)
+        assert await self.store.append([made]) == [Appended()]
+
+
+def step(*outputs: Output) -> Step[Any]:
+    trigger = CloudEvent("t", "/test", EventType.TIMER, UE)
+    return Step(7, 1, Procedure.SESSION, "1", trigger, b"", "", (), outputs)
+
+
+@pytest.fixture
+async def out(tmp_path: Path) -> AsyncGenerator[Out]:
+    store = await opened(tmp_path, registrations(1))
+    async with brokers.running(tmp_path) as bus, connected(bus.url, "test") as client:
+        await ensure(client, BusConfig(partitions=2))
+        publisher, heard = Publisher(client, 2), list[Heard]()
+        await publisher.start()
+        await listen(client, "n2.>", heard)
+        await listen(client, "n4.>", heard)
+        yield Out(Effects(client, publisher, store, 2), store, client, heard)
+    await store.close()
+
+
+async def test_a_pfcp_message(out: Out) -> None:
+    request = SendPfcp("10.9.0.1", "seid-1", 17, b"\x20", 5)
+    answer = SendPfcp("upf-2.example", "upf/upf-2.example", 18, b"\x21")
+    one, other = await out.send(request, answer)
+    assert (one.subject, other.subject) == ("n4.10_9_0_1", "n4.upf-2_example")
+    event = from_message(one.headers, one.data)
+    assert event == CloudEvent(
+        id=f"{UE}/7/0",
+        source=f"/{UE}",
+        type=EventType.PFCP_DOWNLINK,
+        partitionkey="seid-1",
+        data=b"\x20",
+        datacontenttype=PFCP_MEDIA_TYPE,
+        procedure="session",
+        slot=17,
+        sequence=5,
+    )
+    assert from_message(other.headers, other.data).sequence is None
+
+
+async def test_a_page_goes_once_to_each_association(out: Out) -> None:
+    await out.put("gnb/1", "tai", "001-01-000001/gnb-1/a1", "001-01-000002/gnb-1/a1")
+    await out.put("gnb/2", "tai", "001-01-000002/gnb-2/a7")
+    await out.put("gnb/3", "tai", "001-01-000003/gnb-3/a8")
+    heard = await out.send(Page((TAI, OTHER_TAI), b"page"))
+    assert [one.subject for one in heard] == ["n2.gnb-1.a1", "n2.gnb-2.a7"]
+    events = [from_message(one.headers, one.data) for one in heard]
+    assert [event.id for event in events] == [f"{UE}/7/0/gnb-1/a1", f"{UE}/7/0/gnb-2/a7"]
+    assert [(e.type, e.partitionkey, e.data) for e in events] == [
+        (EventType.NGAP_DOWNLINK, "gnb-1", b"page"),
+        (EventType.NGAP_DOWNLINK, "gnb-2", b"page"),
+    ]
+
+
+async def test_who_serves_a_tracking_area_is_looked_up_once_for_many(
+    out: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await out.put("gnb/1", "tai", "001-01-000001/gnb-1/a1")
+    assert len(await out.send(Page((TAI,), b"1"), Page((TAI,), b"2"))) == 2
+    await out.put("gnb/2", "tai", "001-01-000001/gnb-2/a2")
+    assert len(await out.send(Page((TAI,), b"3"))) == 1
+    monkeypatch.setattr(coverage, "KEPT", -1.0)
+    found = coverage.Coverage(out.store)
+    assert await found.of([TAI, TAI]) == [("gnb-1", "a1"), ("gnb-2", "a2")]
+
+
+async def test_a_page_that_cannot_be_sent_holds_up_nothing(
+    out: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unavailable(*_: Any) -> Any:
+        raise StoreUnavailable("the test says so")
+
+    monkeypatch.setattr(out.store, "scan", unavailable)
+    (heard,) = await out.send(Page((TAI,), b"page"), SendNgap("gnb-1", "a1", b"after"))
+    assert heard.data == b"after"
+
+
+@pytest.mark.parametrize("page", [1, 3, 100])
+async def test_each_session_of_a_upf_is_told_once(
+    out: Out, page: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "PAGE", page)
+    seids = [make_seid(n, n) for n in range(1, 6)]
+    for n, seid in enumerate(seids):
+        await out.put(f"ue/imsi-00101000000000{n}", "upf", f"10.9.0.1/{seid:016x}")
+    await out.put("ue/other", "upf", f"10.9.0.11/{seids[0] + 1:016x}")
+    output = FanOutSessions("10.9.0.1", 3_900_000_000)
+    await out.effects.fan_out("upf/10.9.0.1", step(output))
+    messages = [m for m in await stored(out.client) if m.subject.startswith("ue.")]
+    events = [from_message(m.headers, m.data) for m in messages]
+    for n, (seid, event) in enumerate(zip(seids, events, strict=True)):
+        slot = slot_of(f"imsi-00101000000000{n}")
+        assert event.partitionkey == index_seid(seid)
+        assert (event.type, event.procedure, event.slot) == (
+            "org.evcore.ue.session-lost",
+            "session",
+            slot,
+        )
+        assert event.data == encode(SessionLost(seid, 3_900_000_000))
+        assert messages[n].subject == f"ue.{slot % 2}.session.{slot}"
+
+
+SESSION = PduSession(
+    id=1,
+    pti=1,
+    nssai=SNssai(1),
+    dnn="internet",
+    type=PduSessionType.IPV4,
+    address=PduAddress("10.45.0.2"),
+    ambr=Ambr(1, 1),
+    qfi=1,
+    five_qi=9,
+    arp_priority=8,
+    n4=N4Session("10.9.0.1", 1, sent=N4Request("establish", 3, 0)),
+)
+
+
+@pytest.mark.parametrize(
+    ("output", "state", "stays"),
+    [
+        (SendPfcp("u", "seid-1", 1, b"", 3), Ue(sessions=(SESSION,)), True),
+        (SendPfcp("u", "seid-1", 1, b"", 2), Ue(sessions=(SESSION,)), False),
+        (SendPfcp("u", "seid-1", 1, b"", 2), Ue(), False),
+        (SendPfcp("u", "seid-1", 1, b""), Ue(), True),
+        (SendPfcp("u", "upf/u", 1, b"", 4), Upf(asked=4), True),
+        (SendPfcp("u", "upf/u", 1, b"", 4), Upf(asked=5), False),
+        (SendPfcp("u", "upf/u", 1, b"", 4), Upf(leftovers=(Leftover(9, 4),)), True),
+        (SendPfcp("u", "upf/u", 1, b"", 4), None, False),
+        (Page((TAI,), b""), Ue(), False),
+        (Wake(7, Procedure.UPF), Upf(wake_at=7), True),
+        (Wake(7, Procedure.UPF), Upf(wake_at=8), False),
+        (FanOutSessions("u", 1), Upf(), True),
+    ],
+)
+def test_what_leaves_again_with_a_copy_of_its_trigger(
+    output: Output, state: object, stays: bool
+) -> None:
+    assert stands(output, state) is stays
