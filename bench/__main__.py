@@ -13,10 +13,11 @@ from msgspec import Struct
 
 from bench import cold_start, throughput
 from bench.figures import Figure
-from bench.throughput import Run
+from bench.throughput import PROGRAMMES, Run
+from loadgen import Procedure
 
 UES = (1, 32, 128, 256)
-PROCESSES = ("gateway", "workers", "nats-server", "loadgen")
+PROCESSES = ("gateways", "workers", "nats-server", "loadgen")
 
 
 class Result(Struct, frozen=True):
@@ -26,7 +27,8 @@ class Result(Struct, frozen=True):
     first_message_ms: list[float]
     python_ms: list[float]
     """A Python process that does nothing, start to end."""
-    throughput: dict[int, list[Run]]
+    throughput: dict[str, dict[int, list[Run]]]
+    """By programme and number of UEs."""
 
 
 async def measure(*, quick: bool) -> Result:
@@ -37,10 +39,12 @@ async def measure(*, quick: bool) -> Result:
         _progress(f"cold starts: {starts}")
         first = await cold_start.first_messages(folder / "cold", starts)
         nothing = await cold_start.python_starts(starts)
-        found: dict[int, list[Run]] = {}
-        for ues in UES:
-            _progress(f"{ues} UEs: {runs} x {seconds:.0f} s")
-            found[ues] = await throughput.runs_of(folder / f"ues-{ues}", ues, seconds, runs)
+        found: dict[str, dict[int, list[Run]]] = {name: {} for name in PROGRAMMES}
+        for name, of_programme in found.items():
+            for ues in UES:
+                _progress(f"{name}, {ues} UEs: {runs} x {seconds:.0f} s")
+                data = folder / f"{name}-{ues}"
+                of_programme[ues] = await throughput.runs_of(data, name, ues, seconds, runs)
     return Result(
         machine=f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}",
         first_message_ms=[1000 * value for value in first],
@@ -50,7 +54,7 @@ async def measure(*, quick: bool) -> Result:
 
 
 def markdown(result: Result) -> str:
-    """The figures as two tables."""
+    """The figures as tables."""
     first, nothing = Figure.of(result.first_message_ms), Figure.of(result.python_ms)
     lines = [
         f"Machine: {result.machine}. Medians (least-greatest).",
@@ -59,24 +63,32 @@ def markdown(result: Result) -> str:
         "|---|---|---|",
         f"| worker process to its first answer | {first.text(0)} | {first.runs} |",
         f"| a Python process that does nothing | {nothing.text(0)} | {nothing.runs} |",
-        "",
-        "| UEs | registrations/s | p50 ms | p99 ms | "
-        + " | ".join(f"{name} ms CPU" for name in PROCESSES)
-        + " | failures |",
-        "|---" * (5 + len(PROCESSES)) + "|",
     ]
-    for ues, runs in result.throughput.items():
-        cells = [
-            str(ues),
-            Figure.of([run.per_second for run in runs]).text(0),
-            Figure.of([1000 * run.p50 for run in runs]).text(1),
-            Figure.of([1000 * run.p99 for run in runs]).text(1),
-            *(Figure.of([r.cpu_ms.get(name, 0.0) for r in runs]).text(2) for name in PROCESSES),
-            str(sum(run.failures for run in runs)),
+    for name, programme in PROGRAMMES.items():
+        lines += [
+            "",
+            f"### {', '.join(programme)}",
+            "",
+            *_table(programme, result.throughput[name]),
         ]
-        lines.append("| " + " | ".join(cells) + " |")
-    lines += ["", "CPU is of one registration and its deregistration, all its messages."]
+    lines += ["", "Latencies in ms, p50 / p99; CPU in ms of one programme, all its messages."]
     return "\n".join(lines)
+
+
+def _table(programme: tuple[Procedure, ...], found: dict[int, list[Run]]) -> list[str]:
+    heads = ["UEs", "programmes/s", *programme, *(f"{name} CPU" for name in PROCESSES), "failures"]
+    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for ues, runs in found.items():
+        cells = [str(ues), Figure.of([run.per_second for run in runs]).text(0)]
+        for procedure in programme:
+            latencies = [run.latency[procedure] for run in runs]
+            p50 = Figure.of([1000 * latency.p50 for latency in latencies]).text(1)
+            p99 = Figure.of([1000 * latency.p99 for latency in latencies]).text(1)
+            cells.append(f"{p50} / {p99}")
+        cells += [Figure.of([r.cpu_ms.get(name, 0.0) for r in runs]).text(2) for name in PROCESSES]
+        cells.append(str(sum(run.failures for run in runs)))
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
 
 
 def _progress(text: str) -> None:
@@ -92,7 +104,9 @@ def main() -> int:
     result = uvloop.run(measure(quick=options.quick))
     options.json.write_bytes(msgspec.json.format(msgspec.json.encode(result)) + b"\n")
     print(markdown(result))
-    return 1 if any(run.failures for runs in result.throughput.values() for run in runs) else 0
+    programmes = result.throughput.values()
+    failed = any(run.failures for found in programmes for runs in found.values() for run in runs)
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":

@@ -335,4 +335,5 @@ _EVENT_DATA: Tree = {
     EventType.UNIDENTIFIED: cloudevents.Unidentified,
     EventType.CONNECTION_LOST: cloudevents.ConnectionLost,
     EventType.SESSION_LOST: cloudevents.SessionLost,
+    EventType.SESSION_RELEASE: cloudevents.SessionRelease,
 }

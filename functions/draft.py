@@ -54,6 +54,11 @@ class Draft:
         """The wake-up that is still to come, 0 for none. The one that came may have been early
         by this host's clock; taken for pending, it would leave the timers without any."""
 
+    @property
+    def from_gnb(self) -> bool:
+        """Whether the trigger is a message of a gNB."""
+        return self.source.startswith("/n2/")
+
     def emit(self, event: UeEvent) -> None:
         """Let a fact be."""
         self.events.append(event)

@@ -26,15 +26,15 @@ TIMER: Final = "n4"
 REPETITIONS: Final = 3
 """How often an establishment is handed to the gateway again, before it is given up."""
 
-_SLOWEST: Final = 16
+GIVE_UP: Final = 10
+"""The same of one that nobody wants any more: an answer that comes after all is deleted."""
+
+_SLOWEST: Final = 1024
 """How many times its first interval a repetition waits at most."""
 
 UPLINK, DOWNLINK = 1, 2
 """The ids of the two PDRs, and of their FARs."""
 QER: Final = 1
-
-UNWAITED: Final = 0
-"""The number of a request whose answer nothing waits for."""
 
 _PRECEDENCE: Final = 255
 
@@ -73,12 +73,12 @@ def delete_other(d: Draft, session: PduSession, tree: Tree) -> None:
         return
     pdu = pfcp.session_message("SessionDeletionRequest", up_seid, [])
     key, slot = index_seid(session.n4.seid), slot_of_seid(session.n4.seid)
-    d.outputs.append(SendPfcp(session.n4.upf, key, slot, pdu, UNWAITED))
+    d.outputs.append(SendPfcp(session.n4.upf, key, slot, pdu))  # nothing waits for its answer
 
 
 def due(d: Draft, sent: N4Request) -> int:
     """When a request is handed to the gateway again; later and later, should the UPF be away."""
-    return sent.at + d.env.network.timers.n4 * 1000 * min(2**sent.count, _SLOWEST)
+    return sent.at + d.env.network.timers.n4 * 1000 * min(2 ** min(sent.count, 10), _SLOWEST)
 
 
 def repeat(d: Draft, session: PduSession) -> None:
@@ -118,6 +118,7 @@ def answered(d: Draft, session: PduSession, tree: Tree) -> str:
     if not up_seid or uplink is None:
         reason = "no F-SEID of the UPF" if not up_seid else "no F-TEID of the UPF"
         d.emit(N4Failed(seid, reason))
+        delete_other(d, session, tree)
         return reason
     d.emit(N4Answered(seid, up_seid, uplink))
     return ""
@@ -204,7 +205,7 @@ def _establishment(d: Draft, session: PduSession) -> list[Tree]:
                 {
                     "Forwarding Parameters": [
                         {"Destination Interface": "Core"},
-                        {"Network Instance": session.dnn},
+                        {"Network Instance": _instance(session.dnn)},
                     ]
                 },
             ]
@@ -216,6 +217,11 @@ def _establishment(d: Draft, session: PduSession) -> list[Tree]:
     if session.uplink is not None:
         ies.append({"PFCPSEReq-Flags": ["RESTI"]})
     return ies
+
+
+def _instance(dnn: str) -> str:
+    """A DNN as a Network Instance has it (8.2.4, TS 23.003 9.1): labels behind their lengths."""
+    return "".join(chr(len(label)) + label for label in dnn.split("."))
 
 
 _PDN_TYPES: Final = {"IPV4": "IPv4", "IPV6": "IPv6", "IPV4V6": "IPv4v6"}
@@ -232,7 +238,7 @@ def _uplink_pdr(session: PduSession) -> list[Tree]:
     pdi: list[Tree] = [
         {"Source Interface": "Access"},
         {"F-TEID": f_teid},
-        {"Network Instance": session.dnn},
+        {"Network Instance": _instance(session.dnn)},
         {"UE IP Address": _ue_address(session, destination=False)},
         {"QFI": session.qfi},
     ]
@@ -249,7 +255,7 @@ def _uplink_pdr(session: PduSession) -> list[Tree]:
 def _downlink_pdr(session: PduSession) -> list[Tree]:
     pdi: list[Tree] = [
         {"Source Interface": "Core"},
-        {"Network Instance": session.dnn},
+        {"Network Instance": _instance(session.dnn)},
         {"UE IP Address": _ue_address(session, destination=True)},
     ]
     return [

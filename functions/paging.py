@@ -36,15 +36,16 @@ def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
         d.note("a report of a session that the UPF is not known to have")
         return
     _answer(d, tree, session, key)
-    kinds = pfcp.ies_of(tree["ies"]).get("Report Type", ())
+    ies = pfcp.ies_of(tree["ies"])
+    kinds = ies.get("Report Type", ())
     if session.stage == "gone":
         d.note("a report of a session that is being deleted")
-    elif "UISR" in kinds:
+    elif "PSDBU" in ies.get("PFCPSRReq-Flags", ()):
         # TS 29.244 5.18.2: the UPF has released the session by itself.
         d.emit(N4Lost(seid, "the UPF has released it"))
         session_release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
     elif "ERIR" in kinds:
-        _tunnel_lost(d, session)
+        _tunnel_lost(d, ies, session)
     elif "DLDR" in kinds:
         _downlink_data(d, session)
     else:
@@ -58,18 +59,26 @@ def _answer(d: Draft, tree: Tree, session: PduSession, key: str) -> None:
     d.outputs.append(SendPfcp(session.n4.upf, key, d.slot, pdu))
 
 
-def _tunnel_lost(d: Draft, session: PduSession) -> None:
+def _tunnel_lost(d: Draft, ies: Tree, session: PduSession) -> None:
     """The gNB has said that it does not have the tunnel (TS 23.527 5.3.3.1): it is made again
-    when the UE has something to send, or to get."""
-    if session.user_plane == "on":
+    when the UE has something to send, or to get. One of a gNB that the UE has left is no news."""
+    report: list[Tree] = ies.get("Error Indication Report", [])
+    found: Tree = pfcp.ies_of(report).get("F-TEID", {})
+    here = session.access
+    address = found.get("ipv4") or found.get("ipv6")
+    if here is None or (found.get("teid"), address) != (here.teid, here.address):
+        d.note("an error indication of another tunnel")
+    elif session.user_plane == "on":
+        if user_plane.reachable(d):
+            cause = session_release.RELEASED
+            d.send(ngap.pdu_session_resource_release_command(d.connection, [session], cause))
         d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
 
 
 def _downlink_data(d: Draft, session: PduSession) -> None:
     seid = session.n4.seid
-    here = d.ue.connection
-    if here is not None and not here.releasing:
-        if session.user_plane == "off" and session.stage == "active":
+    if user_plane.reachable(d):
+        if session.user_plane == "off" and session.stage in ("active", "modifying"):
             user_plane.want(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
         else:
             d.note(f"downlink packets, and the user plane is {session.user_plane}")

@@ -58,14 +58,14 @@ def _sessions(d: Draft, request: Tree) -> Tree:
     user_plane.lose(d)
     kind = subtree(request, "5gs-registration-type").get("registration-type")
     if kind not in _UPDATES:
-        session_release.reconcile(d, [])
+        for session in user_plane.live(d):
+            session_release.forget(d, session, "an initial registration")
         return {}
     told: Tree = {}
     session_release.reconcile(d, request.get("pdu-session-status"))
     asked = [int(psi) for psi in request.get("uplink-data-status", ())]
     user_plane.want(d, asked)
-    if "pdu-session-status" in request:
-        told["pdu-session-status"] = user_plane.established(d)
+    told["pdu-session-status"] = user_plane.established(d)
     if "uplink-data-status" in request:
         told["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
     return told

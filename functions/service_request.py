@@ -38,13 +38,14 @@ def _request(d: Draft, peek: wire.NasPeek, tree: Tree) -> None:
     if cause is not None:
         reject(d, cause)
         return
-    told = "pdu-session-status" in tree
     session_release.reconcile(d, tree.get("pdu-session-status"))
     asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
     user_plane.want(d, [*asked, *_paged(d)])
-    accept: Tree = {"message-type": "service-accept"}
-    if told:
-        accept["pdu-session-status"] = user_plane.established(d)
+    accept: Tree = {
+        "message-type": "service-accept",
+        # Told unasked, too: the network may have released some in idle (TS 23.502 4.3.4.2).
+        "pdu-session-status": user_plane.established(d),
+    }
     if "uplink-data-status" in tree:
         accept["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
     _accept(d, accept)

@@ -26,9 +26,9 @@ from functions.inputs import (
 )
 from functions.trees import Tree
 from schemas.causes import GsmCause
-from schemas.cloudevents import SessionLost
+from schemas.cloudevents import SessionLost, SessionRelease
 from schemas.session import PduSession
-from schemas.ue_events import N4Failed, N4Lost
+from schemas.ue_events import N4Failed, N4Lost, SessionEnded
 
 VERSION: Final = "1"
 
@@ -46,6 +46,8 @@ def decide(d: Draft, received: Input) -> None:
             _unanswered(d, seid, number)
         case EventReceived(_, SessionLost() as lost):
             _lost(d, lost)
+        case EventReceived(_, SessionRelease(psi=psi)):
+            _release(d, psi)
         case TimerExpired(name, count):
             _expired(d, name, count)
         case _:
@@ -215,11 +217,21 @@ def _lost(d: Draft, lost: SessionLost) -> None:
         d.note("the session is gone already")
         return
     sent = session.n4.sent
-    if (sent is not None and sent.message == "establish") or session.stage == "gone":
+    ending = session.stage in ("releasing", "gone")
+    if ending or (sent is not None and sent.message == "establish"):
         # It may have been asked after it had restarted: what is under way tells.
         d.note("the UPF has restarted, and is being asked")
     else:
         d.emit(N4Lost(lost.seid, "the UPF has restarted"))
+
+
+def _release(d: Draft, psi: int) -> None:
+    """The operator's wish: the UE may have the session again if it asks."""
+    session = user_plane.by_id(d, psi)
+    if session is None:
+        d.note(f"there is no PDU session {psi} to release")
+    else:
+        session_release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
 
 
 def _expired(d: Draft, name: str, count: int) -> None:
@@ -243,5 +255,8 @@ def _n4_expired(d: Draft) -> None:
             continue
         if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
             session_establishment.failed(d, session, "the UPF does not answer")
+        if session.stage == "gone" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
+            d.emit(SessionEnded(session.n4.seid, "its UPF has never answered"))
+            continue
         # What may have reached the UPF is asked for until it answers: then it can be deleted.
         n4.repeat(d, session)

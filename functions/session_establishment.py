@@ -43,7 +43,8 @@ def begin(d: Draft, transport: Tree, request: Tree) -> None:
     if pti in _NO_PTI:
         d.send_nas(gsm.transport(gsm.status(psi, pti, GsmCause.INVALID_PTI), psi))
         return
-    if before is not None and before.request == octets:
+    again = before is not None and before.request == octets
+    if before is not None and again and _is_under_way(before):
         _repeated(d, before, request)
         return
     if before is not None:
@@ -64,6 +65,11 @@ def begin(d: Draft, transport: Tree, request: Tree) -> None:
 
 _NO_PTI: Final = (0, 255)
 """No procedure transaction identity assigned, and the reserved value (9.6)."""
+
+
+def _is_under_way(session: PduSession) -> bool:
+    """Whether the same request again is a repetition, and not of a UE that has lost the session."""
+    return session.stage == "establishing" or session.user_plane == "on"
 
 
 def granted(d: Draft, session: PduSession) -> None:

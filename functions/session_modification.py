@@ -28,11 +28,10 @@ def requested(d: Draft, session: PduSession, request: Tree) -> None:
 
 
 def subscribed(d: Draft, session: PduSession, ambr: Ambr) -> None:
-    """The subscription has another session AMBR (TS 23.502 4.3.3.2): the UE and its gNB get it.
-
-    Where they cannot be told, the UPF alone enforces it.
-    """
-    if session.stage == "active" and session.ambr != ambr and user_plane.reachable(d):
+    """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
+    the UE can be told and its gNB is not about the session."""
+    calm = session.stage == "active" and session.user_plane in ("on", "off")
+    if calm and session.ambr != ambr and user_plane.reachable(d):
         _command(d, session, 0, ambr)
 
 

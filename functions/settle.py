@@ -5,7 +5,7 @@ gone are off, the gNB and the UPFs are asked for what is not so yet. Each asks f
 time, and goes on from the answer.
 """
 
-from functions import n4, user_plane
+from functions import n4, session_modification, user_plane
 from functions.draft import Draft
 from schemas.session import PduSession
 from schemas.ue_events import (
@@ -20,12 +20,17 @@ def settle(d: Draft) -> None:
     """Bring the sessions in line with the rest of the UE."""
     if d.ue.paging is not None and (not d.ue.registered or user_plane.reachable(d)):
         d.stop_timer("T3513")
+        waiting = d.ue.paging.seids
         d.emit(PagingEnded("the UE is here" if d.ue.registered else "the UE is deregistered"))
+        if d.ue.registered:
+            user_plane.want(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
     if not d.ue.sessions:
         return
     for session in user_plane.live(d):
         _with_its_ue(d, session)
     user_plane.lose(d)
+    for session in user_plane.live(d):
+        _with_its_subscription(d, session)
     user_plane.request(d)
     for session in d.ue.sessions:
         _with_its_upf(d, session)
@@ -47,6 +52,14 @@ def _with_its_ue(d: Draft, session: PduSession) -> None:
         d.emit(SessionModified(seid))
 
 
+def _with_its_subscription(d: Draft, session: PduSession) -> None:
+    """Give a session the session AMBR that is subscribed now."""
+    slices = d.env.subscriber.slices if d.env.subscriber is not None else ()
+    for dnn in (dnn for one in slices if one.nssai == session.nssai for dnn in one.dnns):
+        if dnn.name == session.dnn:
+            session_modification.subscribed(d, session, dnn.ambr)
+
+
 def _stop_timers(d: Draft, session: PduSession) -> None:
     for timer in (f"T3591/{session.id}", f"T3592/{session.id}"):
         d.stop_timer(timer)
@@ -56,6 +69,9 @@ def _with_its_upf(d: Draft, session: PduSession) -> None:
     """Ask the UPF for what it is not known to have, unless it is about something."""
     current = session.n4
     if current.sent is not None:
+        waited = d.env.now - current.sent.at
+        if current.sent.count and d.from_gnb and waited >= d.env.network.timers.n4 * 1000:
+            n4.repeat(d, session)  # a UE that is here does not wait for a timer that has slowed
         if session.stage == "gone" and d.env.network.upf(current.upf) is None:
             d.emit(SessionEnded(current.seid, "its UPF is no more of this network"))
     elif session.stage == "gone":
@@ -63,6 +79,8 @@ def _with_its_upf(d: Draft, session: PduSession) -> None:
             n4.delete(d, session)
         else:
             d.emit(SessionEnded(current.seid, "no UPF has it"))
+    elif session.stage == "releasing":
+        return  # it is deleted once the UE has answered, or T3592 has given up
     elif not current.up_seid:
         n4.establish(d, session)
     elif (current.downlink, current.ambr) != (session.access, session.ambr):

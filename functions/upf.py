@@ -16,7 +16,15 @@ from functions.trees import Tree
 from functions.upf_draft import UpfDraft
 from schemas.cloudevents import CloudEvent, EventType, UpfPath
 from schemas.step import Output
-from schemas.upf import LeftoverDeleted, LeftoverFound, Upf, UpfAsked, UpfEvent, UpfLoad
+from schemas.upf import (
+    LeftoverDeleted,
+    LeftoverFound,
+    Upf,
+    UpfAsked,
+    UpfEvent,
+    UpfLoad,
+    UpfRestarted,
+)
 
 VERSION: Final = "1"
 
@@ -55,6 +63,12 @@ def _path(d: UpfDraft, data: bytes) -> None:
         return
     if path.state == "down":
         association.reachable(d, answers=False)
+        if d.upf.associated:
+            # Should this have been late, the answer says so.
+            d.ask("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+    elif path.state == "unknown" and d.upf.associated:
+        d.emit(UpfRestarted(path.recovery_time_stamp))
+        association.associate(d)
     elif not d.upf.associated:
         association.associate(d)
     elif path.state == "served" and path.recovery_time_stamp in (0, d.upf.recovery_time_stamp):

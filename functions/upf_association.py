@@ -68,7 +68,8 @@ def not_associated(d: UpfDraft, cause: str) -> None:
 def _associated(d: UpfDraft, ies: Tree) -> None:
     stamp, known = ies["Recovery Time Stamp"], d.upf.recovery_time_stamp
     d.emit(UpfAssociated(d.node_id, stamp, tuple(ies.get("UP Function Features", ()))))
-    if known not in (0, stamp):
+    if known:
+        # What the association is set up over is gone, restarted or not (6.2.6.2.2).
         d.sessions_lost(stamp)
 
 

@@ -59,6 +59,8 @@ def lose(d: Draft) -> None:
         asked = session.user_plane in ("requested", "on")
         if (asked and by not in alive) or (session.user_plane == "wanted" and not alive):
             d.emit(UserPlaneOff(session.n4.seid, "the connection is gone"))
+            if session.stage == "establishing" and alive:
+                d.emit(UserPlaneWanted(session.n4.seid))  # its accept goes by the other one
 
 
 def wanted(d: Draft) -> list[PduSession]:

@@ -44,6 +44,8 @@ class EventType(StrEnum):
     """A gateway serves a UPF, or its heartbeats tell something new. Data: `UpfPath`."""
     SESSION_LOST = "org.evcore.ue.session-lost"
     """The UPF of a PDU session has lost it with all others. Data: `SessionLost`."""
+    SESSION_RELEASE = "org.evcore.ue.session-release"
+    """The operator wants a PDU session to be released. Data: `SessionRelease`."""
     TIMER = "org.evcore.ue.timer"
     """A wake-up that a step asked for. No data."""
 
@@ -98,9 +100,10 @@ class UpfPath(Struct, frozen=True, omit_defaults=True):
 
     upf: str
     """The Node ID."""
-    state: Literal["served", "up", "down"]
+    state: Literal["served", "up", "down", "unknown"]
     """`served`: a gateway has begun to serve it and knows nothing yet. `up`: heartbeats are
-    answered, again or by a UPF that has restarted. `down`: they are not (TS 29.244 6.2.2)."""
+    answered, again or by a UPF that has restarted. `down`: they are not (TS 29.244 6.2.2).
+    `unknown`: they are, and the UPF says all the same that it knows of no association."""
     recovery_time_stamp: int = 0
     """Of the UPF, in seconds since 1900; 0 where it is not known."""
 
@@ -110,6 +113,12 @@ class SessionLost(Struct, frozen=True):
 
     seid: int
     recovery_time_stamp: int
+
+
+class SessionRelease(Struct, frozen=True):
+    """Data of SESSION_RELEASE: the PDU session identity."""
+
+    psi: int
 
 
 class CloudEvent(Struct, frozen=True, omit_defaults=True):

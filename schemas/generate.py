@@ -51,6 +51,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "unidentified": cloudevents.Unidentified,
     "upf-path": cloudevents.UpfPath,
     "session-lost": cloudevents.SessionLost,
+    "session-release": cloudevents.SessionRelease,
 }
 """What has a schema, by file name."""
 
@@ -66,6 +67,7 @@ _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.PFCP_UNANSWERED: (PFCP_MEDIA_TYPE, None),
     EventType.UPF_PATH: (MSGPACK_MEDIA_TYPE, "upf-path"),
     EventType.SESSION_LOST: (MSGPACK_MEDIA_TYPE, "session-lost"),
+    EventType.SESSION_RELEASE: (MSGPACK_MEDIA_TYPE, "session-release"),
     EventType.TIMER: (MSGPACK_MEDIA_TYPE, None),
 }
 """The media type of each event's data, and the schema of what is msgpack."""

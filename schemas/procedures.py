@@ -65,7 +65,6 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "PDUSessionResourceModifyResponse": Procedure.SESSION,
     "PDUSessionResourceReleaseResponse": Procedure.SESSION,
     "PDUSessionResourceNotify": Procedure.SESSION,
-    "PDUSessionResourceModifyIndication": Procedure.SESSION,
 }
 """UE-associated NGAP messages without a NAS message to go by."""
 
@@ -83,6 +82,7 @@ EVENTS: Final[dict[str, Procedure]] = {
     EventType.CONNECTION_LOST: Procedure.CONTEXT_RELEASE,
     EventType.PFCP_UNANSWERED: Procedure.SESSION,
     EventType.SESSION_LOST: Procedure.SESSION,
+    EventType.SESSION_RELEASE: Procedure.SESSION,
 }
 
 TIMERS: Final[dict[str, Procedure]] = {

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import evcore
-from evcore.commands import demo, doctor, function, load, logs, replay, subscribers, up
+from evcore.commands import demo, doctor, function, load, logs, replay, sessions, subscribers, up
 
 app = typer.Typer(
     name="evcore",
@@ -24,6 +24,7 @@ app.command("up", short_help="Run a core on this machine.")(up.up)
 app.command("demo", short_help="Show all of it, from nothing to a verified log.")(demo.demo)
 app.command("load", short_help="Run gNBs and UEs against a core.")(load.load)
 app.add_typer(subscribers.app, name="subscriber")
+app.add_typer(sessions.app, name="session")
 app.add_typer(logs.app, name="log")
 app.command("replay", short_help="Try another version of a procedure on the log.")(replay.replay)
 app.command("doctor", short_help="See what this machine has.")(doctor.doctor)

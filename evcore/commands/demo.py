@@ -139,6 +139,7 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: No
         local_core(data, config, changed=telling_scale(indented), ended=indented) as core,
     ):
         notices.say(f"2. the core is up, N2 at {core.n2_address}, functions at zero", "bold")
+        await user_plane.associated()
         notices.say(f"3. {gnbs} gNBs, {upfs} UPFs: {', '.join(PROGRAMME)}", "bold")
         report = await run_load(
             LoadConfig(

@@ -67,7 +67,16 @@ class Oracle:
 class Asking:
     """What one decision asks. It is called with a question; `functions.env` has their forms."""
 
-    __slots__ = ("_aggregate", "_attempts", "_given", "_held", "_missing", "_oracle", "_partition")
+    __slots__ = (
+        "_aggregate",
+        "_attempts",
+        "_given",
+        "_held",
+        "_missing",
+        "_oracle",
+        "_partition",
+        "_upfs",
+    )
 
     def __init__(self, oracle: Oracle, aggregate: Aggregate, partition: int) -> None:
         self._oracle = oracle
@@ -75,6 +84,7 @@ class Asking:
         self._partition = partition
         self._attempts: Counter[str] = Counter()
         self._missing = ""
+        self._upfs = ""
         self._held: Collection[str] | None = None
         self._given: list[tuple[str, str]] = []
         """The DNN and the text of each address that was given."""
@@ -95,7 +105,8 @@ class Asking:
 
     def _answer(self, question: str) -> str:
         if question == UPFS:
-            return self._oracle.upfs.answer()
+            self._upfs = self._upfs or self._oracle.upfs.answer()  # one answer for one decision
+            return self._upfs
         dnn, upf, version = _address(question)
         found = self._oracle.addresses.take(dnn, upf, version, self._partition, self._keys())
         if found:

@@ -13,7 +13,7 @@ SERVED_MOST: Final = 600.0
 HEARTBEAT_REQUEST: Final = 1
 HEARTBEAT_RESPONSE: Final = 2
 
-State = Literal["served", "up", "down"]
+State = Literal["served", "up", "down", "unknown"]
 
 
 class Path:
@@ -35,6 +35,7 @@ class Path:
         self._beating: asyncio.TimerHandle | None = None
         self._under_way = False
         self._down = False
+        self._doubted = False
         self.associated = False
         self.core_stamp: int | None = None
         """The core's Recovery Time Stamp for this UPF, once a message has told it."""
@@ -87,11 +88,17 @@ class Path:
             self._beat_after(self._interval)
         else:
             self.is_associated()
+        doubted, self._doubted = self._doubted and own, False
+        if doubted and stamp == self.stamp:
+            # It has not restarted, and has let the association go all the same.
+            self.is_associating()
+            self._tell("unknown", stamp)
         self._heard(stamp)
 
     def doubt(self) -> None:
         """The UPF says that it knows of no association: it may have restarted since."""
-        if self.core_stamp is not None and not self._under_way:
+        if self.core_stamp is not None and self.associated and not self._under_way:
+            self._doubted = True
             self._beat_now()
 
     def silent(self) -> None:
@@ -104,8 +111,11 @@ class Path:
 
     def _heard(self, stamp: int) -> None:
         if self._down or stamp != self.stamp:
+            restarted = self.stamp not in (None, stamp)
             self._down, self.stamp = False, stamp
             self._tell("up", stamp)
+            if restarted:
+                self.is_associating()  # what the core sends now may be lost: `served` asks again
 
     def _serve_again(self) -> None:
         self._tell("served", self.stamp or 0)

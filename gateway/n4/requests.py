@@ -8,7 +8,7 @@ from typing import Final
 
 from gateway.n4.counters import Counters
 from gateway.n4.deadlines import Deadlines
-from gateway.n4.header import with_sequence
+from gateway.n4.header import FIRST_OF_SESSIONS, with_sequence
 from gateway.n4.sequences import Sequences
 from schemas.cloudevents import CloudEvent
 
@@ -80,7 +80,7 @@ class Requests:
         if name is not None and name in self._under_way:
             return Fate.UNDER_WAY
         asked = Asked(event, octets, message_type)
-        if self._has_room:
+        if self._has_room or message_type < FIRST_OF_SESSIONS:  # a node's wait behind nothing
             self._begin(asked)
             fate = Fate.SENT
         elif len(self._queue) < MAX_QUEUE:

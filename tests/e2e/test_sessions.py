@@ -14,6 +14,7 @@ from evcore.local.autoscaler import Group
 from evcore.local.core import ALL_IN_ONE
 from loadgen import Procedure, run
 from tests.e2e import checks
+from tests.evcore.cores import run as command
 from tests.servers import Site, free_udp_port, site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -82,3 +83,28 @@ async def test_deregistration_ends_sessions_of_every_type(tmp_path: Path) -> Non
         assert (upfs.violations, upfs.rules_left) == ([], 0)
     await checks.verified(it.data)
     await checks.no_sessions(it.data)
+
+
+async def test_the_operator_lists_and_releases_sessions(tmp_path: Path) -> None:
+    async with with_upfs(tmp_path, 2) as (it, upfs):
+        report = await run(it.load(programme=(Procedure.REGISTER, Procedure.SESSION)))
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
+        data = ("--data", it.data.root)
+        status, listed = await command("session", "list", *data)
+        assert status == 0
+        (_, *rows) = listed.splitlines()
+        assert [row.split()[:2] for row in rows] == [
+            ["imsi-001010000000001", "1"],
+            ["imsi-001010000000002", "1"],
+        ]
+        status, said = await command("session", "release", "imsi-001010000000002", 1, *data)
+        assert status == 0, said
+        await it.settled()
+        status, listed = await command("session", "list", *data)
+        assert len(listed.splitlines()) == 2
+        status, said = await command("session", "release", "imsi-001010000000002", 1, *data)
+        assert status != 0
+        assert "has no PDU session 1" in said
+        assert upfs.violations == []
+    await checks.verified(it.data)

@@ -2,7 +2,13 @@
 
 from typing import Any
 
+from msgspec.structs import replace
+
 import wire
+from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SessionRelease
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
+from schemas.step import encode
 from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
@@ -11,6 +17,13 @@ from tests.functions.world import N4_NETWORK, OTHER_SLICE, SLICE, World, subscri
 
 MESSAGE = "message-type"
 TUNNEL = {"gTPTunnel": {"transportLayerAddress": {"value": "0a040001", "length": 32}}}
+
+
+_LISTS = (
+    "PDUSessionResourceSetupListSUReq",
+    "PDUSessionResourceSetupListCxtReq",
+    "PDUSessionResourceModifyListModReq",
+)
 
 
 class Site:
@@ -57,7 +70,7 @@ class Site:
         """What the UE and its gNB are told; NAS of sessions under `nas`."""
         found: list[dict[str, Any]] = []
         for tree in self.phone.hear():
-            for name in ("PDUSessionResourceSetupListSUReq", "PDUSessionResourceSetupListCxtReq"):
+            for name in _LISTS:
                 for item in tree.get(name, ()):
                     sealed = item.get("pDUSessionNAS-PDU") or item.get("nAS-PDU")
                     if sealed:
@@ -109,6 +122,29 @@ class Site:
         self.phone.open_again(tree, ran_id=self.phone.ran_id + 1)
         self.upfs.serve()
         return self.hear()
+
+    def release(self, psi: int) -> None:
+        """The operator has a session released."""
+        self.world.count += 1
+        self.world.deliver(
+            CloudEvent(
+                f"t-{self.world.count}",
+                "/evcore/operator",
+                EventType.SESSION_RELEASE,
+                self.phone.supi,
+                encode(SessionRelease(psi)),
+                MSGPACK_MEDIA_TYPE,
+                Procedure.SESSION,
+                slot_of(self.phone.supi),
+            )
+        )
+
+    def subscribe(self, ambr: Ambr) -> None:
+        """The subscription has another session AMBR."""
+        one = self.world.subscribers[self.phone.supi]
+        dnn = replace(one.slices[0].dnns[0], ambr=ambr)
+        slices = (replace(one.slices[0], dnns=(dnn,)), *one.slices[1:])
+        self.world.subscribers[self.phone.supi] = replace(one, slices=slices)
 
     def session(self, psi: int = 1) -> Any:
         return next(s for s in self.world.ue().sessions if s.id == psi)

@@ -64,7 +64,9 @@ class Storm:
                 site.upfs.answer(*world.pfcp.popleft())
             case ("drop", told) if world.pfcp:
                 upf, key, number, pdu = world.pfcp.popleft()
-                if told and number is not None:
+                if number is None:
+                    site.upfs.answer(upf, key, number, pdu)  # nothing repeats what has none
+                elif told:
                     world.unanswered(upf, key, number, pdu)
             case ("twice",) if world.pfcp:
                 site.upfs.answer(*world.pfcp[0])

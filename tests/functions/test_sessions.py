@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wire
-from schemas.subscriber import PduSessionType
+from schemas.subscriber import Ambr, PduSessionType
 from tests.functions.site import MESSAGE, Site
 
 
@@ -303,3 +303,106 @@ def test_modification_by_the_ue() -> None:
     assert site.session().stage == "active"
     assert "T3591/1" not in site.world.ue().timers
     site.world.verify()
+
+
+def test_release_by_the_operator() -> None:
+    site = Site()
+    site.establish()
+    site.release(1)
+    command = site.hear()[-1]
+    assert command["ngap"] == "PDUSessionResourceReleaseCommand"
+    assert command["payload-container"]["5gsm-cause"] == "reactivation-requested"
+    head = {"pdu-session-identity": 1, "procedure-transaction-identity": 0}
+    site.say(1, {MESSAGE: "pdu-session-release-complete", **head})
+    assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    site.world.verify()
+
+
+def test_release_by_the_operator_in_idle() -> None:
+    """The UE learns it from the PDU session status when it comes."""
+    site = Site()
+    site.establish()
+    site.idle()
+    site.release(1)
+    site.release(2)
+    site.upfs.serve()
+    assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    heard = site.service_request("signalling", **{"pdu-session-status": [1]})
+    assert heard[-1]["pdu-session-status"] == []
+    site.world.verify()
+
+
+def test_another_ambr_of_the_subscription() -> None:
+    """It is in force from the next message of the UE on (TS 23.502 4.3.3.2)."""
+    site = Site()
+    site.establish()
+    site.idle()
+    site.subscribe(Ambr(1_000_000, 2_000_000))
+    site.service_request(**{"uplink-data-status": [1]})
+    site.set_up("InitialContextSetup")
+    heard = site.hear()[-1]
+    assert heard[MESSAGE] == "PDUSessionResourceModifyRequest"
+    command = heard["PDUSessionResourceModifyListModReq"][0]["nas"]
+    assert command["session-ambr"] == {"dl-kbps": 2_000, "ul-kbps": 1_000}
+    assert site.session().n4.ambr == Ambr(1_000_000, 2_000_000)
+    head = {"pdu-session-identity": 1, "procedure-transaction-identity": 0}
+    site.say(1, {MESSAGE: "pdu-session-modification-complete", **head})
+    assert site.session().stage == "active"
+
+
+def test_radio_link_failure_while_a_session_is_made() -> None:
+    """The UE comes by another connection before the gNB has answered: its accept goes there."""
+    site = Site()
+    site.ask()
+    site.hear()
+    heard = site.service_request("signalling")
+    assert heard[-1][MESSAGE] == "service-accept"
+    site.set_up("InitialContextSetup")
+    assert site.session().stage == "active"
+    site.world.verify()
+
+
+def test_a_ue_that_starts_anew_while_a_session_is_made() -> None:
+    site = Site()
+    site.ask()
+    site.hear()
+    site.phone.open_again(site.phone.request(), ran_id=7)
+    site.upfs.serve()
+    assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    site.world.verify()
+
+
+def test_a_paged_ue_that_comes_with_an_update() -> None:
+    """It has the user plane for what it was paged for (TS 23.502 4.2.3.3)."""
+    site = Site()
+    address = site.establish()
+    site.idle()
+    site.upfs.downlink_data(address)
+    asked = {"pdu-session-status": [1]}
+    site.phone.open_again(site.phone.request("mobility-registration-updating", **asked), ran_id=7)
+    assert site.world.ue().paging is None
+    site.phone.hear()
+    site.phone.ngap("InitialContextSetupResponse")
+    assert site.session().user_plane == "requested"
+    site.world.verify()
+
+
+def test_a_session_that_the_ue_has_lost_is_made_anew() -> None:
+    site = Site()
+    before = site.establish()
+    site.idle()
+    site.service_request("signalling")
+    site.phone.ngap("InitialContextSetupResponse")
+    site.ask()
+    item = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]
+    assert item["nas"]["pdu-address"]["ipv4"] != before
+    site.world.verify()
+
+
+def test_a_network_instance_is_labels() -> None:
+    """TS 29.244 8.2.4; a UPF that takes it for a string in dots is none that there is."""
+    site = Site()
+    site.upfs.silent = True
+    site.ask()
+    *_, pdu = site.world.pfcp[-1]
+    assert b"\x00\x16\x00\x09\x08internet" in pdu

@@ -210,7 +210,21 @@ def test_the_path_goes_down_and_comes_up_and_nothing_is_lost(world: World) -> No
     world.path("up", recovery_time_stamp=STAMP)
     assert world.oracle("upfs") == f"{UPF}=0"
     assert fanned(world) == []
-    assert not world.pfcp
+    # Each `down` may be late, and is asked about.
+    assert [request["message"] for request in sent(world)] == ["HeartbeatRequest"] * 2
+    world.verify()
+
+
+def test_a_upf_that_has_let_the_association_go(world: World) -> None:
+    """It has not restarted, and says #72: it is associated again, and gets its sessions anew."""
+    world.associate(UPF)
+    world.path("unknown", recovery_time_stamp=STAMP)
+    assert world.oracle("upfs") == ""
+    upf, key, number, pdu = world.pfcp.pop()
+    assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
+    world.answer_pfcp(setup_response(), upf, key, number)
+    assert world.oracle("upfs") == f"{UPF}=0"
+    assert fanned(world) == [STAMP]
     world.verify()
 
 
@@ -233,11 +247,11 @@ def test_a_upf_that_has_restarted_is_associated_before_its_sessions_come_back(
 def test_a_upf_that_asks_again_after_a_restart(world: World) -> None:
     world.associate(UPF)
     world.answer_pfcp(setup(STAMP), UPF)
-    assert fanned(world) == []
+    assert fanned(world) == [STAMP], "what an association is set up over is gone"
     world.answer_pfcp(setup(STAMP + 1), UPF)
     step = world.steps[upf_aggregate(UPF)][-1]
     assert [type(output) for output in step.outputs] == [SendPfcp, FanOutSessions]
-    assert fanned(world) == [STAMP + 1]
+    assert fanned(world) == [STAMP, STAMP + 1]
     world.verify()
 
 
@@ -323,13 +337,14 @@ def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> N
     assert world.oracle("upfs") == f"{UPF}=40"
     world.unanswered(upf, key, number, pdu)
     world.path("down")
-    assert not world.pfcp
+    world.pfcp.clear()
     world.path("up", recovery_time_stamp=STAMP)
     assert world.pfcp.pop() == (upf, key, number, pdu), "it is still there"
     done = {"message": "SessionDeletionResponse", "seid": 0, "ies": [{"Cause": "Request accepted"}]}
     world.answer_pfcp(done, UPF, key, number)
     assert world.upf().leftovers == ()
     world.path("down")
+    world.pfcp.clear()
     world.path("up", recovery_time_stamp=STAMP)
     assert not world.pfcp
     world.verify()

@@ -52,7 +52,7 @@ class Upfs:
         tree = wire.pfcp_decode(pdu)
         assert wire.pfcp_check(pdu) is None, tree
         self.asked.append(tree["message"])
-        if number is None:
+        if number is None and tree["message"] != "SessionDeletionRequest":
             return
         self.world.answer_pfcp(self._do(upf, tree, pdu), upf, key, number)
 

@@ -37,8 +37,8 @@ def test_the_names_of_the_procedures() -> None:
     ("arguments", "sentence"),
     [
         (("--procedures", "session"), "programme session: session needs a registered UE"),
-        (("--procedures", "register,session,idle,page"), "page needs a UPF that sends downlink"),
-        (("--scenario", "paging"), "page needs a UPF that sends downlink data"),
+        (("--procedures", "register,session,idle,page"), "page needs UPFs to be emulated"),
+        (("--scenario", "paging"), "page needs UPFs to be emulated"),
         (("--scenario", "nope"), "there is no scenario nope: it is a path, or one of iot-burst"),
         (
             ("--scenario", "mixed", "--procedures", "register", "--rate", "3"),

@@ -1,0 +1,91 @@
+"""`evcore session`: the PDU sessions of UEs."""
+
+import os
+from typing import Annotated
+
+import typer
+
+from evcore.commands.errors import CommandError
+from evcore.commands.options import DATA, Data, Supi, supi_of
+from evcore.commands.output import Notices, print_columns
+from evcore.commands.running import run_tool
+from evcore.local.data import DataDirectory
+from evcore.logs.access import opened
+from eventing.bus import connected
+from eventing.publisher import Publisher
+from functions.runtime.replay import all_aggregates
+from schemas import config as configuration
+from schemas.aggregates import ue_aggregate
+from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SessionRelease
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
+from schemas.session import PduSession
+from schemas.step import encode
+from schemas.ue import Ue
+
+app = typer.Typer(help="PDU sessions: list, release.", no_args_is_help=True)
+
+
+@app.command("list")
+def list_(data: Data = DATA) -> None:
+    """List the PDU sessions there are."""
+    print_columns(
+        ("SUPI", "id", "stage", "user plane", "DNN", "slice", "address", "UPF"),
+        run_tool(_rows(DataDirectory(data))),
+    )
+
+
+@app.command()
+def release(
+    supi: Supi,
+    psi: Annotated[int, typer.Argument(metavar="ID", min=1, max=15, help="Of the PDU session.")],
+    data: Data = DATA,
+) -> None:
+    """Release a PDU session (TS 23.502 4.3.4). A UE that is idle learns it when it next comes."""
+    directory = DataDirectory(data)
+    if not directory.running:
+        raise CommandError(f"no core runs on {directory.root}: start `evcore up`")
+    found = supi_of(supi)
+    if psi not in run_tool(_ids(directory, found)):
+        raise CommandError(f"{found} has no PDU session {psi}: `evcore session list` shows them")
+    run_tool(_publish(directory, found, psi))
+    Notices().say(f"the release of PDU session {psi} of {found} is asked for")
+
+
+async def _rows(data: DataDirectory) -> list[tuple[str, ...]]:
+    async with opened(data.root) as access:
+        names = [name async for name, _ in all_aggregates(access.log, ue_aggregate("imsi-"))]
+        found = await access.log.load(names)
+    states: list[Ue] = [aggregate.state for aggregate in found]
+    return [_row(ue.supi, session) for ue in states for session in ue.sessions]
+
+
+def _row(supi: str, session: PduSession) -> tuple[str, ...]:
+    address = ", ".join(filter(None, (session.address.ipv4, session.address.ipv6)))
+    about = (session.stage, session.user_plane, session.dnn, str(session.nssai))
+    return supi, str(session.id), *about, address, session.n4.upf
+
+
+async def _ids(data: DataDirectory, supi: str) -> set[int]:
+    async with opened(data.root) as access:
+        (found,) = await access.log.load([ue_aggregate(supi)])
+    ue: Ue = found.state
+    return {session.id for session in ue.sessions if session.stage != "gone"}
+
+
+async def _publish(data: DataDirectory, supi: str, psi: int) -> None:
+    config = configuration.load(data.config_file)
+    event = CloudEvent(
+        id=f"operator-{os.urandom(8).hex()}",
+        source="/evcore/operator",
+        type=EventType.SESSION_RELEASE,
+        partitionkey=supi,
+        data=encode(SessionRelease(psi)),
+        datacontenttype=MSGPACK_MEDIA_TYPE,
+        procedure=Procedure.SESSION,
+        slot=slot_of(supi),
+    )
+    async with connected(config.nats.url, "evcore session") as client:
+        publisher = Publisher(client, config.nats.partitions)
+        await publisher.start()
+        await publisher.publish([publisher.outgoing(event)])
