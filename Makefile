@@ -1,14 +1,15 @@
 # evcore: `make help` says what there is.
 
 PY := .venv/bin/python
-CODE := evcore loadgen gateway functions eventing statestore transport schemas
+CODE := evcore loadgen gateway functions eventing statestore transport schemas k8s
+WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/k8s tests/kernel
 QUICK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast lint fmt schemas bench fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check fuzz clean
 
 help: ## Say what there is
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 setup: ## Install all that `make demo` needs
 	@scripts/setup.sh run
@@ -25,9 +26,20 @@ kernel-lab: setup-dev ## Prepare the virtual machine that tests the kernel's SCT
 demo: setup ## 200 UEs register, have PDU sessions, are paged and deregister; verify the log
 	@$(PY) -m evcore demo
 
-test: setup-dev lint ## Lint, then run every test
+test: setup-dev ## Lint, run every test, then bench-check with nothing beside it
 	@timeout 300 scripts/setup-kernel-lab.sh || echo "test: the kernel's SCTP is not tested here"
-	@$(PY) -m pytest
+	@timeout 300 scripts/k8s-setup.sh || echo "test: the manifests are not checked here"
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint conformance test-processes test-parts
+	@$(MAKE) --no-print-directory bench-check
+
+test-processes: setup-dev ## The tests that run a whole core, or a virtual machine
+	@$(PY) -m pytest $(WHOLE)
+
+test-parts: setup-dev ## All others, but for the conformance tests
+	@$(PY) -m pytest --ignore tests/conformance $(addprefix --ignore ,$(WHOLE))
+
+conformance: setup-dev ## Every message in every state, and 50,000 random sequences
+	@$(PY) -m pytest tests/conformance
 
 test-fast: setup-dev ## The tests that take no servers and no virtual machine
 	@$(PY) -m pytest -m "not slow" --ignore tests/e2e --ignore tests/kernel
@@ -46,13 +58,24 @@ fmt: setup-dev ## Format everything
 	@.venv/bin/ruff format $(CODE) tests bench scripts wire
 	@cargo fmt --manifest-path wire/Cargo.toml
 
+k8s: setup-dev ## Write the manifests of the functions anew
+	@$(PY) -m k8s.generate
+
+k8s-check: setup-dev ## Every manifest by the schemas of what takes it, and the Containerfile
+	@scripts/k8s-setup.sh
+	@$(PY) -m k8s.check
+
 schemas: setup-dev ## Write the JSON Schemas and the AsyncAPI document anew
 	@$(PY) -m schemas.generate
 
 bench: setup-dev ## Measure; QUICK=1 for the end-to-end part alone, in a few minutes
 	@$(PY) -m bench $(if $(QUICK),--quick)
 
-fuzz: setup-dev ## Fuzz every decoder, instrumented for coverage, for a minute each
+bench-check: setup-dev ## Has anything become slower? Ratios of one run by the bounds of bench/bounds.toml
+	@$(PY) -m bench.check
+
+fuzz: setup-dev ## Fuzz every decoder, instrumented, for a minute each; sequences never seen before
+	@EVCORE_SEED=new $(PY) -m pytest tests/conformance/test_sequences.py
 	@scripts/build_fuzz.sh
 	@$(PY) -m tests.fuzz --seconds 60 --instrumented
 

@@ -1,4 +1,4 @@
-"""`python -m bench`: measure, and print Markdown; the figures go to a JSON file as well."""
+"""`python -m bench`: measure, print Markdown, and keep it with the figures in a folder."""
 
 import argparse
 import os
@@ -6,29 +6,31 @@ import platform
 import sys
 import tempfile
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import uvloop
-from msgspec import Struct
 
-from bench import cold_start, throughput
+from bench import (
+    cold_http,
+    cold_start,
+    kernel,
+    many,
+    memory,
+    micro,
+    open_loop,
+    procedures,
+    slo,
+    throughput,
+)
 from bench.figures import Figure
+from bench.micro.timing import Row
+from bench.result import Result, markdown
 from bench.throughput import PROGRAMMES, Run
-from loadgen import Procedure
 
-UES = (1, 32, 128, 256)
-PROCESSES = ("gateways", "workers", "nats-server", "loadgen")
-
-
-class Result(Struct, frozen=True):
-    """All figures of a bench."""
-
-    machine: str
-    first_message_ms: list[float]
-    python_ms: list[float]
-    """A Python process that does nothing, start to end."""
-    throughput: dict[str, dict[int, list[Run]]]
-    """By programme and number of UEs."""
+UES: Final = (1, 32, 64, 128, 256)
+COMING: Final = 0.6
+"""The share of the capacity at which the UEs come whose memory is measured."""
 
 
 async def measure(*, quick: bool) -> Result:
@@ -37,7 +39,9 @@ async def measure(*, quick: bool) -> Result:
     with tempfile.TemporaryDirectory(prefix="evcore-bench-") as made:
         folder = Path(made)
         _progress(f"cold starts: {starts}")
-        first = await cold_start.first_messages(folder / "cold", starts)
+        first = await cold_start.first_messages(folder / "cold", starts, forked=False)
+        forked = await cold_start.first_messages(folder / "forked", starts, forked=True)
+        http = await cold_http.first_responses(folder / "http", starts)
         nothing = await cold_start.python_starts(starts)
         found: dict[str, dict[int, list[Run]]] = {name: {} for name in PROGRAMMES}
         for name, of_programme in found.items():
@@ -45,50 +49,48 @@ async def measure(*, quick: bool) -> Result:
                 _progress(f"{name}, {ues} UEs: {runs} x {seconds:.0f} s")
                 data = folder / f"{name}-{ues}"
                 of_programme[ues] = await throughput.runs_of(data, name, ues, seconds, runs)
+        each: dict[int, list[procedures.Run]] = {}
+        for ues in (256,) if quick else UES:
+            _progress(f"each procedure, {ues} UEs: {runs} runs")
+            each[ues] = await procedures.runs_of(folder / f"each-{ues}", ues, runs)
+        opened: dict[str, list[open_loop.Share]] = {}
+        for name in ("registration",) if quick else PROGRAMMES:
+            capacity = Figure.of([run.per_second for run in found[name][UES[-1]]]).median
+            _progress(f"{name} at shares of {capacity:.0f}/s: {runs} x {seconds:.0f} s")
+            data = folder / f"{name}-open"
+            opened[name] = await open_loop.shares_of(data, name, capacity, seconds, runs)
+        objectives: list[slo.Outcome] = []
+        parts: list[Row] = []
+        crowd: many.Outcome | None = None
+        seen: kernel.Outcome | None = None
+        resident: list[memory.Resident] = []
+        if not quick:
+            _progress("what the kernel sees")
+            seen = await kernel.outcome(folder / "kernel")
+            _progress(f"{many.UES} UEs, {many.SCENARIO}")
+            crowd = await many.outcome(folder / "many")
+            rate = COMING * opened["registration"][0].rate / open_loop.SHARES[0]
+            _progress(f"memory of {memory.UES} registered UEs, {rate:.0f}/s")
+            resident = await memory.looks(folder / "memory", rate)
+            _progress(f"objectives: {len(slo.WAYS)} ways")
+            objectives = await slo.outcomes(folder / "slo")
+            _progress("the parts on their own")
+            parts = await micro.rows(folder / "parts")
     return Result(
         machine=f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}",
         first_message_ms=[1000 * value for value in first],
+        forked_ms=[1000 * value for value in forked],
+        http_ms=[1000 * value for value in http],
         python_ms=[1000 * value for value in nothing],
         throughput=found,
+        procedures=each,
+        objectives=objectives,
+        parts=parts,
+        open_loop=opened,
+        many=crowd,
+        kernel=seen,
+        memory=resident,
     )
-
-
-def markdown(result: Result) -> str:
-    """The figures as tables."""
-    first, nothing = Figure.of(result.first_message_ms), Figure.of(result.python_ms)
-    lines = [
-        f"Machine: {result.machine}. Medians (least-greatest).",
-        "",
-        "| cold start | ms | runs |",
-        "|---|---|---|",
-        f"| worker process to its first answer | {first.text(0)} | {first.runs} |",
-        f"| a Python process that does nothing | {nothing.text(0)} | {nothing.runs} |",
-    ]
-    for name, programme in PROGRAMMES.items():
-        lines += [
-            "",
-            f"### {', '.join(programme)}",
-            "",
-            *_table(programme, result.throughput[name]),
-        ]
-    lines += ["", "Latencies in ms, p50 / p99; CPU in ms of one programme, all its messages."]
-    return "\n".join(lines)
-
-
-def _table(programme: tuple[Procedure, ...], found: dict[int, list[Run]]) -> list[str]:
-    heads = ["UEs", "programmes/s", *programme, *(f"{name} CPU" for name in PROCESSES), "failures"]
-    lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
-    for ues, runs in found.items():
-        cells = [str(ues), Figure.of([run.per_second for run in runs]).text(0)]
-        for procedure in programme:
-            latencies = [run.latency[procedure] for run in runs]
-            p50 = Figure.of([1000 * latency.p50 for latency in latencies]).text(1)
-            p99 = Figure.of([1000 * latency.p99 for latency in latencies]).text(1)
-            cells.append(f"{p50} / {p99}")
-        cells += [Figure.of([r.cpu_ms.get(name, 0.0) for r in runs]).text(2) for name in PROCESSES]
-        cells.append(str(sum(run.failures for run in runs)))
-        lines.append("| " + " | ".join(cells) + " |")
-    return lines
 
 
 def _progress(text: str) -> None:
@@ -99,14 +101,16 @@ def main() -> int:
     """Measure and print; 1 when a procedure failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short run of each")
-    parser.add_argument("--json", type=Path, default=Path("bench/results.json"))
+    parser.add_argument("--results", type=Path, default=Path("bench/results"), metavar="FOLDER")
     options = parser.parse_args()
     result = uvloop.run(measure(quick=options.quick))
-    options.json.write_bytes(msgspec.json.format(msgspec.json.encode(result)) + b"\n")
-    print(markdown(result))
-    programmes = result.throughput.values()
-    failed = any(run.failures for found in programmes for runs in found.values() for run in runs)
-    return 1 if failed else 0
+    options.results.mkdir(exist_ok=True)
+    text = markdown(result)
+    document = msgspec.json.format(msgspec.json.encode(result)) + b"\n"
+    (options.results / "latest.json").write_bytes(document)
+    (options.results / "latest.md").write_text(f"{text}\n")
+    print(text)
+    return 1 if result.failures else 0
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from pathlib import Path
 import wire
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
-from evcore.local.process import Process
+from evcore.local.forking import ForkServer, start_plainly
 from eventing import subjects
 from eventing.bus import connected
 from eventing.publisher import Publisher
@@ -51,11 +51,18 @@ NG_SETUP = wire.ngap_encode(
 )
 
 
-async def first_messages(folder: Path, runs: int) -> list[float]:
-    """Seconds from the start of the process to its answer to an NG SETUP, once for each run."""
+async def first_messages(folder: Path, runs: int, *, forked: bool) -> list[float]:
+    """Seconds from the start of the process to its answer to an NG SETUP, once for each run.
+
+    The process is `forked` by a server that runs already, as with `evcore up`, or a Python of its
+    own.
+    """
     data = DataDirectory(folder)
     data.prepare()
     broker = await Broker.start(data.broker, data.log("nats-server"))
+    forks = ForkServer(data.log("fork-server"))
+    start = forks.start if forked else start_plainly
+    arguments = ("--config", str(data.config_file), "--secrets", str(data.secrets_file))
     try:
         data.write_config(Config(nats=NatsConfig(url=broker.url)))
         async with connected(broker.url, "bench") as client:
@@ -63,20 +70,25 @@ async def first_messages(folder: Path, runs: int) -> list[float]:
             publisher = Publisher(client, BusConfig().partitions)
             await publisher.start()
             answers = await client.subscribe(subjects.downlink(GNB, ASSOCIATION))
+            if forked:
+                await forks.begin()
+                await (await start("worker", ("--help",), data.log("worker"))).wait()
             found: list[float] = []
             for number in range(runs):
-                await publisher.publish([publisher.outgoing(_set_up(number))])
+                await publisher.publish([publisher.outgoing(set_up(number))])
                 begun = time.perf_counter()
-                worker = await _worker(data)
+                worker = await start("worker", arguments, data.log("worker"))
                 await answers.next_msg(timeout=30)
                 found.append(time.perf_counter() - begun)
                 await worker.stop()
             return found
     finally:
+        await forks.stop()
         await broker.stop()
 
 
-def _set_up(number: int) -> CloudEvent:
+def set_up(number: int) -> CloudEvent:
+    """The NG SETUP REQUEST of a gNB as an event, one that was not sent before."""
     return CloudEvent(
         id=f"bench-{number}",
         source=f"/n2/{GNB}/{ASSOCIATION}",
@@ -87,14 +99,6 @@ def _set_up(number: int) -> CloudEvent:
         slot=slot_of(GNB),
         procedure=Procedure.RAN,
     )
-
-
-async def _worker(data: DataDirectory) -> Process:
-    command = [
-        *(sys.executable, "-m", "functions.runtime"),
-        *("--config", str(data.config_file), "--secrets", str(data.secrets_file)),
-    ]
-    return await Process.start("worker", command, data.log("worker"))
 
 
 async def python_starts(runs: int) -> list[float]:

@@ -8,22 +8,26 @@ do.
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from bench.cpu import CpuMeter
 from evcore import emulated
 from evcore import population as populations
+from evcore.emulated import free_udp_port
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from loadgen import LoadConfig, Population, Procedure
+from loadgen.phases import Phase
 from loadgen.report import Report
-from schemas.config import Config, N2Config
+from loadgen.scenario import Scenario
+from schemas.config import Config, N2Config, N4Config
 from transport import Mode
 
 WARM_UP = 2.0
@@ -63,6 +67,15 @@ class Run(Struct, frozen=True):
     failures: int
     cpu_ms: dict[str, float]
     """CPU milliseconds a programme, by process."""
+    blocked: int = 0
+    """Arrivals that found no UE free; none in a closed loop."""
+
+
+class Core(NamedTuple):
+    """A core that is measured, and what puts load on it."""
+
+    core: LocalCore
+    load: "Load"
 
 
 async def runs_of(folder: Path, name: str, ues: int, seconds: float, count: int) -> list[Run]:
@@ -71,6 +84,20 @@ async def runs_of(folder: Path, name: str, ues: int, seconds: float, count: int)
     Raises:
         RuntimeError: the load could not be run.
     """
+    programme = PROGRAMMES[name]
+    async with core_for(folder, ues, programme) as core:
+        await core.load.run(programme, WARM_UP)
+        return [
+            await measured(core.core, programme, core.load.run(programme, seconds))
+            for _ in range(count)
+        ]
+
+
+@asynccontextmanager
+async def core_for(
+    folder: Path, ues: int, programme: tuple[Procedure, ...]
+) -> AsyncGenerator[Core]:
+    """A fresh core with subscribers, and with UPFs where a programme needs them."""
     data = DataDirectory(folder)
     secrets = data.prepare()
     population = Population(
@@ -80,18 +107,20 @@ async def runs_of(folder: Path, name: str, ues: int, seconds: float, count: int)
         dnns=(emulated.DNN,),
     )
     await populations.provision(data.root, population)
-    n2 = N2Config(port=38412, udp_port=9899, transport=Mode.USERSPACE_UDP)
-    programme = PROGRAMMES[name]
+    n2 = N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP)
     tables = emulated.tables(UPFS) if Procedure.SESSION in programme else ()
-    config = Config(n2=n2, upf=tables, data_network=(emulated.DATA_NETWORK,) if tables else ())
-    async with local_core(data, config) as core, _upfs(config):
-        load = _Load(folder, n2, population, programme)
-        await load.run(WARM_UP)
-        return [await _measured(core, load, seconds) for _ in range(count)]
+    config = Config(
+        n2=n2,
+        n4=N4Config(port=free_udp_port()),
+        upf=tuple(replace(upf, port=free_udp_port()) for upf in tables),
+        data_network=(emulated.DATA_NETWORK,) if tables else (),
+    )
+    async with upfs_beside(config), local_core(data, config) as core:
+        yield Core(core, Load(folder, n2, population))
 
 
 @asynccontextmanager
-async def _upfs(config: Config) -> AsyncGenerator[None]:
+async def upfs_beside(config: Config) -> AsyncGenerator[None]:
     """The UPFs of a configuration, each in a process that ends with its standard input."""
     host, port = emulated.core_of(config)
     children: list[asyncio.subprocess.Process] = []
@@ -113,23 +142,34 @@ async def _upfs(config: Config) -> AsyncGenerator[None]:
             await child.wait()
 
 
-async def _measured(core: LocalCore, load: "_Load", seconds: float) -> Run:
-    def pids() -> dict[str, list[int]]:
-        gateways = (core.gateway, core.gateway_n4)
-        return {
-            "gateways": [one.pid for one in gateways if one is not None],
-            "workers": [worker.pid for worker in core.scaler.workers],
-            "nats-server": [core.broker.process.pid],
-        }
+def processes(core: LocalCore) -> dict[str, list[int]]:
+    """The processes of a core that do its work, those that run now."""
+    gateways = (core.gateway, core.gateway_n4)
+    return {
+        "gateways": [one.pid for one in gateways if one is not None],
+        "workers": [worker.pid for worker in core.scaler.workers],
+        "nats-server": [core.broker.process.pid],
+    }
 
-    meter = CpuMeter(pids)
+
+async def measured(
+    core: LocalCore, programme: tuple[Procedure, ...], load: Coroutine[Any, Any, Report]
+) -> Run:
+    """What comes of a load of a programme, and what the processes spend on it.
+
+    Raises:
+        RuntimeError: no UE came to the end of its programme, or the load could not be run.
+    """
+    meter = CpuMeter(lambda: processes(core))
     metering = asyncio.ensure_future(meter.run())
-    report = await load.run(seconds)
-    metering.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await metering
+    try:
+        report = await load
+    finally:
+        metering.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await metering
     meter.look()
-    last = report.procedures[load.programme[-1]]
+    last = report.procedures[programme[-1]]
     if not last.succeeded:
         raise RuntimeError(f"no UE came to the end of its programme: {last.failures}")
     used = {**meter.totals(), "loadgen": report.cpu_seconds}
@@ -143,41 +183,93 @@ async def _measured(core: LocalCore, load: "_Load", seconds: float) -> Run:
         },
         failures=report.failures,
         cpu_ms={name: 1000 * spent / last.succeeded for name, spent in used.items()},
+        blocked=report.blocked_arrivals,
     )
 
 
-class _Load(Struct, frozen=True):
+class Load(Struct, frozen=True):
+    """The load generator, in a process of its own."""
+
     folder: Path
     n2: N2Config
     population: Population
-    programme: tuple[Procedure, ...]
 
-    async def run(self, seconds: float) -> Report:
-        """Run the load for so long, in a process of its own.
+    async def run(self, programme: tuple[Procedure, ...], seconds: float) -> Report:
+        """Have all UEs go through a programme again and again, for so long.
 
         Raises:
             RuntimeError: it could not be run.
         """
+        return await self._run(programme=programme, repeat=None, duration=seconds)
+
+    async def poisson(
+        self, programme: tuple[Procedure, ...], rate: float, seconds: float
+    ) -> Report:
+        """Have so many UEs a second begin a programme, whether the core has done or not.
+
+        Raises:
+            RuntimeError: it could not be run.
+        """
+        return await self._run(programme=programme, rate=rate, repeat=None, duration=seconds)
+
+    async def phases(
+        self, phases: tuple[Phase, ...], began: Callable[[int], None] | None = None
+    ) -> Report:
+        """Have all UEs go through phases, one after the other.
+
+        Args:
+            phases: what they do.
+            began: told of the process that runs the load.
+
+        Raises:
+            RuntimeError: it could not be run.
+        """
+        return await self._run(began, phases=phases)
+
+    async def scenario(self, scenario: Scenario) -> Report:
+        """Run a scenario with the UEs there are.
+
+        Raises:
+            RuntimeError: it could not be run.
+        """
+        return await self._run(gnbs=scenario.gnbs, identities=("stored",), **scenario.load())
+
+    async def _run(self, began: Callable[[int], None] | None = None, **more: Any) -> Report:
         report = self.folder / "report.json"
+        usual: dict[str, Any] = {
+            "gnbs": min(4, self.population.count),
+            "identities": ("suci",),
+        }
         config = LoadConfig(
             port=self.n2.port,
             udp_port=self.n2.udp_port,
             mode=Mode.USERSPACE_UDP,
-            gnbs=min(4, self.population.count),
             population=self.population,
-            programme=self.programme,
-            identities=("suci",),
-            repeat=None,
-            duration=seconds,
             json=str(report),
+            **usual | more,
         )
-        child = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "loadgen", "-"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.STDOUT,
-        )
-        said, _ = await child.communicate(msgspec.json.encode(config))
-        if child.returncode not in (0, 1):
-            raise RuntimeError(said.decode(errors="replace").strip())
-        return msgspec.json.decode(report.read_bytes(), type=Report)
+        return await loaded(config, report, began)
+
+
+async def loaded(
+    load: LoadConfig, report: Path, began: Callable[[int], None] | None = None
+) -> Report:
+    """The report of a load, which runs in a process of its own and writes it to a file.
+
+    `began` is told of that process.
+
+    Raises:
+        RuntimeError: it could not be run.
+    """
+    child = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "loadgen", "-"),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+    )
+    if began is not None:
+        began(child.pid)
+    said, _ = await child.communicate(msgspec.json.encode(load))
+    if child.returncode not in (0, 1):
+        raise RuntimeError(said.decode(errors="replace").strip())
+    return msgspec.json.decode(report.read_bytes(), type=Report)

@@ -15,13 +15,16 @@ from typing import Any
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; its exit status. Errors that a user can mend are a sentence."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
-    from evcore.commands import app, errors  # noqa: PLC0415
+    from evcore.commands import errors  # noqa: PLC0415
+    from evcore.commands.app import app  # noqa: PLC0415
     from evcore.commands.running import Interrupted  # noqa: PLC0415
 
+    words = sys.argv[1:] if arguments is None else arguments
+    command_line = app(words)
     signal.signal(signal.SIGINT, before)
     _prepare_streams()
     try:
-        status: Any = app.app(arguments, prog_name="evcore", standalone_mode=False)
+        status: Any = command_line(words, prog_name="evcore", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
         # typer makes a SystemExit of a closed pipe, and nothing else here does.

@@ -4,9 +4,11 @@ import asyncio
 import contextlib
 import errno
 import ipaddress
+import socket
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
+from loadgen.session_model import Tunnel
 from loadgen.upf import Upf
 from loadgen.upf_config import UpfConfig as Emulated
 from schemas.config import Config, DataNetworkConfig, UpfConfig
@@ -14,6 +16,9 @@ from schemas.config_n4 import DnnConfig
 
 DNN = "internet"
 DATA_NETWORK = DataNetworkConfig(DNN, ("10.0.0.53", "2001:db8::53"), 1400)
+
+_FEATURES = ("BUCP", "FTUP", "MNOP", "EMPU")
+"""UP Function Features: those of an emulated UPF by default, and End Markers."""
 
 
 def tables(count: int) -> tuple[UpfConfig, ...]:
@@ -65,6 +70,19 @@ class EmulatedUpfs:
             if upf.downlink_data(address).outcome != "no-session":
                 return
 
+    def downlink_tunnel(self, address: str) -> Tunnel | None:
+        """Where packets for the UE of an address go now; None for nowhere."""
+        for upf in self._upfs:
+            found = upf.downlink_tunnel(address)
+            if found is not None:
+                return Tunnel(found.ipv4 or found.ipv6 or "", found.number)
+        return None
+
+    @property
+    def end_markers(self) -> int:
+        """Tunnels that were to get an End Marker."""
+        return sum(upf.counts.end_markers for upf in self._upfs)
+
     @property
     def rules_left(self) -> int:
         """PDRs, FARs, QERs and URRs in all tables."""
@@ -101,7 +119,9 @@ async def emulated(
         running: list[Upf] = []
         for upf in upfs:
             host = upf.host or upf.node_id
-            made = Upf(Emulated(node_id=upf.node_id, host=host, port=upf.port, cp=core))
+            made = Upf(
+                Emulated(node_id=upf.node_id, host=host, port=upf.port, cp=core, features=_FEATURES)
+            )
             try:
                 await made.start()
             except OSError as err:
@@ -111,3 +131,11 @@ async def emulated(
             stack.callback(made.close)
             running.append(made)
         yield EmulatedUpfs(running)
+
+
+def free_udp_port() -> int:
+    """A UDP port of the loopback interface that nobody has."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

@@ -17,6 +17,15 @@ _TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
 _NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1}
 """The largest value of each."""
 
+COUNTED: Final = "evcore-nas-count"
+"""The header of a downlink message with the NAS COUNTs in it, as ``"5"`` or ``"5-6"``."""
+REPEATED: Final = "evcore-repeated"
+"""A header of messages that were published before, perhaps in vain."""
+
+_PLAIN: Final = frozenset(
+    [f"ce-{name}" for name in ("specversion", *_REQUIRED, *_TEXTS, *_NUMBERS)] + [COUNTED, REPEATED]
+)
+
 _SAFE: Final = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in '"%')
 """What needs no percent-encoding in a header value (clause 3.1.3.2)."""
 
@@ -31,21 +40,23 @@ def to_headers(event: CloudEvent) -> dict[str, str]:
     """The headers of an event; its data is the payload."""
     headers = {
         "ce-specversion": SPECVERSION,
-        "ce-id": header_value(event.id),
-        "ce-source": header_value(event.source),
-        "ce-type": header_value(event.type),
-        "ce-partitionkey": header_value(event.partitionkey),
+        "ce-id": event.id,
+        "ce-source": event.source,
+        "ce-type": event.type,
+        "ce-partitionkey": event.partitionkey,
     }
     if event.datacontenttype is not None:
-        headers["ce-datacontenttype"] = header_value(event.datacontenttype)
+        headers["ce-datacontenttype"] = event.datacontenttype
     if event.procedure is not None:
-        headers["ce-procedure"] = header_value(event.procedure)
+        headers["ce-procedure"] = event.procedure
+    if event.traceparent is not None:
+        headers["ce-traceparent"] = event.traceparent
+    if not _is_safe("".join(headers.values())):
+        headers = {name: header_value(value) for name, value in headers.items()}
     if event.slot is not None:
         headers["ce-slot"] = str(event.slot)
     if event.sequence is not None:
         headers["ce-sequence"] = str(event.sequence)
-    if event.traceparent is not None:
-        headers["ce-traceparent"] = header_value(event.traceparent)
     return headers
 
 
@@ -57,7 +68,43 @@ def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
     """
     if not headers:
         raise BadEventError("a message without headers is no CloudEvent in binary mode")
+    event = _plain(headers, data) if _PLAIN.issuperset(headers) else None
+    if event is not None:
+        return event
     found = {k.lower().removeprefix("ce-"): v for k, v in headers.items() if k[:3].lower() == "ce-"}
+    return from_attributes({name: _decode(name, value) for name, value in found.items()}, data)
+
+
+def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
+    """The event of headers as evcore writes nearly all of them; None for others."""
+    get = headers.get
+    identifier, source, kind = get("ce-id"), get("ce-source"), get("ce-type")
+    key, media, procedure = get("ce-partitionkey"), get("ce-datacontenttype"), get("ce-procedure")
+    trace, slot, sequence = get("ce-traceparent"), get("ce-slot"), get("ce-sequence")
+    if get("ce-specversion") != SPECVERSION or not (identifier and source and kind and key):
+        return None
+    if "%" in f"{identifier}{source}{kind}{key}{media}{procedure}{trace}{slot}{sequence}":
+        return None
+    return CloudEvent(
+        identifier,
+        source,
+        kind,
+        key,
+        data,
+        media,
+        procedure,
+        None if slot is None else _number("slot", slot),
+        None if sequence is None else _number("sequence", sequence),
+        trace,
+    )
+
+
+def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
+    """The event of its attributes, each as text; those that evcore does not know are left out.
+
+    Raises:
+        BadEventError: a required attribute is missing, or a value is not of its type.
+    """
     if found.get("specversion") != SPECVERSION:
         raise BadEventError(f"specversion is {found.get('specversion')!r}, not {SPECVERSION!r}")
     for name in _REQUIRED:
@@ -66,11 +113,29 @@ def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
     values: dict[str, str | int] = {}
     for name in (*_REQUIRED, *_TEXTS):
         if name in found:
-            values[name] = _decode(name, found[name])
+            values[name] = found[name]
     for name in _NUMBERS:
         if name in found:
             values[name] = _number(name, found[name])
     return CloudEvent(data=data, **values)  # pyright: ignore[reportArgumentType]
+
+
+def with_counts(headers: dict[str, str], first: int, last: int) -> dict[str, str]:
+    """The headers of a downlink message that holds the protected NAS messages of these COUNTs."""
+    headers[COUNTED] = str(first) if first == last else f"{first}-{last}"
+    return headers
+
+
+def counts(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
+    """The first and the last NAS COUNT in a downlink message; None where there is none."""
+    found = headers.get(COUNTED)
+    if found is None:
+        return None, None
+    first, _, last = found.partition("-")
+    try:
+        return int(first), int(last or first)
+    except ValueError:
+        return None, None
 
 
 def header_value(value: str) -> str:

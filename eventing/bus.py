@@ -11,6 +11,8 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
+from eventing.client import BusClient
+
 log = logging.getLogger(__name__)
 
 PATIENCE: Final = 5.0
@@ -39,7 +41,7 @@ async def connect(url: str, name: str, **options: Any) -> Client:
         last = err
         log.warning("%s: NATS: %s", name, err)
 
-    client = Client()
+    client = BusClient()
     try:
         async with asyncio.timeout(PATIENCE):
             await client.connect(
@@ -52,6 +54,7 @@ async def connect(url: str, name: str, **options: Any) -> Client:
                 connect_timeout=5,
                 ping_interval=10,
                 max_outstanding_pings=3,
+                skip_subject_validation=True,  # `eventing.subjects` makes all of them
                 **options,
             )
     except (TimeoutError, NatsError, OSError) as err:
@@ -69,7 +72,8 @@ async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Clien
     try:
         yield client
     finally:
-        await client.close()
+        with contextlib.suppress(OSError, RuntimeError):  # of a socket whose server is away
+            await client.close()
 
 
 async def request(client: Client, subject: str, body: object = None) -> dict[str, Any]:

@@ -9,25 +9,35 @@ import asyncio
 import json
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final, NamedTuple
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
+from eventing.client import listen
+from eventing.urgency import ByDeadline, Waiting
 
 log = logging.getLogger(__name__)
 
 PULL: Final = 64
 """Events asked for at a time, of one consumer."""
 EXPIRES: Final = 5.0
-"""Seconds after which JetStream lets an unanswered pull request go: for so long a consumer that
-was left to another worker may still bring events here."""
+"""Seconds after which JetStream lets an unanswered pull request go."""
+HEAR_OUT: Final = 1.0
+"""Seconds given to what is on its way when no more is wanted."""
+
+PATIENT: Final = 100
+"""Turns of the event loop, at most, that deliveries which are here already are waited for; each
+brings what fits into a buffer of nats-py's."""
+QUIET: Final = 3
+"""Turns without a delivery after which there are none: what is read in pieces takes a few."""
 
 _SECOND: Final = 1_000_000_000
+_LONG: Final = 20
+"""Digits that no number of JetStream's has."""
 
 
 class Delivery(NamedTuple):
@@ -61,29 +71,40 @@ class _Pull:
 class Intake:
     """Events for a worker. `take` gives them; `ack`, `delay` and the like answer them."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(
+        self, client: Client, objective: Callable[[Delivery], float] | None = None
+    ) -> None:
+        """Take events as they come; with `objective`, which tells the seconds that each may take,
+        by their deadlines."""
         self._client = client
-        self._inbox = client.new_inbox()
+        self._ordered = objective is not None
+        self._inbox = ""
         self._pulls: dict[str, _Pull] = {}
-        self._ready: deque[Delivery] = deque()
+        self._ready: Waiting = (
+            deque[Delivery]() if objective is None else ByDeadline(objective, stored_at)
+        )
         self._arrived = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._subscription: Subscription | None = None
+        self._asking: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen for deliveries. Called once."""
-        self._subscription = await self._client.subscribe(
-            f"{self._inbox}.*", cb=self._delivered, pending_bytes_limit=0
-        )
+        """Listen for deliveries. What is ready stays so."""
+        self._inbox = self._client.new_inbox()
+        self._subscription = await listen(self._client, f"{self._inbox}.*", self._delivered)
 
-    async def stop(self, seconds: float = 1.0) -> None:
+    async def stop(self) -> None:
         """Listen no more. What has been delivered until this returns can still be taken."""
         self._pulls.clear()
+        await self._hang_up()
+
+    async def _hang_up(self) -> None:
+        """End all outstanding requests, and hear out what is on its way of them."""
         subscription, self._subscription = self._subscription, None
         if subscription is None:
             return
         try:
-            async with asyncio.timeout(seconds):
+            async with asyncio.timeout(HEAR_OUT):
                 await subscription.drain()
         except (TimeoutError, NatsError) as err:
             log.info("the last deliveries are not known: %s", err)
@@ -91,13 +112,23 @@ class Intake:
     async def consume(self, consumers: Iterable[str]) -> None:
         """Pull from exactly these consumers from now on.
 
-        What was delivered already from others can still be taken, and what their outstanding
-        requests still bring: to end those is to lose what is on its way.
+        What was delivered already from others can still be taken. Their outstanding requests end
+        here, and not when they expire: what those still brought, two workers would decide about
+        in turns. JetStream has no word for that but that nobody listens where they are answered,
+        so all requests are made anew; what it had just then on its way to nobody (about one event
+        in 5,000 a second) it delivers again after its acknowledgement is late.
         """
         wanted = set(consumers)
-        held = Counter(delivery.consumer for delivery in self._ready)
-        for name in self._pulls.keys() - wanted:
+        left = self._pulls.keys() - wanted
+        for name in left:
             del self._pulls[name]
+        if left:
+            await self._hang_up()
+            for pull in self._pulls.values():
+                pull.asked = 0
+        if self._subscription is None:
+            await self.start()
+        held = Counter(delivery.consumer for delivery in self._ready)
         for name in wanted - self._pulls.keys():
             pull = self._pulls[name] = _Pull(name)
             pull.waiting = held[name]  # delivered when it was pulled from before
@@ -124,34 +155,40 @@ class Intake:
             log.warning("%s cannot be asked: %s", pull.name, err)
             pull.asked, pull.until = 0, 0.0
 
-    async def _delivered(self, message: Msg) -> None:
-        consumer, deliveries = _acknowledgement(message.reply)
+    def _delivered(
+        self, subject: str, reply: str, data: bytes, headers: dict[str, str] | None
+    ) -> None:
+        consumer, deliveries = _acknowledgement(reply)
         if not consumer:
-            await self._status(message)
+            self._status(subject, headers or {})
             return
         pull = self._pulls.get(consumer)
         if pull is not None:
             pull.asked = max(0, pull.asked - 1)
             pull.waiting += 1
-        headers = message.headers or {}
-        self._ready.append(
-            Delivery(message.subject, message.data, headers, message.reply, deliveries, consumer)
-        )
+        self._ready.append(Delivery(subject, data, headers or {}, reply, deliveries, consumer))
         self._arrived.set()
 
-    async def _status(self, message: Msg) -> None:
+    def _status(self, subject: str, headers: dict[str, str]) -> None:
         """The end of a pull request: it expired, or the consumer cannot serve it."""
-        pull = self._pulls.get(message.subject.rpartition(".")[2])
-        status = (message.headers or {}).get("Status", "")
+        pull = self._pulls.get(subject.rpartition(".")[2])
+        status = headers.get("Status", "")
         if pull is None or status == "100":
             return
         pull.asked = 0
         if status == "408":
-            await self._ask(pull)
+            asking = self._loop.create_task(self._ask_again(pull))
+            self._asking.add(asking)
+            asking.add_done_callback(self._asking.discard)
         else:
             # Asked again by the next `refresh`: at once might be for ever.
-            log.info("%s: %s", pull.name, (message.headers or {}).get("Description", status))
+            log.info("%s: %s", pull.name, headers.get("Description", status))
             pull.until = 0.0
+
+    async def _ask_again(self, pull: _Pull) -> None:
+        """Ask once more, unless somebody has meanwhile, or nothing of it is wanted any more."""
+        if self._pulls.get(pull.name) is pull and pull.asked == 0:
+            await self._ask(pull)
 
     async def take(self, limit: int, patience: float | None = None) -> list[Delivery]:
         """Up to `limit` events, as soon as there is one; none when `patience` seconds pass."""
@@ -161,6 +198,8 @@ class Intake:
                 await asyncio.wait_for(self._arrived.wait(), patience)
             except TimeoutError:
                 return []
+        if self._ordered:
+            await self._hear()
         taken: list[Delivery] = []
         while self._ready and len(taken) < limit:
             delivery = self._ready.popleft()
@@ -172,6 +211,16 @@ class Intake:
                     await self._ask(pull)
         return taken
 
+    async def _hear(self) -> None:
+        """Take in what has reached this process already: the urgent may be behind the others."""
+        heard, quiet = len(self._ready), 0
+        for _ in range(PATIENT):
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(self._ready) == heard else 0
+            heard = len(self._ready)
+            if quiet == QUIET:
+                return
+
     async def keep(self) -> None:
         """Tell JetStream that the events which wait here have not been lost."""
         for delivery in list(self._ready):
@@ -180,6 +229,10 @@ class Intake:
     def wake(self) -> None:
         """End a wait in `take`, with whatever there is."""
         self._arrived.set()
+
+    def pulls(self, consumer: str) -> bool:
+        """Whether the events of a consumer come here."""
+        return consumer in self._pulls
 
     @property
     def waiting(self) -> int:
@@ -207,14 +260,46 @@ class Intake:
             log.warning("%s is not answered: %s", delivery.subject, err)
 
 
+def stored_at(reply: str) -> float | None:
+    """When JetStream stored an event, in seconds since 1970, by the reply subject of its delivery;
+    None for another subject."""
+    tokens = _tokens(reply)
+    known = len(tokens) > 5 and tokens[5].isdecimal() and len(tokens[5]) < _LONG
+    return int(tokens[5]) / 1e9 if known else None
+
+
+def stored_as(reply: str) -> int:
+    """The place of an event in its stream, by the reply subject of its delivery; 0 by another
+    subject."""
+    tokens = _tokens(reply)
+    known = len(tokens) > 3 and tokens[3].isdecimal() and len(tokens[3]) < _LONG
+    return int(tokens[3]) if known else 0
+
+
+def deliveries_of(reply: str) -> int:
+    """How often an event has been delivered, by the reply subject of its delivery; 1 by another
+    subject."""
+    return _acknowledgement(reply)[1] or 1
+
+
 def _acknowledgement(reply: str) -> tuple[str, int]:
     """The consumer and the number of deliveries in the reply subject of a delivery.
 
-    ``$JS.ACK.<stream>.<consumer>.<deliveries>...``, or with a domain and an account before the
-    stream (nine tokens, or eleven and more). An empty consumer for another subject.
+    An empty consumer for another subject.
+    """
+    tokens = _tokens(reply)
+    known = len(tokens) > 2 and tokens[2].isdecimal() and len(tokens[2]) < _LONG
+    return (tokens[1], int(tokens[2])) if known else ("", 0)
+
+
+def _tokens(reply: str) -> list[str]:
+    """The stream, the consumer, the deliveries, two sequences, the time in nanoseconds and what is
+    pending, of the reply subject of a delivery; nothing for another subject.
+
+    ``$JS.ACK.<stream>...``, or with a domain and an account before the stream (nine tokens, or
+    eleven and more).
     """
     if not reply.startswith("$JS.ACK."):
-        return "", 0
+        return []
     parts = reply.split(".")
-    at = 3 if len(parts) == 9 else 5
-    return parts[at], int(parts[at + 1])
+    return parts[2:] if len(parts) == 9 else parts[4:]

@@ -1,8 +1,9 @@
 """Which worker pulls which partitions: leases of live workers in a key-value bucket.
 
 Each worker renews one entry with what it hosts. Every worker sees all entries and computes
-the same owners by rendezvous hashing, so nobody hands anything out. Leases make a UE's events
-stick to one worker; what keeps two workers from harming each other is the log's expected
+the same owners by rendezvous hashing, so nobody hands anything out. Only those take part that
+host the version that is assigned to the partition (`eventing.assignment`). Leases make a UE's
+events stick to one worker; what keeps two workers from harming each other is the log's expected
 sequence number, so a moment of two owners is harmless.
 """
 
@@ -10,18 +11,21 @@ import asyncio
 import contextlib
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error
 from nats.js.api import KeyValueConfig
-from nats.js.errors import BucketNotFoundError
+from nats.js.errors import BucketNotFoundError, KeyDeletedError, KeyNotFoundError
 from nats.js.kv import KeyValue
 
 from eventing import subjects
+from eventing.assignment import Assignment, wanted
+from eventing.watching import Watching, end
 
 log = logging.getLogger(__name__)
 
@@ -30,22 +34,31 @@ TTL: Final = 4.0
 RENEW: Final = 1.0
 
 
-class Lease(Struct, frozen=True):
+class Lease(Struct, frozen=True, omit_defaults=True):
     """What a live worker says of itself."""
 
     worker: str
     procedures: tuple[str, ...]
     version: str
     pid: int = 0
+    variants: dict[str, str] = field(default_factory=dict[str, str])
+    """By procedure, what it hosts in the place of what its evcore came with."""
+    assignments: int = 0
+    """The revision of the last assignment that it has taken over, and decides by."""
+
+    def hosts(self, procedure: str, variant: str) -> bool:
+        """Whether it hosts this variant of a procedure."""
+        return procedure in self.procedures and self.variants.get(procedure, "") == variant
 
 
-def owner(leases: Iterable[Lease], procedure: str, partition: int) -> str | None:
-    """The worker that pulls a procedure's partition: the highest hash of those that host it.
+def owner(leases: Iterable[Lease], procedure: str, partition: int, variant: str = "") -> str | None:
+    """The worker that pulls a procedure's partition: the highest hash of those that host the
+    variant of it that is to decide there.
 
     The hash leaves the procedure out, so that all procedures of a UE are with one worker
     where one worker hosts them all.
     """
-    hosts = (lease.worker for lease in leases if procedure in lease.procedures)
+    hosts = (lease.worker for lease in leases if lease.hosts(procedure, variant))
     return max(hosts, key=lambda worker: (_weight(worker, partition), worker), default=None)
 
 
@@ -53,14 +66,33 @@ def _weight(worker: str, partition: int) -> bytes:
     return hashlib.blake2b(f"{worker}/{partition}".encode(), digest_size=8).digest()
 
 
-async def bucket(client: Client) -> KeyValue:
+async def bucket(client: Client, replicas: int = 1) -> KeyValue:
     """The bucket of leases, made if it is missing."""
     js = client.jetstream()
     try:
         return await js.key_value(subjects.LEASES)
     except BucketNotFoundError:
-        config = KeyValueConfig(bucket=subjects.LEASES, history=1, ttl=TTL)
+        config = KeyValueConfig(bucket=subjects.LEASES, history=1, ttl=TTL, replicas=replicas)
         return await js.create_key_value(config)
+
+
+async def live(client: Client) -> list[Lease]:
+    """The leases of all workers that are alive, for one who is none of them.
+
+    Raises:
+        TimeoutError: JetStream does not say.
+        nats.errors.Error: the same.
+    """
+    found: list[Lease] = []
+    async with asyncio.timeout(TTL):
+        kv = await bucket(client)
+        # Not a watch: it overlooks what is renewed while it begins.
+        stream = await client.jetstream().stream_info(f"KV_{subjects.LEASES}", subjects_filter=">")
+        for subject in stream.state.subjects or {}:
+            with contextlib.suppress(KeyNotFoundError, KeyDeletedError, msgspec.DecodeError):
+                entry = await kv.get(subject.removeprefix(f"$KV.{subjects.LEASES}."))
+                found.append(msgspec.json.decode(entry.value or b"", type=Lease))
+    return found
 
 
 class Membership:
@@ -71,11 +103,9 @@ class Membership:
         self._lease = lease
         self._changed = changed
         self._seen: dict[str, tuple[Lease, float]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._renewing: asyncio.Task[None] | None = None
         self._kv: KeyValue | None = None
-        self._watcher: KeyValue.KeyWatcher | None = None
-        self._known = asyncio.Event()
-        """Set once the leases that there were at the start have been seen."""
+        self._watching = Watching(client, "the leases", self._note)
 
     async def join(self) -> None:
         """Take the lease and start to renew it. `changed` is called when the workers change.
@@ -84,24 +114,28 @@ class Membership:
         """
         self._kv = await bucket(self._client)
         await self._renew()
-        loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(self._renew_forever()), loop.create_task(self._watch())]
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(1.0):
-                await self._known.wait()
+        self._renewing = asyncio.get_running_loop().create_task(self._renew_forever())
+        await self._watching.start(self._kv)
 
     async def leave(self) -> None:
         """Give the lease up: the others take over at once."""
-        tasks: Collection[asyncio.Task[None]] = self._tasks
-        while tasks:
-            # More than once: what nats-py waits for with a timeout may come just then, and the
-            # `asyncio.wait_for` of Python 3.11 then forgets that it was cancelled.
-            for task in tasks:
-                task.cancel()
-            _, tasks = await asyncio.wait(tasks, timeout=0.1)
+        if self._renewing is not None:
+            await end([self._renewing])
+        await self._watching.stop()
         if self._kv is not None:
             with contextlib.suppress(Error, asyncio.TimeoutError):
                 await self._kv.delete(self._lease.worker)
+
+    async def took_over(self, revision: int) -> None:
+        """Say that this worker decides by the assignments up to a revision from now on."""
+        self._lease = replace(self._lease, assignments=revision)
+        with contextlib.suppress(Error, asyncio.TimeoutError):  # the next renewal says it, too
+            await self._renew()
+
+    @property
+    def lease(self) -> Lease:
+        """This worker's."""
+        return self._lease
 
     def live(self) -> list[Lease]:
         """The workers that are alive, this one always among them."""
@@ -109,15 +143,18 @@ class Membership:
         others = [lease for lease, until in self._seen.values() if until > now]
         return [self._lease, *(found for found in others if found.worker != self._lease.worker)]
 
-    def owned(self, partitions: int) -> list[tuple[str, int]]:
+    def owned(
+        self, partitions: int, assignments: Mapping[str, Assignment] | None = None
+    ) -> list[tuple[str, int]]:
         """The (procedure, partition) pairs that are this worker's."""
-        live = self.live()
+        live, assigned = self.live(), assignments or {}
         mine = self._lease
         return [
             (procedure, partition)
             for procedure in mine.procedures
             for partition in range(partitions)
-            if owner(live, procedure, partition) == mine.worker
+            if owner(live, procedure, partition, wanted(assigned, procedure, partition))
+            == mine.worker
         ]
 
     async def _renew(self) -> None:
@@ -125,15 +162,11 @@ class Membership:
             await self._kv.put(self._lease.worker, msgspec.json.encode(self._lease))
 
     async def _renew_forever(self) -> None:
-        connects = self._client.stats["reconnects"]
         while True:
             await asyncio.sleep(RENEW)
             try:
                 await self._renew()
-                if self._client.stats["reconnects"] != connects and self._watcher is not None:
-                    # A broker that was started anew has forgotten who watches.
-                    connects = self._client.stats["reconnects"]
-                    await self._watcher.stop()
+                await self._watching.refresh()
             except (TimeoutError, Error) as err:
                 log.warning("the lease could not be renewed: %s", err)
             self._forget_dead()
@@ -146,27 +179,15 @@ class Membership:
         if dead:
             self._changed()
 
-    async def _watch(self) -> None:
-        while self._kv is not None:
-            try:
-                self._watcher = await self._kv.watchall()
-                async for entry in self._watcher:
-                    if entry is None:
-                        self._known.set()  # after what there was: nats-py's sign
-                    else:
-                        self._note(entry.key, entry.value, entry.operation)
-            except (TimeoutError, Error) as err:
-                log.warning("the leases cannot be watched: %s", err)
-            await asyncio.sleep(RENEW)
-
-    def _note(self, worker: str, value: bytes | None, operation: str | None) -> None:
-        if operation in ("DEL", "PURGE") or not value:
+    def _note(self, entry: KeyValue.Entry) -> None:
+        worker = entry.key
+        if entry.operation in ("DEL", "PURGE") or not entry.value:
             known = self._seen.pop(worker, None)
             if known is not None:
                 self._changed()
             return
         try:
-            lease = msgspec.json.decode(value, type=Lease)
+            lease = msgspec.json.decode(entry.value, type=Lease)
         except msgspec.DecodeError as err:
             log.warning("the lease of %s cannot be read: %s", worker, err)
             return

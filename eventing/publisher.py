@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from eventing import binding, subjects
 from eventing.bus import BusError
+from eventing.client import listen
 from schemas.cloudevents import CloudEvent
 from schemas.identity import partition_of
 from schemas.procedures import DEFAULT
@@ -22,16 +22,26 @@ ACK_TIMEOUT = 2.0
 """Seconds after which an event without an acknowledgement is published again."""
 
 
-REPEATED = "evcore-repeated"
-"""A header of messages that were published before, perhaps in vain."""
-
-
 class Outgoing(NamedTuple):
     """One message for a stream."""
 
     subject: str
     data: bytes
     headers: dict[str, str]
+
+
+def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
+    """The message of an event for an aggregate; it must have its slot.
+
+    `repeated` tells the receiver that it may have had the event before.
+    """
+    slot = event.slot or 0
+    partition = partition_of(slot, partitions)
+    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
+    headers = binding.to_headers(event)
+    if repeated:
+        headers[binding.REPEATED] = "1"
+    return Outgoing(subject, event.data, headers)
 
 
 class _Batch:
@@ -64,20 +74,11 @@ class Publisher:
 
     async def start(self) -> None:
         """Listen for acknowledgements. Called once, before the first `publish`."""
-        await self._client.subscribe(f"{self._inbox}.*.*", cb=self._acknowledged)
+        await listen(self._client, f"{self._inbox}.*.*", self._acknowledged)
 
     def outgoing(self, event: CloudEvent, *, repeated: bool = False) -> Outgoing:
-        """The message of an event for an aggregate; it must have its slot.
-
-        `repeated` tells the receiver that it may have had the event before.
-        """
-        slot = event.slot or 0
-        partition = partition_of(slot, self._partitions)
-        subject = subjects.event(partition, event.procedure or DEFAULT, slot)
-        headers = binding.to_headers(event)
-        if repeated:
-            headers[REPEATED] = "1"
-        return Outgoing(subject, event.data, headers)
+        """See `outgoing`."""
+        return outgoing(event, self._partitions, repeated=repeated)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         """Publish all of `messages`, in order; return when JetStream has all of them.
@@ -92,7 +93,7 @@ class Publisher:
             if not failed:
                 return
             again = [todo[index] for index in sorted(failed)]
-            todo = [m._replace(headers={**m.headers, REPEATED: "1"}) for m in again]
+            todo = [m._replace(headers={**m.headers, binding.REPEATED: "1"}) for m in again]
             reason = next(iter(failed.values()))
             log.warning("publishing %d event(s) again: %s", len(todo), reason)
             await asyncio.sleep(pause)
@@ -115,17 +116,19 @@ class Publisher:
             del self._batches[number]
         return batch.errors
 
-    async def _acknowledged(self, message: Msg) -> None:
-        _, number, index = message.subject.rsplit(".", 2)
+    def _acknowledged(
+        self, subject: str, _: str, data: bytes, headers: dict[str, str] | None
+    ) -> None:
+        _, number, index = subject.rsplit(".", 2)
         batch = self._batches.get(int(number))
         if batch is not None:
-            batch.settle(int(index), _error_of(message))
+            batch.settle(int(index), _error_of(data, headers))
 
 
-def _error_of(message: Msg) -> str | None:
-    if message.headers and "Status" in message.headers:
+def _error_of(data: bytes, headers: dict[str, str] | None) -> str | None:
+    if headers and "Status" in headers:
         return "JetStream does not answer"
-    if b'"error"' not in message.data:
+    if b'"error"' not in data:
         return None
-    error = json.loads(message.data)["error"]
+    error = json.loads(data)["error"]
     return str(error.get("description", "refused"))

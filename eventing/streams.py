@@ -6,9 +6,10 @@ from typing import Any, Final
 from msgspec import Struct
 from nats.aio.client import Client
 
-from eventing import subjects
+from eventing import assignment, leases, subjects
 from eventing.bus import BusError, request
-from schemas.identity import SLOTS
+from schemas.config import NatsConfig
+from schemas.identity import PARTITIONS, SLOTS
 from schemas.procedures import Procedure
 
 _NOT_FOUND: Final = frozenset({10014, 10059})
@@ -20,7 +21,7 @@ _SECOND: Final = 1_000_000_000
 class BusConfig(Struct, frozen=True, omit_defaults=True):
     """How the bus is laid out. `partitions` is fixed once the streams are made."""
 
-    partitions: int = 16
+    partitions: int = PARTITIONS
     replicas: int = 1
     max_bytes: int = 1 << 30
     """Of events that wait. It is gateways that keep to it, by slowing their gNBs: a stream with
@@ -36,6 +37,11 @@ class BusConfig(Struct, frozen=True, omit_defaults=True):
         """Refuse a number of partitions that the slots cannot be spread over."""
         if not 1 <= self.partitions <= SLOTS:
             raise ValueError(f"partitions is 1 to {SLOTS}, not {self.partitions}")
+
+
+def bus_config(nats: NatsConfig) -> BusConfig:
+    """The bus of a configuration."""
+    return BusConfig(nats.partitions, nats.replicas, nats.max_bytes)
 
 
 def stream_config(config: BusConfig) -> dict[str, Any]:
@@ -82,12 +88,15 @@ def consumer_config(config: BusConfig, partition: int, procedure: str) -> dict[s
 async def ensure(
     client: Client, config: BusConfig, procedures: Iterable[str] = tuple(Procedure)
 ) -> None:
-    """Make the streams and the consumers of `procedures`, whatever of them is missing.
+    """Make the streams, the consumers of `procedures` and the buckets that workers share, whatever
+    of them is missing.
 
     Raises:
         BusError: the stream exists with another number of partitions.
     """
     await ensure_streams(client, config)
+    for bucket in (leases.bucket, assignment.bucket):
+        await bucket(client, config.replicas)
     names = await _consumer_names(client)
     for procedure in procedures:
         for partition in range(config.partitions):
@@ -112,7 +121,8 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
         if partitions != str(config.partitions):
             raise BusError(
                 f"the stream {name} was made for {partitions} partitions, not {config.partitions}; "
-                "the number is fixed while the stream exists"
+                "the number is fixed while the stream exists: "
+                f"set partitions = {partitions} in [nats]"
             )
 
 

@@ -2,15 +2,20 @@
 
 ``ue.<partition>.<procedure>.<slot>`` carries every event of an aggregate; the partition is
 ``slot mod P``. ``timer.<partition>.<slot>.<aggregate>`` holds the one pending wake-up of an
-aggregate. ``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association,
-``n4.<upf>`` PFCP messages to one of the gateways that serve the UPF.
+aggregate, and ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` one that UEs share.
+``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association, ``n4.<upf>``
+PFCP messages to one of the gateways that serve the UPF. ``stats.<worker>`` carries what a worker
+says of its work.
 """
 
+from functools import lru_cache
 from typing import Final
 
 STREAM: Final = "EVCORE"
 """Work-queue stream of all events of aggregates, and of their wake-ups."""
-STREAM_SUBJECTS: Final = ("ue.>", "timer.>")
+TIMERS: Final = "timer."
+"""How the subjects of wake-ups begin."""
+STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
 
 DEAD_LETTERS: Final = "EVCORE_DEAD"
 """Stream of events whose deliveries are spent, each with the reason."""
@@ -19,9 +24,16 @@ DEAD_LETTER_SUBJECTS: Final = ("dead.>",)
 LEASES: Final = "evcore-leases"
 """Key-value bucket of the live workers."""
 
+ANNOUNCERS: Final = "evcore-announcers"
+"""Key-value bucket of how far each announcer of domain events has come."""
+
+ASSIGNMENTS: Final = "evcore-assignments"
+"""Key-value bucket of the versions that decide in the place of others (`eventing.assignment`)."""
+
 _UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 
 
+@lru_cache(maxsize=4096)
 def token(text: str) -> str:
     """`text` as one token of a subject."""
     return text.translate(_UNSAFE)
@@ -42,9 +54,10 @@ def consumer(partition: int, procedure: str) -> str:
     return f"{procedure}-{partition:04d}"
 
 
-def timer(partition: int, slot: int, aggregate: str) -> str:
-    """The subject of the pending wake-up of an aggregate; a later one replaces it."""
-    return f"timer.{partition}.{slot}.{token(aggregate)}"
+def timer(partition: int, slot: int, name: str) -> str:
+    """The subject of a pending wake-up, by the aggregate's name or that of what many share; a later
+    one replaces it."""
+    return f"{TIMERS}{partition}.{slot}.{token(name)}"
 
 
 def dead(subject: str) -> str:
@@ -65,6 +78,11 @@ def downlinks_of(association: str) -> str:
 def n4(upf: str) -> str:
     """The subject of PFCP messages for a UPF, by its Node ID."""
     return f"n4.{token(upf)}"
+
+
+def stats(worker: str) -> str:
+    """The subject of what a worker says of its work."""
+    return f"stats.{worker}"
 
 
 def slot_of_subject(subject: str) -> int:

@@ -1,19 +1,23 @@
-"""5G-AKA based primary authentication (TS 24.501 5.4.1.3, TS 33.501 6.1.3.2)."""
+"""Primary authentication (TS 24.501 5.4.1, TS 33.501 6.1.3): 5G-AKA, and EAP-AKA' (`eap`)."""
 
 import hmac
 
+from msgspec.structs import replace
+
 import wire
-from functions import ngap
+from functions import connection, eap, ngap
 from functions.draft import Draft
-from functions.trees import Tree
+from functions.eap import Answer
+from functions.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.identity import serving_network_name
-from schemas.subscriber import Subscriber
+from schemas.subscriber import AuthMethod, Subscriber
 from schemas.ue import Challenge
 from schemas.ue_events import (
     AuthenticationFailed,
     AuthenticationStarted,
     AuthenticationSucceeded,
+    Deregistered,
     SqnResynchronised,
 )
 
@@ -31,16 +35,30 @@ NGKSI_VALUES = 7
 """0 to 6 name a key; 7 is no key (TS 24.501 9.11.3.32)."""
 
 
-def start(d: Draft, subscriber: Subscriber, *, resynchronised: bool = False) -> None:
-    """Send a fresh challenge and start T3560."""
+def start(d: Draft, subscriber: Subscriber, *, failed: Challenge | None = None) -> None:
+    """Send a fresh challenge of the subscriber's method, and start T3560.
+
+    `failed` is the challenge before it, of a UE that has been re-synchronised since.
+    """
+    resynchronised = failed is not None
     sqn = min(max(d.ue.sqn, subscriber.sqn) + SQN_STEP, SQN_MAX)
-    rand = d.env.random(16)
-    name = serving_network_name(d.env.network.guami.plmn)
-    vector = wire.aka_vector(subscriber.k, subscriber.opc, rand, sqn, subscriber.amf, name)
-    kamf = wire.kamf(vector.kseaf, d.ue.supi, ABBA)
-    challenge = Challenge(_free_ngksi(d), rand, vector.autn, vector.xres_star, kamf, resynchronised)
+    rand, name, ngksi = d.env.random(16), _name(d), _free_ngksi(d)
+    if subscriber.auth_method == AuthMethod.EAP_AKA_PRIME:
+        # One request with the Identifier of another would be a repetition (RFC 3748 4.1).
+        identifier = (failed.eap_identifier + 1) % 256 if failed else d.env.random_int(8)
+        autn, xres, k_aut, kseaf = eap.challenge(subscriber, d.ue.supi, name, rand, sqn)
+        kamf = wire.kamf(kseaf, d.ue.supi, ABBA)
+        challenge = Challenge(ngksi, rand, autn, xres, kamf, resynchronised, k_aut, identifier)
+    else:
+        vector = wire.aka_vector(subscriber.k, subscriber.opc, rand, sqn, subscriber.amf, name)
+        kamf = wire.kamf(vector.kseaf, d.ue.supi, ABBA)
+        challenge = Challenge(ngksi, rand, vector.autn, vector.xres_star, kamf, resynchronised)
     d.emit(AuthenticationStarted(challenge, sqn))
     send(d, challenge)
+
+
+def _name(d: Draft) -> str:
+    return serving_network_name(d.env.network.guami.plmn)
 
 
 def _free_ngksi(d: Draft, after: int = NGKSI_VALUES - 1) -> int:
@@ -59,27 +77,66 @@ def _free_ngksi(d: Draft, after: int = NGKSI_VALUES - 1) -> int:
 
 def send(d: Draft, challenge: Challenge, count: int = 0) -> None:
     """Send the AUTHENTICATION REQUEST of a challenge, and start T3560."""
-    message = {
-        "message-type": "authentication-request",
-        "ngksi": {"native": challenge.ngksi},
-        "abba": {"octets": ABBA.hex()},
-        "authentication-parameter-rand": {"octets": challenge.rand.hex()},
-        "authentication-parameter-autn": {"octets": challenge.autn.hex()},
-    }
-    d.send_nas_best(message)
+    plain = _request(d, challenge)
+    secured = d.connection.secured and d.ue.security is not None
+    d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain) if secured else plain))
     d.start_timer("T3560", d.env.network.timers.t3560, count)
 
 
-def response_is_right(d: Draft, tree: Tree, challenge: Challenge) -> bool:
-    """Whether RES* is XRES*; the challenge is over either way."""
-    parameter = tree.get("authentication-response-parameter", {})
-    res_star = bytes.fromhex(parameter.get("octets", ""))
+def _request(d: Draft, challenge: Challenge) -> bytes:
+    if not challenge.k_aut:
+        return wire.nas_authentication_request(
+            challenge.ngksi, ABBA, challenge.rand, challenge.autn
+        )
+    return wire.nas_encode(
+        {
+            "message-type": "authentication-request",
+            "ngksi": {"native": challenge.ngksi},
+            "abba": {"octets": ABBA.hex()},
+            "eap-message": eap.request(challenge, _name(d)),
+        }
+    )
+
+
+def response(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subscriber | None) -> Answer:
+    """Judge an AUTHENTICATION RESPONSE; the challenge is over unless it is none.
+
+    A synchronisation failure in it (5.4.1.2.4.5) is answered by another challenge, once.
+    """
+    if challenge.k_aut:
+        found, auts = eap.answer(tree, challenge)
+    else:
+        parameter = subtree(tree, "authentication-response-parameter")
+        res_star = bytes.fromhex(parameter.get("octets", ""))
+        right = hmac.compare_digest(res_star, challenge.xres_star)
+        found, auts = (Answer.RIGHT if right else Answer.WRONG), b""
+    if found is Answer.NONE:
+        d.note("an AUTHENTICATION RESPONSE that does not answer the challenge")
+        return found
     d.stop_timer("T3560")
-    if hmac.compare_digest(res_star, challenge.xres_star):
+    if found is Answer.RIGHT:
         d.emit(AuthenticationSucceeded())
-        return True
-    d.emit(AuthenticationFailed("RES* is wrong"))
-    return False
+    elif found is Answer.SYNCH_FAILURE and subscriber is not None:
+        if _resynchronised(d, challenge, subscriber, auts):
+            return Answer.NONE
+        d.emit(AuthenticationFailed(GmmCause.SYNCH_FAILURE.text))
+    else:
+        d.emit(AuthenticationFailed("the response is wrong"))
+    return found
+
+
+def _resynchronised(d: Draft, challenge: Challenge, subscriber: Subscriber, auts: bytes) -> bool:
+    """Challenge the UE by the SQN of its USIM, once in a row (5.4.1.3.7 f)."""
+    if challenge.resynchronised:
+        return False
+    try:
+        sqn_ms = wire.verify_auts(subscriber.k, subscriber.opc, challenge.rand, auts)
+    except wire.WireError:
+        return False
+    d.emit(AuthenticationFailed(GmmCause.SYNCH_FAILURE.text))
+    d.emit(SqnResynchronised(sqn_ms))
+    start(d, subscriber, failed=challenge)
+    return True
 
 
 def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subscriber) -> bool:
@@ -91,39 +148,32 @@ def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subs
     cause = tree["5gmm-cause"]
     d.stop_timer("T3560")
     if cause == "ng-ksi-already-in-use":
-        again = Challenge(
-            _free_ngksi(d, after=challenge.ngksi),
-            challenge.rand,
-            challenge.autn,
-            challenge.xres_star,
-            challenge.kamf,
-            challenge.resynchronised,
-        )
+        again = replace(challenge, ngksi=_free_ngksi(d, after=challenge.ngksi))
         d.emit(AuthenticationFailed(GmmCause.NGKSI_IN_USE.text))
         d.emit(AuthenticationStarted(again, d.ue.sqn))
         send(d, again)
         return True
-    if cause == "synch-failure" and not challenge.resynchronised:
-        parameter = tree.get("authentication-failure-parameter", {})
-        sqn_ms = _resynchronise(subscriber, challenge, bytes.fromhex(parameter.get("octets", "")))
-        if sqn_ms is not None:
-            d.emit(AuthenticationFailed(GmmCause.SYNCH_FAILURE.text))
-            d.emit(SqnResynchronised(sqn_ms))
-            start(d, subscriber, resynchronised=True)
+    if cause == "synch-failure":
+        parameter = subtree(tree, "authentication-failure-parameter")
+        auts = bytes.fromhex(parameter.get("octets", ""))
+        if _resynchronised(d, challenge, subscriber, auts):
             return True
     d.emit(AuthenticationFailed(str(cause)))
     return False
 
 
-def _resynchronise(subscriber: Subscriber, challenge: Challenge, auts: bytes) -> int | None:
-    """SQN_MS of an AUTS that is authentic (TS 33.102 6.3.5)."""
-    try:
-        return wire.verify_auts(subscriber.k, subscriber.opc, challenge.rand, auts)
-    except wire.WireError:
-        return None
+def reject(d: Draft, failed: Challenge | None = None) -> None:
+    """Send AUTHENTICATION REJECT (5.4.1.3.5) and let the connection go.
 
-
-def reject(d: Draft) -> None:
-    """Send AUTHENTICATION REJECT (5.4.1.3.5) and let the connection go."""
-    d.send_nas_best({"message-type": "authentication-reject"})
+    A UE that has proved to be there is deregistered by it. `failed` is the challenge that it
+    follows at once: an EAP exchange ends with its EAP-Failure.
+    """
+    message: Tree = {"message-type": "authentication-reject"}
+    if failed is not None and failed.k_aut:
+        message["eap-message"] = {"octets": eap.result(failed, success=False).hex()}
+    d.send_nas_best(message)
+    if d.connection.secured and d.ue.registered:
+        connection.proved(d)
+        d.emit(Deregistered("authentication failed"))
     d.release(ngap.AUTHENTICATION_FAILURE)
+    connection.abort(d, "authentication failed")

@@ -1,24 +1,40 @@
-"""The N2 connection of a UE: made by its first message, left for another, proved or not."""
+"""The N2 connections of a UE: made by its first message, proved or not, left for another.
+
+The one on which the UE has proved who it is stays the current one, with its procedures and its
+user plane, until it is proved on another. Whoever else says to be this UE has a connection
+beside it, with a registration and a challenge of its own: it takes nothing from the UE. While a
+message of such a connection is decided about, it is the current one.
+"""
 
 from functions import ngap
 from functions.draft import Draft
 from functions.trees import Tree
+from schemas import beside
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import ConnectionLost, EventType, Identified
 from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
 from schemas.procedures import Procedure
 from schemas.step import HandOff, encode
-from schemas.ue import Connection
+from schemas.ue import Beside, Connection, Ue, connections
 from schemas.ue_events import (
     ConnectionAbandoned,
+    ConnectionAttended,
     ConnectionEstablished,
     ConnectionReleased,
+    ConnectionSetAside,
     HandedOver,
     RegistrationAborted,
 )
 
-COMMON_TIMERS = ("T3550", "T3560", "T3570")
+COMMON_TIMERS = beside.TIMERS
 """The timers of what `abort` ends."""
+
+MAX_BESIDE = 4
+"""How many connections are kept beside the current one; the oldest gives way. Who wants to keep
+a UE from registering has to be faster than it, by as many."""
+
+MAX_RELEASING = 32
+"""How many connections may wait for their gNBs to release them; then the first is forgotten."""
 
 
 class Origin:
@@ -43,13 +59,15 @@ def establish(
     ran_ue_ngap_id: int,
     ies: Tree,
     sequence: int,
+    *,
+    proved: bool = False,
 ) -> None:
     """Take the connection that an INITIAL UE MESSAGE opens (TS 38.413 8.6.1).
 
-    A procedure that ran on the connection before has lost its lower layer with it.
+    `proved` is whether the message proves that it comes from this UE. Then what ran on the
+    connection before has lost its lower layer.
     """
-    abort(d, "the UE has a new connection")
-    leave(d, origin, ran_ue_ngap_id)
+    leave(d, origin, ran_ue_ngap_id, proved=proved)
     location = ngap.location_of(ies)
     tai, cell = location or (Tai("", 0), 0)
     d.emit(
@@ -58,7 +76,7 @@ def establish(
                 gnb=origin.gnb,
                 association=origin.association,
                 ran_ue_ngap_id=ran_ue_ngap_id,
-                amf_ue_ngap_id=_new_amf_ue_ngap_id(d),
+                amf_ue_ngap_id=new_amf_ue_ngap_id(d),
                 sequence=sequence,
                 tai=tai,
                 order=d.order,
@@ -70,7 +88,7 @@ def establish(
     )
 
 
-def _new_amf_ue_ngap_id(d: Draft) -> int:
+def new_amf_ue_ngap_id(d: Draft) -> int:
     """An AMF-UE-NGAP-ID that no connection of the UE has; the index sees to those of others."""
     supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
     slot = slot_of(supi) if supi else d.slot
@@ -85,7 +103,8 @@ def adopt(d: Draft, found: Identified) -> None:
 
     A UE that is known, whose 5G-GUTI it came by, is told that the connection is not its own.
     """
-    leave(d, Origin(source(found.gnb, found.association)), found.ran_ue_ngap_id)
+    origin = Origin(source(found.gnb, found.association))
+    leave(d, origin, found.ran_ue_ngap_id, proved=False)
     d.emit(
         ConnectionEstablished(
             Connection(
@@ -111,28 +130,86 @@ def adopt(d: Draft, found: Identified) -> None:
         d.hand_off(HandOff(EventType.CONNECTION_LOST, to, before, encode(lost), slot))
 
 
-def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int) -> None:
-    """Step back from the connections there are, for a new one.
+def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> None:
+    """Step back from the connection there is, for a new one.
 
-    One on which the UE has proved who it is, is kept until it has on the new one; one on which
-    nobody has is released. What had the RAN-UE-NGAP-ID of the new one is gone: the gNB has
-    forgotten it. So is one that was given to another aggregate, as far as this one goes.
+    Until the new one is proved, the one there is stays beside it. Then it is left: released at
+    once if nobody has proved to be on it, else kept until the UE is served on the new one. What
+    had the RAN-UE-NGAP-ID of the new one is gone: the gNB has forgotten it. So is one that was
+    given to another aggregate, as far as this one goes.
     """
-    if d.ue.connection is not None and d.ue.successor:
-        released(d, d.ue.connection.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
-    for old in (d.ue.connection, *d.ue.stale):
-        if old is not None and (old.gnb, old.association, old.ran_ue_ngap_id) == (
+    for old in connections(d.ue):
+        if (old.gnb, old.association, old.ran_ue_ngap_id) == (
             origin.gnb,
             origin.association,
             ran_ue_ngap_id,
         ):
-            reason = "the gNB uses its RAN-UE-NGAP-ID again"
-            released(d, old.amf_ue_ngap_id, reason)
+            if d.connection_is(old.amf_ue_ngap_id):
+                abort(d, "the UE has a new connection")
+            released(d, old.amf_ue_ngap_id, "the gNB uses its RAN-UE-NGAP-ID again")
     here = d.ue.connection
-    if here is not None:
-        if not here.secured:
-            d.release(ngap.RELEASED_BY_CORE)
-        d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
+    if here is None:
+        return
+    if not proved and not here.releasing:
+        d.emit(ConnectionSetAside(here.amf_ue_ngap_id))
+        _bound(d)
+        return
+    abort(d, "the UE has a new connection")
+    if d.ue.successor:
+        released(d, here.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
+        return
+    for old in d.ue.stale:
+        d.release(ngap.RELEASED_BY_CORE, old)  # one to come back to is enough
+    if not here.secured:
+        d.release(ngap.RELEASED_BY_CORE)
+    d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
+
+
+def _bound(d: Draft) -> None:
+    """Keep no more connections, with the one that is coming, than a UE may need."""
+    unproved = [found for found in d.ue.beside if not found.connection.secured]
+    for oldest in unproved[: max(0, len(unproved) + 1 - MAX_BESIDE)]:
+        drop(d, oldest)
+    bound_releasing(d)
+
+
+def bound_releasing(d: Draft) -> None:
+    """Forget the first of the connections that wait for their gNBs, if they are too many."""
+    waiting = [old for old in d.ue.stale if old.releasing]
+    for old in waiting[: max(0, len(waiting) - MAX_RELEASING)]:
+        released(d, old.amf_ue_ngap_id, "too many connections wait for their release")
+
+
+def drop(d: Draft, found: Beside) -> None:
+    """Release a connection that is beside the current one, and end what goes on there."""
+    old = found.connection
+    if found.successor:
+        released(d, old.amf_ue_ngap_id, f"handed over to {found.successor}")
+    else:
+        d.emit(ConnectionAbandoned(old.amf_ue_ngap_id))
+        d.release(ngap.RELEASED_BY_CORE, old)
+
+
+def attend(d: Draft, amf_ue_ngap_id: int | None) -> None:
+    """Make a connection that is beside the current one the current one."""
+    if any(b.connection.amf_ue_ngap_id == amf_ue_ngap_id for b in d.ue.beside):
+        d.emit(ConnectionAttended(amf_ue_ngap_id or 0))
+
+
+def resume(d: Draft) -> None:
+    """Go back to the connection that the UE has proved itself on, at the end of a decision.
+
+    If it has just proved itself on the one that was attended, it is that; the others are left.
+    """
+    if not d.ue.beside:
+        return
+    here = d.ue.connection
+    secured = [found for found in d.ue.beside if found.connection.secured]
+    if here is not None and here.secured and not here.releasing:
+        for old in secured:
+            drop(d, old)
+    elif secured:
+        attend(d, secured[-1].connection.amf_ue_ngap_id)
 
 
 def released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
@@ -146,11 +223,13 @@ def released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
 
 def releasing(d: Draft) -> list[Connection]:
     """The connections whose UE CONTEXT RELEASE COMMAND has no answer yet."""
-    return [c for c in (d.ue.connection, *d.ue.stale) if c is not None and c.releasing]
+    return [c for c in connections(d.ue) if c.releasing]
 
 
 def proved(d: Draft) -> None:
-    """Release the connections before this one: the UE has proved that it is here."""
+    """Release the connections beside and before this one: the UE has proved that it is here."""
+    for found in d.ue.beside:
+        drop(d, found)
     for old in d.ue.stale:
         d.release(ngap.RELEASED_BY_CORE, old)
 
@@ -159,11 +238,16 @@ def abort(d: Draft, reason: str) -> None:
     """End what the UE is about without an answer: registration, authentication and all."""
     for timer in COMMON_TIMERS:
         d.stop_timer(timer)
-    if d.ue.registration or d.ue.challenge or d.ue.pending or d.ue.deregistering:
+    if busy(d.ue):
         d.emit(RegistrationAborted(reason))
 
 
+def busy(ue: Ue) -> bool:
+    """Whether the UE is about what `abort` ends."""
+    begun = (ue.registration, ue.challenge, ue.pending)
+    return ue.deregistering or any(one is not None for one in begun)
+
+
 def find(d: Draft, amf_ue_ngap_id: int) -> Connection | None:
-    """The connection of an AMF-UE-NGAP-ID, the current one or one before it."""
-    candidates = (d.ue.connection, *d.ue.stale)
-    return next((c for c in candidates if c and c.amf_ue_ngap_id == amf_ue_ngap_id), None)
+    """The connection of an AMF-UE-NGAP-ID, whether it is the current one or not."""
+    return next((c for c in connections(d.ue) if c.amf_ue_ngap_id == amf_ue_ngap_id), None)

@@ -1,22 +1,36 @@
-"""UE-initiated deregistration (TS 24.501 5.5.2.2)."""
+"""Deregistration (TS 24.501 5.5.2): UE-initiated; by the network, and of a UE that is gone,
+in `network_deregistration` and `reachability`."""
 
 from typing import Final
 
-from functions import authentication, connection, ngap
+from functions import authentication, connection, network_deregistration, ngap, reachability
 from functions.draft import Draft
 from functions.ingress import Nas
-from functions.inputs import Input, NasReceived
+from functions.inputs import EventReceived, Input, NasReceived, TimerExpired
 from functions.trees import Tree, subtree
+from schemas.cloudevents import Deregister, SubscriptionChanged
 from schemas.ue_events import Deregistered, DeregistrationPending
 
 VERSION: Final = "1"
 
+REQUEST: Final = 0x45
+
 
 def decide(d: Draft, received: Input) -> None:
-    """Decide about a DEREGISTRATION REQUEST."""
+    """Decide about a DEREGISTRATION REQUEST or ACCEPT, and about what makes the network ask."""
     match received:
-        case NasReceived(nas, tree, _):
+        case NasReceived(nas, tree, _) if nas.type == REQUEST:
             _request(d, nas, tree)
+        case NasReceived():
+            network_deregistration.accepted(d, received)
+        case EventReceived(_, Deregister() as wish):
+            network_deregistration.by_operator(d, wish)
+        case EventReceived(_, SubscriptionChanged()):
+            network_deregistration.by_subscription(d)
+        case TimerExpired(network_deregistration.TIMER, count):
+            network_deregistration.expired(d, count)
+        case TimerExpired(name, _):
+            reachability.expired(d, name)
         case _:
             d.note(f"nothing to do for {received!r}")
 

@@ -5,7 +5,7 @@ The runtime calls it on new events and replay calls it on recorded ones; nothing
 
 from collections.abc import Callable, Collection, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from msgspec import DecodeError, msgpack
 
@@ -27,6 +27,7 @@ from functions.inputs import (
 from functions.trees import Tree
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.handover import NO_RAN_UE_NGAP_ID
 from schemas.identity import seid_of_index
 from schemas.procedures import (
     DEFAULT,
@@ -34,13 +35,15 @@ from schemas.procedures import (
     MODULES,
     NAS_MESSAGES,
     NGAP_MESSAGES,
+    OPENING,
     PFCP_MESSAGES,
+    UE_MESSAGES,
     Procedure,
     procedure_of_timer,
 )
 from schemas.step import Output
-from schemas.ue import Ue
-from schemas.ue_events import TimerStopped, UplinkTaken
+from schemas.ue import Connection, Ue
+from schemas.ue_events import TargetTaken, TimerStopped, UplinkTaken
 
 TIMER_SLACK_MS = 20
 """A timer that expires within this of its wake-up has expired too: one step for both."""
@@ -82,7 +85,14 @@ class Procedures:
         replaced: Mapping[Procedure, Any] | None = None,
     ) -> None:
         self.hosted = frozenset(hosted)
+        self.replaced = frozenset(replaced or ())
         self._modules: dict[Procedure, Any] = dict(replaced or {})
+
+    def narrowed(self, hosted: Collection[Procedure]) -> "Procedures":
+        """The same modules, of which only those of some procedures are hosted."""
+        found = Procedures(hosted)
+        found._modules = self._modules
+        return found
 
     def module(self, procedure: Procedure) -> Any:
         """The module of a procedure that is hosted."""
@@ -97,6 +107,7 @@ class Procedures:
         draft = Draft(ue, env, trigger)
         try:
             procedure = self._run(draft, trigger)
+            connection.resume(draft)
             settle.settle(draft)
             if procedure is None and not draft.events and not draft.outputs:
                 return Decision(None, "", (), ())
@@ -140,10 +151,12 @@ class Procedures:
         owners = [procedure_of_timer(name) for _, name, _ in due]
         owner = next((o for o in owners if o == trigger.procedure), owners[0])
         module = self.module(owner)
+        here = d.ue.connection.amf_ue_ngap_id if d.ue.connection is not None else None
         for _, name, count in due:
             if name in d.ue.timers and procedure_of_timer(name) == owner:
                 d.emit(TimerStopped(name))
                 module.decide(d, TimerExpired(name, count))
+                connection.attend(d, here)
         d.rearm()
         return owner
 
@@ -184,41 +197,60 @@ class Procedures:
 
     def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
         origin = Origin(trigger.source)
-        try:
-            peek = wire.ngap_peek(trigger.data)
-        except wire.WireError:
-            unsupported.rejected_faults(d, origin, trigger.data)
+        received = unsupported.read(d, origin, trigger.data)
+        if received is None:
             return DEFAULT
+        peek = received.peek
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
         initial = peek.message == "InitialUEMessage"
-        if not initial and _taken_before(d, peek, trigger.sequence):
+        if peek.message not in OPENING and _taken_before(d, peek, trigger.sequence):
             return None
-        if unsupported.rejected_faults(d, origin, trigger.data):
+        if not initial and _of(connection.find(d, peek.amf_ue_ngap_id or 0), origin, peek):
+            connection.attend(d, peek.amf_ue_ngap_id)
+        # An error of its ids comes before any other (TS 38.413 10.5).
+        own = initial or self._from_its_connection(d, origin, peek)
+        if own and peek.message not in UE_MESSAGES:
+            return self._accepted(d, origin, peek, {}, trigger)
+        if not own or unsupported.rejected_faults(d, origin, received):
             self.module(procedure)
-            if not initial and self._current(d, origin, peek):
+            if not initial and _of(d.ue.connection, origin, peek):
                 # It has had its turn: what comes after it must not wait for it.
                 _take(d, {}, trigger.sequence, None)
+            else:
+                _take_of_target(d, origin, peek, trigger.sequence)
             return procedure
-        ies = ngap.ies_of(wire.ngap_decode(trigger.data))
+        ies = received.ies()
         if initial:
-            connection.establish(d, origin, ies["RAN-UE-NGAP-ID"], ies, trigger.sequence or 0)
-        elif not self._from_its_connection(d, origin, peek):
-            self.module(procedure)
-            return procedure
+            return self._initial(d, origin, peek, ies, trigger.sequence)
         return self._accepted(d, origin, peek, ies, trigger)
+
+    def _initial(
+        self, d: Draft, origin: Origin, peek: wire.NgapPeek, ies: Tree, sequence: int | None
+    ) -> Procedure:
+        """A message that opens a connection: of the UE, if its MAC says so."""
+        opened = open_nas(d.ue, peek.nas_pdu or b"", initial=True)
+        proved = opened.count is not None
+        ran_ue_ngap_id = ies["RAN-UE-NGAP-ID"]
+        connection.establish(d, origin, ran_ue_ngap_id, ies, sequence or 0, proved=proved)
+        procedure = self._nas(d, opened, ies, initial=True, sequence=sequence)
+        unsupported.unbegun(d, opened)
+        return procedure
 
     def _accepted(
         self, d: Draft, origin: Origin, peek: wire.NgapPeek, ies: Tree, trigger: CloudEvent
     ) -> Procedure:
         """A message without faults, on a connection of the UE."""
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
-        initial = peek.message == "InitialUEMessage"
-        current = initial or d.connection_is(peek.amf_ue_ngap_id)
-        nas = peek.nas_pdu if peek.message in ("InitialUEMessage", "UplinkNASTransport") else None
+        switch = peek.message == "PathSwitchRequest"
+        current = d.connection_is(peek.amf_ue_ngap_id) and not switch
+        nas = peek.nas_pdu if peek.message == "UplinkNASTransport" else None
         if nas is not None and current:
-            return self._nas(d, nas, ies, initial=initial, sequence=trigger.sequence)
+            opened = open_nas(d.ue, nas)
+            return self._nas(d, opened, ies, initial=False, sequence=trigger.sequence)
         if current:
             _take(d, ies, trigger.sequence, None)
+        else:
+            _take_of_target(d, origin, peek, trigger.sequence)
         if peek.message == "UplinkNASTransport":
             d.note("UplinkNASTransport on a connection that the UE has left")
             return DEFAULT
@@ -230,24 +262,15 @@ class Procedures:
         return procedure
 
     @staticmethod
-    def _current(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
-        """Whether a message came by the UE's connection, as far as its ids can be read."""
-        here = d.ue.connection
-        return (
-            here is not None
-            and (here.gnb, here.association) == (origin.gnb, origin.association)
-            and here.amf_ue_ngap_id == peek.amf_ue_ngap_id
-            and here.ran_ue_ngap_id == peek.ran_ue_ngap_id
-        )
-
-    @staticmethod
     def _from_its_connection(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
         """Whether the pair of ids is that of a connection of this UE (TS 38.413 10.6)."""
+        if peek.message == "PathSwitchRequest":
+            return True  # it comes by another gNB, and has its own answer
         known = connection.find(d, peek.amf_ue_ngap_id or 0)
         if known is None:
             cause = ngap.UNKNOWN_LOCAL_ID
         elif (known.gnb, known.association) != (origin.gnb, origin.association) or (
-            peek.ran_ue_ngap_id not in (None, known.ran_ue_ngap_id)
+            not _is_ran_id(known, peek)
         ):
             cause = ngap.INCONSISTENT_REMOTE_ID
         else:
@@ -258,6 +281,8 @@ class Procedures:
                 cause, amf_ue_ngap_id=peek.amf_ue_ngap_id, ran_ue_ngap_id=peek.ran_ue_ngap_id
             )
             unsupported.send_to(d, origin, pdu)
+        if cause is ngap.INCONSISTENT_REMOTE_ID:
+            unsupported.erroneous_id(d, origin, peek.ran_ue_ngap_id)
         return False
 
     # Uplink NAS
@@ -265,14 +290,13 @@ class Procedures:
     def _nas(
         self,
         d: Draft,
-        octets: bytes,
+        opened: Nas | Unreadable,
         ies: Tree,
         *,
         initial: bool,
         sequence: int | None,
     ) -> Procedure:
         secured = d.connection.secured
-        opened = open_nas(d.ue, octets)
         counted = None if isinstance(opened, Nas) and opened.pending else opened.count
         if not initial or counted is not None:
             _take(d, ies, sequence, counted)
@@ -291,17 +315,14 @@ class Procedures:
         if not opened.verified and opened.type not in unsupported.TAKEN_UNVERIFIED:
             unsupported.unverified(d, opened, initial=initial)
             return procedure
-        try:
-            tree, reason = wire.nas_decode(opened.plain), "an unknown IE that must be understood"
-        except wire.WireError as err:
-            tree, reason = None, str(err)
-        answer = wire.nas_answer(opened.plain)
-        if tree is None or answer is not None:
-            unsupported.faulty(d, opened, reason, answer, initial=initial)
+        read = wire.nas_read(opened.plain)
+        if read.tree is None or read.answer is not None:
+            reason = read.fault or "an unknown IE that must be understood"
+            unsupported.faulty(d, opened, reason, read.answer, initial=initial)
         elif opened.type not in NAS_MESSAGES:
-            unsupported.not_implemented(d, opened, tree, initial=initial)
+            unsupported.not_implemented(d, opened, read.tree, initial=initial)
         else:
-            module.decide(d, NasReceived(opened, tree, initial))
+            module.decide(d, NasReceived(opened, read.tree, initial, read.container))
         return procedure
 
 
@@ -309,6 +330,34 @@ def _is_due(d: Draft, at: int) -> bool:
     """Whether a timer has expired: by this host's clock, or by the wake-up that came for it."""
     now, wake_at = d.env.now, d.ue.wake_at
     return at <= now + TIMER_SLACK_MS or at <= wake_at <= now + CLOCK_SKEW_MS
+
+
+def _of(here: Connection | None, origin: Origin, peek: wire.NgapPeek) -> bool:
+    """Whether a message came by a connection, as far as its ids can be read."""
+    return (
+        here is not None
+        and (here.gnb, here.association) == (origin.gnb, origin.association)
+        and here.amf_ue_ngap_id == peek.amf_ue_ngap_id
+        and _is_ran_id(here, peek)
+    )
+
+
+def _is_ran_id(here: Connection, peek: wire.NgapPeek) -> bool:
+    """Whether a RAN-UE-NGAP-ID may be that of a connection: the first of a target may."""
+    if here.ran_ue_ngap_id == NO_RAN_UE_NGAP_ID:
+        return peek.message in _OF_NEW_TARGET
+    return peek.ran_ue_ngap_id in (None, here.ran_ue_ngap_id)
+
+
+_OF_NEW_TARGET: Final = frozenset(
+    {
+        "HandoverRequestAcknowledge",
+        "HandoverFailure",
+        "UEContextReleaseComplete",
+        "ErrorIndication",
+    }
+)
+"""What the target of a handover may say before it has told its RAN-UE-NGAP-ID, or with it."""
 
 
 def _taken_before(d: Draft, peek: wire.NgapPeek, sequence: int | None) -> bool:
@@ -330,10 +379,19 @@ def _take(d: Draft, ies: Tree, sequence: int | None, nas_count: int | None) -> N
     d.emit(UplinkTaken(taken, nas_count, tai, cell))
 
 
+def _take_of_target(d: Draft, origin: Origin, peek: wire.NgapPeek, sequence: int | None) -> None:
+    """The same of a gNB that the UE is being handed over to, or that it has left."""
+    others = (d.ue.target, *d.ue.stale)
+    if sequence is not None and any(_of(found, origin, peek) for found in others):
+        d.emit(TargetTaken(sequence, peek.amf_ue_ngap_id or 0))
+
+
 _EVENT_DATA: Tree = {
     EventType.IDENTIFIED: cloudevents.Identified,
     EventType.UNIDENTIFIED: cloudevents.Unidentified,
     EventType.CONNECTION_LOST: cloudevents.ConnectionLost,
     EventType.SESSION_LOST: cloudevents.SessionLost,
     EventType.SESSION_RELEASE: cloudevents.SessionRelease,
+    EventType.DEREGISTER: cloudevents.Deregister,
+    EventType.SUBSCRIPTION_CHANGED: cloudevents.SubscriptionChanged,
 }

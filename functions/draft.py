@@ -1,12 +1,14 @@
 """A decision about a UE while it is being made: events applied as they are emitted."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import wire
 from functions import ngap
 from functions.env import Env
+from functions.trees import Tree
 from schemas.cloudevents import CloudEvent, EventType, order_of
+from schemas.flags import Flag
 from schemas.procedures import Procedure, procedure_of_timer
 from schemas.step import HandOff, Output, SendNgap, Wake
 from schemas.ue import Connection, SecurityContext, Ue
@@ -20,6 +22,7 @@ from schemas.ue_events import (
     WakeScheduled,
 )
 from schemas.ue_fold import evolve
+from schemas.waking import MOBILE_REACHABLE, shared_at
 
 INTEGRITY_PROTECTED = 1
 CIPHERED = 2
@@ -35,7 +38,19 @@ class Draft:
     timers by the other methods. Nothing leaves before the step is appended.
     """
 
-    __slots__ = ("_wake_at", "env", "events", "key", "order", "outputs", "slot", "source", "ue")
+    __slots__ = (
+        "_wake_at",
+        "_woken",
+        "diagnostics",
+        "env",
+        "events",
+        "key",
+        "order",
+        "outputs",
+        "slot",
+        "source",
+        "ue",
+    )
 
     def __init__(self, ue: Ue, env: Env, trigger: CloudEvent) -> None:
         self.ue = ue
@@ -48,9 +63,12 @@ class Draft:
         """Who sent the trigger: ``/n2/...`` for a gNB, else an aggregate after a slash."""
         self.order = order_of(trigger.id)
         """The place of the trigger among the events of its gateway."""
+        self.diagnostics: Tree | None = None
+        """What was wrong with an NGAP request and ignored: its response says it (10.3.4.2)."""
         self.events: list[UeEvent] = []
         self.outputs: list[Output] = []
-        self._wake_at = 0 if trigger.type == EventType.TIMER else ue.wake_at
+        self._woken = trigger.type == EventType.TIMER
+        self._wake_at = 0 if self._woken else ue.wake_at
         """The wake-up that is still to come, 0 for none. The one that came may have been early
         by this host's clock; taken for pending, it would leave the timers without any."""
 
@@ -90,6 +108,7 @@ class Draft:
     def send_nas_plain(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message without security (TS 24.501 4.4.4.2 lists those that may be)."""
         nas = wire.nas_encode(dict(message))
+        self.env.rejected |= is_reject(nas)
         self.send(ngap.downlink_nas_transport(self.connection, nas))
 
     def send_nas(self, message: Mapping[str, Any]) -> None:
@@ -115,6 +134,7 @@ class Draft:
         security = self.ue.security
         if security is None:
             raise NoSecurityError
+        self.env.rejected |= is_reject(plain)
         sealed = seal(security, plain, CIPHERED)
         self.emit(DownlinkCounted(security.downlink))
         return sealed
@@ -144,7 +164,7 @@ class Draft:
 
         One wake-up serves all timers of a UE: it is asked for when none is due that early.
         """
-        at = self.env.now + int(seconds * 1000)
+        at = self.env.now + round(seconds * 1000)
         self.emit(TimerStarted(name, at, count))
         self._wake_by(at, name)
 
@@ -152,6 +172,17 @@ class Draft:
         """Stop a timer that may run. Its wake-up comes all the same, and finds nothing due."""
         if name in self.ue.timers:
             self.emit(TimerStopped(name))
+
+    @property
+    def woken(self) -> bool:
+        """Whether the trigger is a wake-up."""
+        return self._woken
+
+    def wake_late(self, at: int, name: str) -> None:
+        """Ask for the wake-up of the only timer there is, in the place of one before it that
+        would come in vain; the event that starts the timer says so."""
+        self._wake_at = at
+        self.outputs.append(Wake(at, procedure_of_timer(name)))
 
     def rearm(self) -> Procedure | None:
         """Ask for the wake-up of the next timer, after one came; the procedure it is for."""
@@ -162,11 +193,36 @@ class Draft:
         return procedure_of_timer(name)
 
     def _wake_by(self, at: int, name: str) -> None:
-        if self.env.now < self._wake_at <= at:
+        now, pending = self.env.now, self._wake_at
+        relied_on = now < pending <= at
+        if Flag.SHARED_WAKES in self.env.flags:
+            running, coming = self.ue.timers, self.ue.wake_for
+            late = [] if self._woken else [(t.at, n) for n, t in running.items() if t.at <= now]
+            if late and pending <= now < shared_at(pending, coming):
+                return  # it comes a little after its time
+            if late:  # that wake-up is on its way, or has been displaced
+                relied_on, (at, name) = False, min(late)
+            elif coming == MOBILE_REACHABLE and coming not in running:
+                relied_on = False  # it may come a minute after its time
+        if relied_on:
             return
         self._wake_at = at
         self.emit(WakeScheduled(at))
         self.outputs.append(Wake(at, procedure_of_timer(name)))
+
+
+def is_reject(nas: bytes) -> bool:
+    """Whether a plain downlink NAS message denies the UE what it has asked for."""
+    if nas[2] == _DL_NAS_TRANSPORT:
+        return nas[9:10] in _GSM_REJECTS  # in a container of N1 SM information, after its header
+    return nas[2] in _GMM_REJECTS
+
+
+_DL_NAS_TRANSPORT: Final = 0x68
+_GMM_REJECTS: Final = frozenset({0x44, 0x4D, 0x58})
+"""REGISTRATION REJECT, SERVICE REJECT, AUTHENTICATION REJECT (TS 24.501 table 9.7.1)."""
+_GSM_REJECTS: Final = frozenset({b"\xc3", b"\xca", b"\xd2"})
+"""Those of the establishment, modification and release of PDU sessions (table 9.7.2)."""
 
 
 def seal(context: SecurityContext, plain: bytes, header: int) -> bytes:

@@ -1,21 +1,48 @@
 """All that a decision may know beside the state and the trigger, and all of it recorded."""
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
+from schemas.gnb import tai_index_prefix
+from schemas.identity import Tai
 from schemas.network import Network
 from schemas.subscriber import Subscriber
+from schemas.upf import Upf
 
 ENTROPY_OCTETS = 32
 
 UPFS = "upfs"
-"""The question for the UPFs that can be used: ``"<node id>=<load>,..."``, load in per cent."""
+"""The question for the UPFs that can be used: ``"<node id>=<load>,..."``, load in per cent, with a
+``*`` behind it where the core allocates the F-TEIDs."""
+
+
+def upfs_answer(upfs: Iterable[Upf], now: int) -> str:
+    """The answer to it at a time in milliseconds, of the states of UPFs."""
+    usable = [upf for upf in upfs if upf.associated and upf.reachable]
+    return ",".join(
+        f"{upf.node_id}={upf.load_at(now)}{'' if 'FTUP' in upf.features else '*'}" for upf in usable
+    )
 
 
 def address_question(dnn: str, upf: str, version: int) -> str:
     """The question for a free address of a UPF's pool, ``""`` for none left. `version` is that of
     IP: an IPv4 address, or an IPv6 prefix of 64 bits."""
     return f"address {version} {upf} {dnn}"
+
+
+def features_question(upf: str) -> str:
+    """The question for the UP Function Features of a UPF that can be used: ``"EMPU,FTUP"``."""
+    return f"features {upf}"
+
+
+def association_question(tai: Tai, gnb: str) -> str:
+    """The question for the association by which a gNB serves a tracking area, ``""`` for none."""
+    return f"association {tai_index_prefix(tai)}{gnb}"
+
+
+CONGESTION = "congestion"
+"""The question whether the worker is behind with its events: ``"behind"``, or ``""`` if not, which
+is not recorded."""
 
 
 class NotReadyError(LookupError):
@@ -42,6 +69,7 @@ class Env:
         "flags",
         "network",
         "now",
+        "rejected",
         "subscriber",
     )
 
@@ -60,6 +88,8 @@ class Env:
         self.subscriber = subscriber
         self.flags = flags
         self.answers: list[tuple[str, str]] = []
+        self.rejected = False
+        """Whether the UE is denied what it asked for. It is counted, and in no step."""
         self._drawn = 0
         self._oracle = oracle
 
@@ -81,5 +111,6 @@ class Env:
             NotReadyError: it has to be looked up first. A procedure lets it pass.
         """
         answer = self._oracle(question)
-        self.answers.append((question, answer))
+        if answer or question != CONGESTION:
+            self.answers.append((question, answer))
         return answer

@@ -3,7 +3,8 @@
 from ipaddress import ip_address
 from typing import Final
 
-from functions import n4, slices
+import wire
+from functions import n4_rules, nas_codec, slices
 from functions.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
 from schemas.network import DataNetwork
@@ -72,8 +73,18 @@ def modification_command(session: PduSession, pti: int, ambr: Ambr) -> Tree:
     }
 
 
-def accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
-    """PDU SESSION ESTABLISHMENT ACCEPT (8.3.2)."""
+def accept(session: PduSession, request: Tree, network: DataNetwork) -> bytes:
+    """PDU SESSION ESTABLISHMENT ACCEPT (8.3.2), in its DL NAS TRANSPORT."""
+    address = session.address
+    interface_id = address.interface_id if address.ipv6 else None
+    container = nas_codec.template(_accept(session, request, network)).establishment_accept(
+        session.id, session.pti, address.ipv4, interface_id
+    )
+    return wire.nas_dl_transport(container, session.id)
+
+
+def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
+    """What of an accept is the same for many sessions; its identities are only examples."""
     rule = {
         "rule-id": 1,
         "op-code": "create",
@@ -98,12 +109,11 @@ def accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
         "params": [{"5qi": session.five_qi}],
     }
     message: Tree = {
-        **head("pdu-session-establishment-accept", session.id, session.pti),
+        **head("pdu-session-establishment-accept", psi=1, pti=1),
         "selected-pdu-session-type": session.type.lower(),
         "selected-ssc-mode": "ssc1",
         "authorized-qos-rules": [rule],
         "session-ambr": _ambr(session.ambr),
-        "pdu-address": _address(session),
         "s-nssai": slices.nas_s_nssai(session.nssai),
         "authorized-qos-flow-descriptions": [flow],
         "dnn": session.dnn,
@@ -119,17 +129,8 @@ def accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
     return message
 
 
-def _address(session: PduSession) -> Tree:
-    address, found = session.address, Tree()
-    if address.ipv4:
-        found["ipv4"] = address.ipv4
-    if address.ipv6:
-        found["ipv6-interface-id"] = f"{address.interface_id:016x}"
-    return found
-
-
 def _ambr(ambr: Ambr) -> Tree:
-    return {"dl-kbps": n4.kbps(ambr.downlink), "ul-kbps": n4.kbps(ambr.uplink)}
+    return {"dl-kbps": n4_rules.kbps(ambr.downlink), "ul-kbps": n4_rules.kbps(ambr.uplink)}
 
 
 def _options(request: Tree, network: DataNetwork) -> list[Tree]:

@@ -35,8 +35,10 @@ class Unreadable(Struct, frozen=True):
     """The plain message that it is to be answered with, if any."""
 
 
-def open_nas(ue: Ue, octets: bytes) -> Nas | Unreadable:
+def open_nas(ue: Ue, octets: bytes, *, initial: bool = False) -> Nas | Unreadable:
     """Verify and decipher an uplink NAS message with what is known of the UE.
+
+    `initial` is whether it opens a connection, on which no security context is offered.
 
     A message whose MAC is wrong or cannot be checked is given unverified when it can be read;
     which of those may be acted on is the procedures' decision (4.4.4.3).
@@ -49,7 +51,9 @@ def open_nas(ue: Ue, octets: bytes) -> Nas | Unreadable:
     if len(octets) <= _PLAIN_OFFSET:
         return Unreadable("a security header without a message")
     new = header in (3, 4)
-    context = ue.pending if new else ue.security
+    context = ue.security
+    if new:
+        context = None if initial else ue.pending
     if context is not None:
         opened = _verify(context, octets, pending=new)
         if opened is not None:

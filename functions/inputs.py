@@ -16,6 +16,8 @@ class NasReceived(Struct, frozen=True):
     """The message, decoded."""
     initial: bool
     """Whether it came in an INITIAL UE MESSAGE, on a connection that is new."""
+    container: bytes | None = None
+    """The octets of its NAS message container, which may be anything."""
 
 
 class NgapReceived(Struct, frozen=True):

@@ -1,25 +1,21 @@
-"""The PFCP session of a PDU session (TS 29.244 6.3): its rules, and the requests for them.
+"""The PFCP session of a PDU session (TS 29.244 6.3): the requests for it, and their answers."""
 
-Two PDRs: uplink packets of the gNB's tunnel go to the data network, downlink packets of the UE's
-address go to the gNB, or into the buffer while it has no tunnel. One QER holds the session AMBR
-and marks the one QoS flow.
-"""
-
-from ipaddress import ip_address
 from typing import Final
 
 from msgspec.structs import replace
 
 import wire
-from functions import pfcp
+from functions import n4_rules, pfcp
 from functions.draft import Draft
+from functions.env import features_question
 from functions.trees import Tree
-from schemas.cloudevents import CloudEvent
-from schemas.identity import index_seid, slot_of_seid
-from schemas.session import N4Request, N4Session, PduSession, Tunnel
-from schemas.step import SendPfcp
-from schemas.subscriber import Ambr
-from schemas.ue_events import N4Answered, N4Failed, N4Sent
+from schemas.aggregates import upf_aggregate
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft
+from schemas.identity import index_seid, slot_of, slot_of_seid
+from schemas.procedures import Procedure
+from schemas.session import N4Request, PduSession
+from schemas.step import HandOff, SendPfcp, encode
+from schemas.ue_events import N4Answered, N4Failed, N4Replaced, N4Sent
 
 TIMER: Final = "n4"
 
@@ -32,12 +28,6 @@ GIVE_UP: Final = 10
 _SLOWEST: Final = 1024
 """How many times its first interval a repetition waits at most."""
 
-UPLINK, DOWNLINK = 1, 2
-"""The ids of the two PDRs, and of their FARs."""
-QER: Final = 1
-
-_PRECEDENCE: Final = 255
-
 
 def find(d: Draft, seid: int) -> PduSession | None:
     """The session of a SEID of the core."""
@@ -46,34 +36,56 @@ def find(d: Draft, seid: int) -> PduSession | None:
 
 def establish(d: Draft, session: PduSession) -> None:
     """Ask the UPF for a session, or for one again that it has lost (TS 23.527 4.3.2)."""
-    _send(d, session, N4Request("establish", d.ue.n4_requests + 1, d.env.now, ambr=session.ambr))
-
-
-def modify(d: Draft, session: PduSession, *, drop: bool = False) -> None:
-    """Have the UPF send downlink packets where the session has them, at the session's AMBR.
-
-    With `drop`, what it has buffered is dropped (5.2.4.2).
-    """
     number, to = d.ue.n4_requests + 1, session.access
-    request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr, drop=drop)
+    _send(d, session, N4Request("establish", number, d.env.now, downlink=to, ambr=session.ambr))
+
+
+def modify(d: Draft, session: PduSession) -> None:
+    """Have the UPF send downlink packets where the session has them, at the session's AMBR."""
+    number, to, before = d.ue.n4_requests + 1, session.access, session.n4.downlink
+    request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
+    if to is not None and before not in (None, to):
+        # From one gNB to another: the first is told when the last packet has come (23.502 4.9.1.2).
+        features = d.env.ask(features_question(session.n4.upf)).split(",")
+        request = replace(request, end_marker="EMPU" in features)
     _send(d, session, request)
 
 
 def delete(d: Draft, session: PduSession) -> None:
-    """Have the UPF let the session go."""
+    """Have the UPF let the session go. One that is not gone is then established anew."""
     _send(d, session, N4Request("delete", d.ue.n4_requests + 1, d.env.now))
 
 
-def delete_other(d: Draft, session: PduSession, tree: Tree) -> None:
-    """Have the UPF let go what it has established for a request that was given up, or repeated
-    across its restart: the session is another by now."""
+def renew(d: Draft, session: PduSession) -> None:
+    """Have the UPF forget what it holds of a session, and get it anew.
+
+    After that every UPF buffers from the start, and reports the first packet. Less would do by
+    TS 29.244, and does not everywhere: most releases of Open5GS pass DROBU (8.2.31) over, and go
+    on after DROP (8.2.26) as if they had reported.
+    """
+    if session.n4.sent is None and session.n4.up_seid:
+        delete(d, session)
+
+
+def established_twice(d: Draft, session: PduSession, tree: Tree, number: int | None) -> None:
+    """A UPF has established what nobody waits for: its request was given up, or was repeated.
+
+    One of the two SEIDs is let go, and repeated with the UPF's leftovers until it is. A UPF that
+    was asked to restore the session has put the later one in the place of the earlier, or has
+    both; where gNBs send to both, the later is the session. An answer that its gateway cannot
+    tell the request of has no `number`: it is late, and of the one before.
+    """
     ies = pfcp.ies_of(tree["ies"])
-    up_seid = ies.get("F-SEID", {}).get("seid", 0)
-    if ies.get("Cause") != pfcp.ACCEPTED or up_seid in (0, session.n4.up_seid):
+    up_seid, mine = ies.get("F-SEID", {}).get("seid", 0), session.n4.up_seid
+    if ies.get("Cause") != pfcp.ACCEPTED or up_seid in (0, mine):
         return
-    pdu = pfcp.session_message("SessionDeletionRequest", up_seid, [])
-    key, slot = index_seid(session.n4.seid), slot_of_seid(session.n4.seid)
-    d.outputs.append(SendPfcp(session.n4.upf, key, slot, pdu))  # nothing waits for its answer
+    same = session.uplink is not None and n4_rules.created(tree) in (None, session.uplink)
+    if mine and same and number is not None and session.stage not in ("gone", "releasing"):
+        d.emit(N4Replaced(session.n4.seid, up_seid))
+        up_seid = mine
+    upf, data = session.n4.upf, encode(SessionLeft(up_seid))
+    kind, to = EventType.SESSION_LEFT, Procedure.UPF
+    d.hand_off(HandOff(kind, to, upf_aggregate(upf), data, slot_of(upf)))
 
 
 def due(d: Draft, sent: N4Request) -> int:
@@ -86,6 +98,13 @@ def repeat(d: Draft, session: PduSession) -> None:
     sent = session.n4.sent
     if sent is not None:
         _send(d, session, replace(sent, at=d.env.now, count=sent.count + 1))
+
+
+def ask_again(d: Draft, session: PduSession) -> None:
+    """Hand the request that waits over once more, to a UPF that is another than was asked."""
+    sent = session.n4.sent
+    if sent is not None:
+        _send(d, session, replace(sent, at=d.env.now))
 
 
 def rearm(d: Draft) -> None:
@@ -114,11 +133,11 @@ def answered(d: Draft, session: PduSession, tree: Tree) -> str:
         d.emit(N4Answered(seid))
         return ""
     up_seid = ies.get("F-SEID", {}).get("seid", 0)
-    uplink = _created(tree) or session.uplink
+    uplink = n4_rules.created(tree) or session.uplink
     if not up_seid or uplink is None:
         reason = "no F-SEID of the UPF" if not up_seid else "no F-TEID of the UPF"
         d.emit(N4Failed(seid, reason))
-        delete_other(d, session, tree)
+        established_twice(d, session, tree, sent.number)
         return reason
     d.emit(N4Answered(seid, up_seid, uplink))
     return ""
@@ -155,17 +174,6 @@ def refuse(d: Draft, trigger: CloudEvent, seid: int) -> None:
     d.outputs.append(SendPfcp(session.n4.upf, trigger.partitionkey, d.slot, pdu))
 
 
-def _created(tree: Tree) -> Tunnel | None:
-    """The F-TEID that the UPF chose for the uplink PDR."""
-    for item in tree["ies"]:
-        parts = {k: v for part in item.get("Created PDR", ()) for k, v in part.items()}
-        f_teid = parts.get("F-TEID", {})
-        address = f_teid.get("ipv4") or f_teid.get("ipv6")
-        if parts.get("PDR ID") == UPLINK and "teid" in f_teid and address:
-            return Tunnel(f_teid["teid"], address)
-    return None
-
-
 def _send(d: Draft, session: PduSession, request: N4Request) -> None:
     d.emit(N4Sent(session.n4.seid, request))
     d.outputs.append(
@@ -183,132 +191,11 @@ def _message(d: Draft, session: PduSession, request: N4Request) -> bytes:
     n4 = session.n4
     match request.message:
         case "establish":
-            name, ies, seid = "SessionEstablishmentRequest", _establishment(d, session), 0
+            name, seid = "SessionEstablishmentRequest", 0
+            ies = n4_rules.establishment(d.env.network.n4_address, session, request)
         case "modify":
-            name, ies, seid = "SessionModificationRequest", _modification(n4, request), n4.up_seid
+            name, seid = "SessionModificationRequest", n4.up_seid
+            ies = n4_rules.modification(n4, request)
         case "delete":
             name, ies, seid = "SessionDeletionRequest", list[Tree](), n4.up_seid
     return pfcp.session_message(name, seid, ies)
-
-
-def _establishment(d: Draft, session: PduSession) -> list[Tree]:
-    own, n4 = d.env.network.n4_address, session.n4
-    ies: list[Tree] = [
-        {"Node ID": pfcp.node_id(own)},
-        {"F-SEID": {"seid": n4.seid, **pfcp.node_id(own)}},
-        {"Create PDR": _uplink_pdr(session)},
-        {"Create PDR": _downlink_pdr(session)},
-        {
-            "Create FAR": [
-                {"FAR ID": UPLINK},
-                {"Apply Action": ["FORW"]},
-                {
-                    "Forwarding Parameters": [
-                        {"Destination Interface": "Core"},
-                        {"Network Instance": _instance(session.dnn)},
-                    ]
-                },
-            ]
-        },
-        {"Create FAR": [{"FAR ID": DOWNLINK}, {"Apply Action": ["BUFF", "NOCP"]}]},
-        {"Create QER": [{"QER ID": QER}, *_qer(session.ambr), {"QFI": session.qfi}]},
-        {"PDN Type": _PDN_TYPES[session.type]},
-    ]
-    if session.uplink is not None:
-        ies.append({"PFCPSEReq-Flags": ["RESTI"]})
-    return ies
-
-
-def _instance(dnn: str) -> str:
-    """A DNN as a Network Instance has it (8.2.4, TS 23.003 9.1): labels behind their lengths."""
-    return "".join(chr(len(label)) + label for label in dnn.split("."))
-
-
-_PDN_TYPES: Final = {"IPV4": "IPv4", "IPV6": "IPv6", "IPV4V6": "IPv4v6"}
-
-
-def _uplink_pdr(session: PduSession) -> list[Tree]:
-    """The UPF chooses the F-TEID (5.5.1); one that it had chosen before is restored."""
-    f_teid: Tree = {"choose": ["V4"]}
-    removal = "GTP-U/UDP/IPv4"
-    if session.uplink is not None:
-        version = ip_address(session.uplink.address).version
-        f_teid = {"teid": session.uplink.teid, f"ipv{version}": session.uplink.address}
-        removal = f"GTP-U/UDP/IPv{version}"
-    pdi: list[Tree] = [
-        {"Source Interface": "Access"},
-        {"F-TEID": f_teid},
-        {"Network Instance": _instance(session.dnn)},
-        {"UE IP Address": _ue_address(session, destination=False)},
-        {"QFI": session.qfi},
-    ]
-    return [
-        {"PDR ID": UPLINK},
-        {"Precedence": _PRECEDENCE},
-        {"PDI": pdi},
-        {"Outer Header Removal": {"description": removal}},
-        {"FAR ID": UPLINK},
-        {"QER ID": QER},
-    ]
-
-
-def _downlink_pdr(session: PduSession) -> list[Tree]:
-    pdi: list[Tree] = [
-        {"Source Interface": "Core"},
-        {"Network Instance": _instance(session.dnn)},
-        {"UE IP Address": _ue_address(session, destination=True)},
-    ]
-    return [
-        {"PDR ID": DOWNLINK},
-        {"Precedence": _PRECEDENCE},
-        {"PDI": pdi},
-        {"FAR ID": DOWNLINK},
-        {"QER ID": QER},
-    ]
-
-
-def _ue_address(session: PduSession, *, destination: bool) -> Tree:
-    found: Tree = {"destination": destination}
-    if session.address.ipv4:
-        found["ipv4"] = session.address.ipv4
-    if session.address.ipv6:
-        found["ipv6"] = session.address.ipv6
-    return found
-
-
-def _qer(ambr: Ambr) -> list[Tree]:
-    """Open gates, and the session AMBR in kbit/s."""
-    rates = {"uplink": kbps(ambr.uplink), "downlink": kbps(ambr.downlink)}
-    return [{"Gate Status": {"uplink": "OPEN", "downlink": "OPEN"}}, {"MBR": rates}]
-
-
-def kbps(bits_per_second: int) -> int:
-    """A rate in kbit/s, rounded up: a slow session is not a dead one."""
-    return -(-bits_per_second // 1000)
-
-
-def _modification(n4: N4Session, request: N4Request) -> list[Tree]:
-    """What changes, and nothing else (5.6.3)."""
-    far: list[Tree] = [{"FAR ID": DOWNLINK}]
-    if request.downlink is None:
-        far.append({"Apply Action": ["BUFF", "NOCP"]})
-    else:
-        far += [{"Apply Action": ["FORW"]}, {"Update Forwarding Parameters": _to(request.downlink)}]
-    ies: list[Tree] = []
-    if request.downlink != n4.downlink:
-        ies.append({"Update FAR": far})
-    if request.ambr is not None and request.ambr != n4.ambr:
-        ies.append({"Update QER": [{"QER ID": QER}, *_qer(request.ambr)]})
-    if request.drop:
-        ies.append({"PFCPSMReq-Flags": ["DROBU"]})
-    return ies
-
-
-def _to(tunnel: Tunnel) -> list[Tree]:
-    version = ip_address(tunnel.address).version
-    header = {
-        "description": [f"GTP-U/UDP/IPv{version}"],
-        "teid": tunnel.teid,
-        f"ipv{version}": tunnel.address,
-    }
-    return [{"Destination Interface": "Access"}, {"Outer Header Creation": header}]

@@ -4,11 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import wire
+from functions import ngap_codec
+from functions.ngap_codec import EXAMPLE
 from functions.trees import Tree, subtree
+from schemas.handover import NO_RAN_UE_NGAP_ID
 from schemas.identity import Guami, SNssai, Tai
-from schemas.session import PduSession, Tunnel
 from schemas.subscriber import Ambr
-from schemas.ue import Connection, SecurityContext
+from schemas.ue import Connection
 
 Cause = Mapping[str, str]
 
@@ -24,14 +26,6 @@ WRONG_STATE: Cause = {"protocol": "message-not-compatible-with-receiver-state"}
 TRANSFER_SYNTAX_ERROR: Cause = {"protocol": "transfer-syntax-error"}
 UNSPECIFIED: Cause = {"radioNetwork": "unspecified"}
 """In place of a Cause IE that a message should have and has not."""
-
-_BY_CRITICALITY: tuple[tuple[str, Cause] | None, ...] = (
-    ("reject", {"protocol": "abstract-syntax-error-reject"}),
-    None,
-    ("notify", {"protocol": "abstract-syntax-error-ignore-and-notify"}),
-    None,
-)
-"""How a procedure that is not comprehended is answered, by its criticality: not, if ignored."""
 
 
 def ies_of(tree: Tree) -> Tree:
@@ -90,17 +84,23 @@ def guami(value: Guami) -> Tree:
     }
 
 
-def _ids(connection: Connection) -> list[Tree]:
+def ids(connection: Connection) -> list[Tree]:
+    """The two ids of a UE that most messages begin with."""
     return [
         {"AMF-UE-NGAP-ID": connection.amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": connection.ran_ue_ngap_id},
     ]
 
 
-def downlink_nas_transport(connection: Connection, nas: bytes) -> bytes:
-    """DOWNLINK NAS TRANSPORT (9.2.5.2)."""
-    ies = [*_ids(connection), {"NAS-PDU": nas.hex()}]
-    return wire.ngap_encode({"message": "DownlinkNASTransport", "ies": ies})
+def downlink_nas_transport(
+    connection: Connection, nas: bytes, allowed_nssai: Sequence[SNssai] = ()
+) -> bytes:
+    """DOWNLINK NAS TRANSPORT (9.2.5.2); with an allowed NSSAI that the gNB is to go by from now."""
+    ies: list[Tree] = [{"NAS-PDU": EXAMPLE}]
+    if allowed_nssai:
+        ies.append({"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]})
+    template = ngap_codec.of_ue("DownlinkNASTransport", ies)
+    return template.encode(connection.amf_ue_ngap_id, connection.ran_ue_ngap_id, nas_pdu=nas)
 
 
 def _algorithm_bits(octets: bytes, index: int) -> str:
@@ -112,94 +112,14 @@ def _algorithm_bits(octets: bytes, index: int) -> str:
     return f"{(octet << 1 & 0xFF) << 8:04x}"
 
 
-def initial_context_setup_request(
-    connection: Connection,
-    security: SecurityContext,
-    kgnb: bytes,
-    guami_value: Guami,
-    allowed_nssai: Sequence[SNssai],
-    radio_capability: bytes,
-    pei: str,
-    nas: bytes,
-    sessions: Sequence[tuple[PduSession, bytes]] = (),
-    ambr: Ambr | None = None,
-) -> bytes:
-    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
-
-    `sessions` are to be set up with it, each with its NAS message or none, under `ambr`, the
-    AMBR of the UE.
-    """
-    capability = security.capability
-    items = [_session_item(session, "nAS-PDU", message) for session, message in sessions]
-    ies: list[Tree] = [
-        *_ids(connection),
-        *([_ue_ambr(ambr)] if items and ambr is not None else []),
-        {"GUAMI": guami(guami_value)},
-        *([{"PDUSessionResourceSetupListCxtReq": items}] if items else []),
-        {"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]},
-        {
-            "UESecurityCapabilities": {
-                "nRencryptionAlgorithms": _algorithm_bits(capability, 0),
-                "nRintegrityProtectionAlgorithms": _algorithm_bits(capability, 1),
-                "eUTRAencryptionAlgorithms": _algorithm_bits(capability, 2),
-                "eUTRAintegrityProtectionAlgorithms": _algorithm_bits(capability, 3),
-            }
-        },
-        {"SecurityKey": kgnb.hex()},
-    ]
-    if radio_capability:
-        ies.append({"UERadioCapability": radio_capability.hex()})
-    if pei.startswith("imeisv-"):
-        ies.append({"MaskedIMEISV": masked_imeisv(pei.removeprefix("imeisv-"))})
-    if nas:
-        ies.append({"NAS-PDU": nas.hex()})
-    return wire.ngap_encode({"message": "InitialContextSetupRequest", "ies": ies})
-
-
-def pdu_session_resource_setup_request(
-    connection: Connection,
-    sessions: Sequence[tuple[PduSession, bytes]],
-    ambr: Ambr | None,
-    nas: bytes = b"",
-) -> bytes:
-    """PDU SESSION RESOURCE SETUP REQUEST (9.2.1.1), each session with its NAS message or none."""
-    items = [_session_item(session, "pDUSessionNAS-PDU", message) for session, message in sessions]
-    ies = _ids(connection)
-    if nas:
-        ies.append({"NAS-PDU": nas.hex()})
-    ies.append({"PDUSessionResourceSetupListSUReq": items})
-    if ambr is not None:
-        ies.append(_ue_ambr(ambr))
-    return wire.ngap_encode({"message": "PDUSessionResourceSetupRequest", "ies": ies})
-
-
-def pdu_session_resource_release_command(
-    connection: Connection, sessions: Sequence[PduSession], cause: Cause, nas: bytes = b""
-) -> bytes:
-    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
-    transfer = {"cause": dict(cause)}
-    items = [
-        {"pDUSessionID": s.id, "pDUSessionResourceReleaseCommandTransfer": transfer}
-        for s in sessions
-    ]
-    ies = _ids(connection)
-    if nas:
-        ies.append({"NAS-PDU": nas.hex()})
-    ies.append({"PDUSessionResourceToReleaseListRelCmd": items})
-    return wire.ngap_encode({"message": "PDUSessionResourceReleaseCommand", "ies": ies})
-
-
-def pdu_session_resource_modify_request(
-    connection: Connection, session: PduSession, ambr: Ambr, nas: bytes
-) -> bytes:
-    """PDU SESSION RESOURCE MODIFY REQUEST (9.2.1.5) for another session AMBR."""
-    item = {
-        "pDUSessionID": session.id,
-        "nAS-PDU": nas.hex(),
-        "pDUSessionResourceModifyRequestTransfer": {"protocolIEs": [_session_ambr(ambr)]},
+def security_capabilities(capability: bytes) -> Tree:
+    """UE Security Capabilities (9.3.1.86) of those that the UE has told in NAS."""
+    return {
+        "nRencryptionAlgorithms": _algorithm_bits(capability, 0),
+        "nRintegrityProtectionAlgorithms": _algorithm_bits(capability, 1),
+        "eUTRAencryptionAlgorithms": _algorithm_bits(capability, 2),
+        "eUTRAintegrityProtectionAlgorithms": _algorithm_bits(capability, 3),
     }
-    ies = [*_ids(connection), {"PDUSessionResourceModifyListModReq": [item]}]
-    return wire.ngap_encode({"message": "PDUSessionResourceModifyRequest", "ies": ies})
 
 
 def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
@@ -217,71 +137,8 @@ def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
     return wire.ngap_encode({"message": "Paging", "ies": ies})
 
 
-def _session_item(session: PduSession, name: str, nas: bytes) -> Tree:
-    return {
-        **({name: nas.hex()} if nas else {}),
-        "pDUSessionID": session.id,
-        "s-NSSAI": s_nssai(session.nssai),
-        "pDUSessionResourceSetupRequestTransfer": {"protocolIEs": _setup_transfer(session)},
-    }
-
-
-def _setup_transfer(session: PduSession) -> list[Tree]:
-    """PDU Session Resource Setup Request Transfer (9.3.4.1) of a session that its UPF has."""
-    uplink = session.uplink
-    if uplink is None:
-        raise ValueError("the UPF has not given an F-TEID")
-    arp = {
-        "priorityLevelARP": session.arp_priority,
-        "pre-emptionCapability": "may-trigger-pre-emption"
-        if session.arp_preemption_capability
-        else "shall-not-trigger-pre-emption",
-        "pre-emptionVulnerability": "pre-emptable"
-        if session.arp_preemption_vulnerability
-        else "not-pre-emptable",
-    }
-    flow = {
-        "qosFlowIdentifier": session.qfi,
-        "qosFlowLevelQosParameters": {
-            "qosCharacteristics": {"nonDynamic5QI": {"fiveQI": session.five_qi}},
-            "allocationAndRetentionPriority": arp,
-        },
-    }
-    return [
-        _session_ambr(session.ambr),
-        {"UL-NGU-UP-TNLInformation": {"gTPTunnel": gtp_tunnel(uplink)}},
-        {"PDUSessionType": session.type.lower()},
-        {"QosFlowSetupRequestList": [flow]},
-    ]
-
-
-def gtp_tunnel(tunnel: Tunnel) -> Tree:
-    """A GTP Tunnel (9.3.2.2) as NGAP trees have it."""
-    return {"transportLayerAddress": tunnel.address, "gTP-TEID": tunnel.teid}
-
-
-def read_tunnel(information: Tree) -> Tunnel | None:
-    """The tunnel of a UP Transport Layer Information; None for one that is none.
-
-    Of two addresses, the IPv4 one, which comes first (TS 38.414 5.1).
-    """
-    tunnel = subtree(information, "gTPTunnel")
-    address = tunnel.get("transportLayerAddress")
-    if not isinstance(address, str):
-        return None
-    return Tunnel(tunnel["gTP-TEID"], address.partition(",")[0])
-
-
-def _session_ambr(ambr: Ambr) -> Tree:
-    return {
-        "PDUSessionAggregateMaximumBitRate": {
-            "pDUSessionAggregateMaximumBitRateDL": ambr.downlink,
-            "pDUSessionAggregateMaximumBitRateUL": ambr.uplink,
-        }
-    }
-
-
-def _ue_ambr(ambr: Ambr) -> Tree:
+def ue_ambr(ambr: Ambr) -> Tree:
+    """The UE Aggregate Maximum Bit Rate IE (9.3.1.58)."""
     return {
         "UEAggregateMaximumBitRate": {
             "uEAggregateMaximumBitRateDL": ambr.downlink,
@@ -297,12 +154,14 @@ def masked_imeisv(imeisv: str) -> str:
 
 def ue_context_release_command(connection: Connection, cause: Cause) -> bytes:
     """UE CONTEXT RELEASE COMMAND (9.2.2.5)."""
-    pair = {
-        "aMF-UE-NGAP-ID": connection.amf_ue_ngap_id,
-        "rAN-UE-NGAP-ID": connection.ran_ue_ngap_id,
-    }
+    amf, ran = connection.amf_ue_ngap_id, connection.ran_ue_ngap_id
+    name = "UEContextReleaseCommand"
+    if ran == NO_RAN_UE_NGAP_ID:
+        alone: list[Tree] = [{"UE-NGAP-IDs": {"aMF-UE-NGAP-ID": amf}}, {"Cause": dict(cause)}]
+        return wire.ngap_encode({"message": name, "ies": alone})
+    pair = {"aMF-UE-NGAP-ID": 0, "rAN-UE-NGAP-ID": 0}
     ies: list[Tree] = [{"UE-NGAP-IDs": {"uE-NGAP-ID-pair": pair}}, {"Cause": dict(cause)}]
-    return wire.ngap_encode({"message": "UEContextReleaseCommand", "ies": ies})
+    return ngap_codec.template(name, ies).encode(amf, ran)
 
 
 def error_indication(
@@ -323,44 +182,3 @@ def error_indication(
     if diagnostics is not None:
         ies.append({"CriticalityDiagnostics": diagnostics})
     return wire.ngap_encode({"message": "ErrorIndication", "ies": ies})
-
-
-def fault_indication(peek: wire.NgapPeek, faults: Mapping[str, Any]) -> bytes | None:
-    """The ERROR INDICATION for the syntax errors of a message (10.3), None for none.
-
-    An ERROR INDICATION never brings another (10.5), and a response that is rejected ends its
-    procedure without one (10.3.4.2).
-    """
-    if peek.message == "ErrorIndication":
-        return None
-    if peek.direction != "InitiatingMessage" and faults["reject"]:
-        return None
-    return error_indication(
-        faults["cause"],
-        amf_ue_ngap_id=peek.amf_ue_ngap_id,
-        ran_ue_ngap_id=peek.ran_ue_ngap_id,
-        diagnostics=faults["diagnostics"],
-    )
-
-
-def not_comprehended(peek: wire.NgapPeek, pdu: bytes) -> bytes | None:
-    """The ERROR INDICATION for a procedure that is not supported (10.3.4.1), None for none.
-
-    Its criticality, in the third octet, says whether the other side wants to know.
-    """
-    if peek.direction != "InitiatingMessage":
-        return None
-    found = _BY_CRITICALITY[pdu[2] >> 6]
-    if found is None:
-        return None
-    criticality, cause = found
-    return error_indication(
-        cause,
-        amf_ue_ngap_id=peek.amf_ue_ngap_id,
-        ran_ue_ngap_id=peek.ran_ue_ngap_id,
-        diagnostics={
-            "procedureCode": peek.procedure_code,
-            "triggeringMessage": "initiating-message",
-            "procedureCriticality": criticality,
-        },
-    )

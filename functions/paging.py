@@ -2,14 +2,30 @@
 
 from typing import Final
 
-from functions import n4, ngap, pfcp, session_release, user_plane
+from functions import (
+    downlink_data,
+    n4,
+    ngap,
+    ngap_context,
+    pfcp,
+    reachability,
+    session_release,
+    user_plane,
+)
 from functions.draft import Draft
 from functions.inputs import Input, PfcpReceived, TimerExpired
 from functions.trees import Tree
 from schemas.causes import GsmCause
 from schemas.session import PduSession
 from schemas.step import Page, SendPfcp
-from schemas.ue_events import N4Lost, PagingEnded, PagingFailed, PagingStarted, UserPlaneOff
+from schemas.ue_events import (
+    DownlinkReported,
+    N4Lost,
+    PagingEnded,
+    PagingFailed,
+    PagingStarted,
+    UserPlaneOff,
+)
 
 VERSION: Final = "1"
 
@@ -20,12 +36,14 @@ PAUSE: Final = 10
 
 
 def decide(d: Draft, received: Input) -> None:
-    """Decide about a report of a UPF, or T3513."""
+    """Decide about a report of a UPF, T3513, or packets that still wait for their UE."""
     match received:
         case PfcpReceived(_, tree, seid, _, key) if tree is not None:
             _report(d, tree, seid, key)
         case TimerExpired("T3513", count):
             _expired(d, count)
+        case TimerExpired(name, _) if name.startswith(downlink_data.TIMER):
+            _again(d, int(name.partition("/")[2]))
         case _:
             d.note(f"nothing to do for {received!r}")
 
@@ -71,24 +89,52 @@ def _tunnel_lost(d: Draft, ies: Tree, session: PduSession) -> None:
     elif session.user_plane == "on":
         if user_plane.reachable(d):
             cause = session_release.RELEASED
-            d.send(ngap.pdu_session_resource_release_command(d.connection, [session], cause))
+            d.send(
+                ngap_context.pdu_session_resource_release_command(d.connection, [session], cause)
+            )
         d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
 
 
 def _downlink_data(d: Draft, session: PduSession) -> None:
     seid = session.n4.seid
+    if session.n4.downlink is None:
+        d.emit(DownlinkReported(seid))
     if user_plane.reachable(d):
         if session.user_plane == "off" and session.stage in ("active", "modifying"):
             user_plane.want(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
         else:
             d.note(f"downlink packets, and the user plane is {session.user_plane}")
     elif d.ue.paging is None:
-        d.emit(PagingStarted((seid,)))
-        _page(d, 0)
+        begin(d, (seid,))
     else:
         d.note("downlink packets of a UE that is being paged, or has just been in vain")
         if seid not in d.ue.paging.seids and not d.ue.paging.failed:
             d.emit(PagingStarted((*d.ue.paging.seids, seid)))
+
+
+def begin(d: Draft, seids: tuple[int, ...] = ()) -> None:
+    """Page the UE for downlink packets of sessions, or for signalling alone.
+
+    Nobody pages a UE that should have come by itself, and has not (TS 24.501 5.3.7). The UPF goes
+    on holding what it has reported: should the UE come after all, it gets that.
+    """
+    d.emit(PagingStarted(seids))
+    if reachability.may_page(d):
+        _page(d, 0)
+    else:
+        d.emit(PagingFailed())
+
+
+def _again(d: Draft, psi: int) -> None:
+    """The packets of a report have not reached the UE: it is had again, a few times; then the
+    next packet is reported anew."""
+    session = user_plane.by_id(d, psi)
+    if session is None or not downlink_data.is_held(session):
+        d.note(f"no downlink packets wait for the PDU session {psi}")
+    elif session.reported > REPETITIONS:
+        n4.renew(d, session)
+    else:
+        _downlink_data(d, session)
 
 
 def _page(d: Draft, count: int) -> None:
@@ -106,16 +152,16 @@ def _page(d: Draft, count: int) -> None:
 
 
 def _expired(d: Draft, count: int) -> None:
-    """Page again, a few times; then have the UPF drop what it holds, after a pause."""
+    """Page again, a few times; then have the UPF drop what it holds, after a pause, so that it
+    reports the next packet."""
     paging = d.ue.paging
     if paging is None:
         d.note("T3513 expired, and nobody is paged")
     elif paging.failed:
         d.emit(PagingEnded("the pause is over"))
         for session in user_plane.live(d):
-            if session.n4.seid in paging.seids and session.n4.sent is None and session.n4.up_seid:
-                # Dropped, the next packet is reported again (TS 29.244 5.2.4.2).
-                n4.modify(d, session, drop=True)
+            if session.n4.seid in paging.seids:
+                n4.renew(d, session)
     elif count < REPETITIONS:
         _page(d, count + 1)
     else:

@@ -12,6 +12,9 @@ NOT_FOUND: Final = "Session context not found"
 NO_ASSOCIATION: Final = "No established PFCP Association"
 NOT_SUPPORTED: Final = "Service not supported"
 
+FEATURES: Final[Tree] = {"CP Function Features": ["LOAD"]}
+"""Of the optional features of a CP function (8.2.58): Load Control Information is read."""
+
 _EPOCH: Final = 2_208_988_800
 """Seconds from 1900 to 1970."""
 
@@ -63,8 +66,8 @@ def session_message(message: str, seid: int, ies: list[Tree], sequence: int = 0)
 
 
 def association_setup_request(own: str, since: int) -> bytes:
-    """PFCP ASSOCIATION SETUP REQUEST (7.4.4.1), without any optional feature of a CP function."""
-    ies = [{"Node ID": node_id(own)}, {"Recovery Time Stamp": since}]
+    """PFCP ASSOCIATION SETUP REQUEST (7.4.4.1)."""
+    ies = [{"Node ID": node_id(own)}, {"Recovery Time Stamp": since}, FEATURES]
     return node_message("AssociationSetupRequest", ies)
 
 
@@ -86,7 +89,7 @@ def answer(request: str, sequence: int, own: str, ies: list[Tree]) -> bytes:
     if request in _WITH_NODE_ID:
         ies = [{"Node ID": node_id(own)}, *ies]
     message = request.removesuffix("Request") + "Response"
-    if request.startswith("Session") and request != "SessionSetDeletionRequest":
+    if request.startswith("Session") and not request.startswith("SessionSet"):
         return session_message(message, 0, ies, sequence)
     return node_message(message, ies, sequence)
 
@@ -115,7 +118,8 @@ _WITH_NODE_ID: Final = frozenset(
         "AssociationReleaseRequest",
         "NodeReportRequest",
         "SessionSetDeletionRequest",
+        "SessionSetModificationRequest",
         "SessionEstablishmentRequest",
     }
 )
-"""Requests whose answers have a Node ID (7.4.4, 7.4.5, 7.4.6, 7.5.3)."""
+"""Requests whose answers have a Node ID (7.4.4 to 7.4.7, 7.5.3)."""

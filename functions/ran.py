@@ -1,90 +1,51 @@
-"""The interface management procedures of a RAN node (TS 38.413 8.7), and its errors.
+"""A RAN node: the procedures of its interface (TS 38.413 8.7 to 8.16), and its errors.
 
 Its state is a `Gnb`, not a `Ue`, so it has a `decide` of its own.
 """
 
+from collections.abc import Callable
 from typing import Final
 
-from msgspec import DecodeError, msgpack
-
 import wire
-from functions import ngap
-from functions.connection import Origin
-from functions.env import Env
-from functions.trees import Tree, subtree
-from schemas import gnb as fold
-from schemas.cloudevents import AssociationLost, CloudEvent, EventType, order_of
-from schemas.gnb import (
-    AssociationEnded,
-    BroadcastPlmn,
-    ConfigurationUpdated,
-    ConfigurationUpdateFailed,
-    Gnb,
-    GnbEvent,
-    NgReset,
-    NgSetUp,
-    NgSetupFailed,
-    SupportedTa,
+from functions import (
+    ngap,
+    ngap_faults,
+    ngap_node,
+    ran_configuration,
+    ran_indication,
+    ran_reset,
+    ran_setup,
+    ran_transfer,
 )
-from schemas.identity import SNssai, Tai
-from schemas.procedures import Procedure
-from schemas.step import FanOut, Output, SendNgap
-from schemas.ue_events import Noted
+from functions.env import Env
+from functions.ngap_handover import path_switch_refused
+from functions.ran_draft import GnbDraft
+from functions.trees import Tree, subtree
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.gnb import Gnb, GnbEvent
+from schemas.procedures import UE_MESSAGES
+from schemas.step import Output
 
 VERSION: Final = "1"
 
-UNKNOWN_PLMN: Final = {"misc": "unknown-PLMN-or-SNPN"}
-SLICE_NOT_SUPPORTED: Final = {"radioNetwork": "slice-not-supported"}
-UNSPECIFIED: Final = {"misc": "unspecified"}
-
-
-class GnbDraft:
-    """A decision about a RAN node while it is being made."""
-
-    __slots__ = ("env", "events", "gnb", "order", "origin", "outputs")
-
-    def __init__(self, gnb: Gnb, env: Env, trigger: CloudEvent) -> None:
-        self.gnb = gnb
-        self.env = env
-        self.origin = Origin(trigger.source)
-        self.order = order_of(trigger.id)
-        self.events: list[GnbEvent] = []
-        self.outputs: list[Output] = []
-
-    def emit(self, event: GnbEvent) -> None:
-        """Let a fact be."""
-        self.events.append(event)
-        self.gnb = fold.evolve(self.gnb, event)
-
-    def note(self, text: str) -> None:
-        """Record why something was not done."""
-        self.emit(Noted(text))
-
-    def send(self, message: str, ies: list[Tree]) -> None:
-        """Answer on the association that the message came by."""
-        self.send_pdu(wire.ngap_encode({"message": message, "ies": ies}))
-
-    def send_pdu(self, pdu: bytes) -> None:
-        """Answer with a PDU that is made."""
-        self.outputs.append(SendNgap(self.origin.gnb, self.origin.association, pdu))
-
-    def release_ues(self, association: str, reason: str, **ids: tuple[int, ...]) -> None:
-        """Tell the UEs of an association, or those of the ids, that their connection is gone."""
-        to = Procedure.CONTEXT_RELEASE
-        # Another association had another gateway, perhaps, which numbered its events by itself.
-        order = self.order if association == self.origin.association else 0
-        self.outputs.append(FanOut(self.origin.gnb, association, reason, to, **ids, order=order))
+_ERROR_INDICATION: Final = b"\x00\x09"
+"""How one begins, whatever follows: an initiating message, and its procedure code."""
 
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
     """Decide about one event of a RAN node."""
-    if trigger.type not in (EventType.NGAP_UPLINK, EventType.ASSOCIATION_LOST):
-        return [Noted(f"an event of type {trigger.type} is not for a RAN node")], []
     d = GnbDraft(gnb, env, trigger)
-    if trigger.type == EventType.NGAP_UPLINK:
-        _ngap(d, trigger.data)
-    else:
-        _association_lost(d, trigger.data)
+    match trigger.type:
+        case EventType.NGAP_UPLINK:
+            _ngap(d, trigger.data)
+        case EventType.ASSOCIATION_LOST:
+            ran_reset.association_lost(d, trigger.data)
+        case EventType.NETWORK_CHANGED:
+            ran_configuration.network_changed(d)
+        case EventType.TIMER:
+            ran_configuration.timer(d)
+        case _:
+            d.note(f"an event of type {trigger.type} is not for a RAN node")
     return d.events, d.outputs
 
 
@@ -98,167 +59,66 @@ def _ngap(d: GnbDraft, data: bytes) -> None:
         if data[:2] != _ERROR_INDICATION:
             d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
         return
-    if peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
-        d.note(f"{peek.message} before NG SETUP")
-        if peek.direction == "InitiatingMessage" and peek.message != "ErrorIndication":
-            # Not for a response (10.4) nor for an error of an error (10.5).
-            d.send_pdu(ngap.error_indication(ngap.WRONG_STATE))
+    of_node = peek.message in _HANDLERS
+    if not of_node and peek.message not in UE_MESSAGES:
+        _not_comprehended(d, peek, data)
+    elif peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
+        _not_set_up(d, peek)
+    elif peek.message == "PathSwitchRequest" and faults is None:
+        _nobody_to_switch(d, ngap.ies_of(wire.ngap_decode(data)))
+    elif not of_node and peek.amf_ue_ngap_id is not None:
+        _unknown_ue(d, peek)  # before any other fault (10.5)
+    elif faults is not None and _answered_faults(d, peek, faults):
+        pass
+    elif of_node:
+        _HANDLERS[peek.message](d, peek, ngap.ies_of(wire.ngap_decode(data)))
+    elif peek.direction == "InitiatingMessage":
+        _unknown_ue(d, peek)
+    else:
+        d.note(f"{peek.message} of nobody")
+
+
+def _not_comprehended(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
+    """A procedure that the core does not have (10.3.4.1): answered by its criticality."""
+    d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
+    answer = ngap_faults.not_comprehended(peek, data)
+    if answer is not None:
+        d.send_pdu(answer)
+
+
+def _not_set_up(d: GnbDraft, peek: wire.NgapPeek) -> None:
+    """Nothing goes before NG SETUP (8.7.1.1): a logical error (10.4), and none of a response."""
+    d.note(f"{peek.message} before NG SETUP")
+    if peek.direction != "InitiatingMessage" or peek.message == "ErrorIndication":
         return
-    if faults is not None and _answered_faults(d, peek, faults):
-        return
-    tree = wire.ngap_decode(data)
-    ies = ngap.ies_of(tree)
-    match peek.message:
-        case "NGSetupRequest":
-            _ng_setup(d, peek.global_ran_node_id or "", ies)
-        case "RANConfigurationUpdate":
-            _configuration_update(d, ies)
-        case "NGReset":
-            _ng_reset(d, ies)
-        case "NGResetAcknowledge":
-            d.note("NG RESET ACKNOWLEDGE")
-        case "ErrorIndication":
-            d.note(f"ERROR INDICATION: {ngap.cause_text(ies.get('Cause', {}))}")
-        case _ if peek.amf_ue_ngap_id is not None:
-            _unknown_ue(d, peek)
-        case _:
-            _unsupported(d, peek, data)
+    if peek.message in ngap_node.FAILURES:
+        d.fail(peek.message, ngap.WRONG_STATE)
+    else:
+        ids = (peek.amf_ue_ngap_id, peek.ran_ue_ngap_id)
+        d.send_pdu(ngap_faults.not_in_this_state(peek.procedure_code, *ids))
 
 
 def _answered_faults(d: GnbDraft, peek: wire.NgapPeek, faults: Tree) -> bool:
-    """Clause 10.3: whether the message was answered for its faults and goes no further."""
+    """Clause 10.3: whether the message was answered for its faults and goes no further.
+
+    What is only to be notified of is so by the response, where there is one.
+    """
     d.note("; ".join(faults["deviations"]))
-    failure = _FAILURES.get(peek.message)
-    if failure is not None and faults["reject"]:
-        diagnostics = {"CriticalityDiagnostics": faults["diagnostics_for_response"]}
-        d.send(failure, [{"Cause": faults["cause"]}, diagnostics])
-        return True
-    answer = ngap.fault_indication(peek, faults)
+    if peek.message in _ANSWERED:
+        d.diagnostics = faults["diagnostics_for_response"]
+        if not faults["reject"]:
+            return False
+        if peek.message in ngap_node.FAILURES:
+            d.fail(peek.message, faults["cause"])
+            return True
+    answer = ngap_faults.answer(peek, faults)
     if answer is not None:
         d.send_pdu(answer)
     return bool(faults["reject"])
 
 
-_ERROR_INDICATION: Final = b"\x00\x09"
-"""How one begins, whatever follows: an initiating message, and its procedure code."""
-
-_FAILURES: Final = {
-    "NGSetupRequest": "NGSetupFailure",
-    "RANConfigurationUpdate": "RANConfigurationUpdateFailure",
-}
-
-
-def _read_supported(items: list[Tree]) -> tuple[SupportedTa, ...]:
-    return tuple(
-        SupportedTa(
-            item["tAC"],
-            tuple(
-                BroadcastPlmn(
-                    plmn["pLMNIdentity"],
-                    tuple(
-                        ngap.read_s_nssai(slice_["s-NSSAI"])
-                        for slice_ in plmn["tAISliceSupportList"]
-                    ),
-                )
-                for plmn in item["broadcastPLMNList"]
-            ),
-        )
-        for item in items
-    )
-
-
-def _refusal(env: Env, supported: tuple[SupportedTa, ...]) -> Tree | None:
-    """The cause that the Supported TA List is refused for, None where it can be served.
-
-    One tracking area in common is enough: the node may serve other cores by its others.
-    """
-    network = env.network
-    broadcast = [(ta.tac, b) for ta in supported for b in ta.broadcast]
-    if not any(b.plmn in network.plmns for _, b in broadcast):
-        return UNKNOWN_PLMN  # 8.7.1.3
-    areas = [(network.area(Tai(b.plmn, tac)), b.slices) for tac, b in broadcast]
-    served = [(area.slices, slices) for area, slices in areas if area is not None]
-    if not served:
-        return UNSPECIFIED
-    if not any(_overlap(ours, theirs) for ours, theirs in served):
-        return SLICE_NOT_SUPPORTED
-    return None
-
-
-def _overlap(ours: tuple[SNssai, ...], theirs: tuple[SNssai, ...]) -> bool:
-    return not set(ours).isdisjoint(theirs)
-
-
-def _ng_setup(d: GnbDraft, node_id: str, ies: Tree) -> None:
-    network, association = d.env.network, d.origin.association
-    supported = _read_supported(ies["SupportedTAList"])
-    refusal = _refusal(d.env, supported)
-    if refusal is not None:
-        if d.gnb.association == association:
-            # What the interface had before is erased by the request (8.7.1.1).
-            d.release_ues(association, "NG SETUP")
-            d.emit(AssociationEnded(association, "NG SETUP was refused"))
-        d.emit(NgSetupFailed(association, ngap.cause_text(refusal)))
-        d.send("NGSetupFailure", [{"Cause": refusal}, {"TimeToWait": "v10s"}])
-        return
-    if d.gnb.association:
-        # 8.7.1.1: a setup erases all UE contexts, as an NG RESET does.
-        d.release_ues(d.gnb.association, "NG SETUP")
-    name, drx = ies.get("RANNodeName", ""), ies.get("DefaultPagingDRX", "")
-    d.emit(NgSetUp(node_id, name, association, supported, drx))
-    plmns = [
-        {
-            "pLMNIdentity": plmn,
-            "sliceSupportList": [{"s-NSSAI": ngap.s_nssai(s)} for s in network.slices(plmn)],
-        }
-        for plmn in network.plmns
-    ]
-    d.send(
-        "NGSetupResponse",
-        [
-            {"AMFName": network.name},
-            {"ServedGUAMIList": [{"gUAMI": ngap.guami(network.guami)}]},
-            {"RelativeAMFCapacity": network.relative_capacity},
-            {"PLMNSupportList": plmns},
-        ],
-    )
-
-
-def _configuration_update(d: GnbDraft, ies: Tree) -> None:
-    """8.7.2. What the message leaves out stays as it is."""
-    supported = None
-    if "SupportedTAList" in ies:
-        supported = _read_supported(ies["SupportedTAList"])
-        refusal = _refusal(d.env, supported)
-        if refusal is not None:
-            d.emit(ConfigurationUpdateFailed(ngap.cause_text(refusal)))
-            d.send("RANConfigurationUpdateFailure", [{"Cause": refusal}, {"TimeToWait": "v10s"}])
-            return
-    d.emit(ConfigurationUpdated(ies.get("RANNodeName"), supported, ies.get("DefaultPagingDRX")))
-    d.send("RANConfigurationUpdateAcknowledge", [])
-
-
-def _ng_reset(d: GnbDraft, ies: Tree) -> None:
-    """8.7.4.2.2: the contexts are released, and the acknowledge lists what was asked for."""
-    cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
-    association = d.origin.association
-    reason = f"NG RESET ({cause})"
-    items: list[Tree] | None = subtree(ies, "ResetType").get("partOfNG-Interface")
-    if items is None:
-        d.release_ues(association, reason)
-        d.emit(NgReset(cause))
-        d.send("NGResetAcknowledge", [])
-        return
-    by_amf = tuple(item["aMF-UE-NGAP-ID"] for item in items if "aMF-UE-NGAP-ID" in item)
-    by_ran = tuple(
-        item["rAN-UE-NGAP-ID"]
-        for item in items
-        if "aMF-UE-NGAP-ID" not in item and "rAN-UE-NGAP-ID" in item
-    )
-    if by_amf or by_ran:
-        d.release_ues(association, reason, amf_ue_ngap_ids=by_amf, ran_ue_ngap_ids=by_ran)
-    d.emit(NgReset(cause, len(items)))
-    d.send("NGResetAcknowledge", [{"UE-associatedLogicalNG-connectionList": items}])
+_ANSWERED: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate", "NGReset"})
+"""Requests whose response has a Criticality Diagnostics IE."""
 
 
 def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
@@ -274,19 +134,49 @@ def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
     d.send_pdu(pdu)
 
 
-def _unsupported(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
-    """A procedure that is not comprehended (10.3.4.1): answered by its criticality."""
-    d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
-    answer = ngap.not_comprehended(peek, data)
-    if answer is not None:
-        d.send_pdu(answer)
+def _nobody_to_switch(d: GnbDraft, ies: Tree) -> None:
+    """A PATH SWITCH REQUEST for a UE that nobody has: it has a failure message (10.4)."""
+    d.note(f"PATH SWITCH REQUEST with the unknown {ies['SourceAMF-UE-NGAP-ID']}")
+    d.send_pdu(path_switch_refused(ies, ngap.UNKNOWN_LOCAL_ID))
 
 
-def _association_lost(d: GnbDraft, data: bytes) -> None:
-    try:
-        lost = msgpack.decode(data, type=AssociationLost)
-    except DecodeError as err:
-        d.note(f"the loss of an association without its data: {err}")
-        return
-    d.emit(AssociationEnded(lost.association, lost.reason))
-    d.release_ues(lost.association, f"association lost: {lost.reason}")
+def _ng_setup(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+    ran_setup.setup(d, peek.global_ran_node_id or "", ies)
+
+
+def _configuration_update(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+    ran_configuration.update(d, peek.global_ran_node_id, ies)
+
+
+def _reset(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    ran_reset.reset(d, ies)
+
+
+def _updated(d: GnbDraft, _: wire.NgapPeek, __: Tree) -> None:
+    ran_configuration.acknowledged(d)
+
+
+def _update_failed(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    ran_configuration.failed(d, ies)
+
+
+def _error(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    d.note(f"ERROR INDICATION: {ngap.cause_text(ies.get('Cause', {}))}")
+    ran_configuration.not_understood(d, subtree(ies, "CriticalityDiagnostics"))
+
+
+_HANDLERS: Final[dict[str, Callable[[GnbDraft, wire.NgapPeek, Tree], None]]] = {
+    "NGSetupRequest": _ng_setup,
+    "RANConfigurationUpdate": _configuration_update,
+    "AMFConfigurationUpdateAcknowledge": _updated,
+    "AMFConfigurationUpdateFailure": _update_failed,
+    "NGReset": _reset,
+    "NGResetAcknowledge": ran_indication.noted,
+    "ErrorIndication": _error,
+    "UplinkRANConfigurationTransfer": ran_transfer.configuration,
+    "UplinkRIMInformationTransfer": ran_transfer.rim,
+    "UplinkNonUEAssociatedNRPPaTransport": ran_indication.nrppa,
+    "PWSRestartIndication": ran_indication.pws,
+    "PWSFailureIndication": ran_indication.pws,
+}
+"""Messages about the node itself; their signalling is not associated with a UE."""

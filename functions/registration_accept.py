@@ -1,12 +1,22 @@
 """The end of a registration: REGISTRATION ACCEPT or REJECT (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
 
 import wire
-from functions import connection, ngap, session_release, slices, user_plane
+from functions import (
+    connection,
+    guti,
+    nas_codec,
+    network_deregistration,
+    ngap,
+    restrictions,
+    session_release,
+    slices,
+    user_plane,
+)
 from functions.draft import Draft
+from functions.registration_types import EMERGENCY, UPDATES, kind_of
 from functions.slices import Nssai
 from functions.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.identity import Guti, Tai, make_tmsi_plaintext, slot_of
 from schemas.network import TrackingArea
 from schemas.subscriber import Subscriber
 from schemas.ue import Registration
@@ -15,38 +25,67 @@ from schemas.ue_events import (
     Deregistered,
     GutiAllocated,
     GutiConfirmed,
+    RadioCapabilityReported,
     RegistrationAccepted,
     RegistrationRejected,
 )
 
 
-def conclude(d: Draft, registration: Registration, uplink_count: int) -> None:
+def conclude(d: Draft, registration: Registration, request: Tree, uplink_count: int) -> None:
     """Accept or reject the registration of a UE that has proved who it is.
 
-    `uplink_count` is the NAS COUNT of the message that proved it: K_gNB's input.
+    `request` is the whole REGISTRATION REQUEST, `uplink_count` the NAS COUNT of the message that
+    proved it: K_gNB's input.
     """
     connection.proved(d)
     _confirm_guti(d, registration)
-    subscriber = d.env.subscriber
+    subscriber, barred = d.env.subscriber, None
     if subscriber is None:
         reject(d, GmmCause.ILLEGAL_UE)
         return
-    request = wire.nas_decode(registration.complete_request or registration.request)
+    kind = kind_of(request)
     network, tai = d.env.network, d.connection.tai
     area = network.area(tai)
     if area is None:
         served = tai.plmn in network.plmns
         reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED if served else GmmCause.PLMN_NOT_ALLOWED)
         return
-    barred = _barred(subscriber, d.connection.tai)
+    if kind == EMERGENCY and not network.emergency:
+        # The whole request may be of another type than what came of it in the clear.
+        reject(d, GmmCause.PROTOCOL_ERROR)
+        return
+    emergency = kind == EMERGENCY or (d.ue.emergency and kind in UPDATES)
+    if not emergency:  # for which no restriction is checked (5.5.1.2.4, 5.5.1.3.4)
+        barred = restrictions.barred(subscriber, d.connection.tai)
     if barred is not None:
         reject(d, barred)
         return
     nssai = slices.allow(slices.requested_of(request), subscriber, area)
+    if not nssai.allowed and emergency:
+        nssai = nssai._replace(allowed=area.slices[:1])  # its sessions have one of their own
     if not nssai.allowed:
-        reject(d, GmmCause.NO_NETWORK_SLICES, _rejected(nssai))
+        reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
-    _accept(d, subscriber, area, nssai, uplink_count, _sessions(d, request))
+    _forget_radio_capability(d, request)
+    told = {**_result(d, emergency=emergency), **_sessions(d, request)}
+    _accept(d, subscriber, area, nssai, uplink_count, told, emergency=emergency)
+
+
+def _forget_radio_capability(d: Draft, request: Tree) -> None:
+    """5.5.1.3.4: a UE that says that its radio capability is another; the gNB asks it anew."""
+    if subtree(request, "5gs-update-type").get("ng-ran-rcu") and d.ue.radio_capability:
+        d.emit(RadioCapabilityReported(b""))
+
+
+def _result(d: Draft, *, emergency: bool) -> Tree:
+    """What the UE is registered for, and which services the network has (9.11.3.6, 9.11.3.5)."""
+    result: Tree = {"result": "3gpp-access"}
+    support: Tree = {"ims-vops-3gpp": False}
+    if emergency:
+        result["emergency-registered"] = True
+    if d.env.network.emergency:
+        support["emc"] = "nr-only"
+    return {"5gs-registration-result": result, "5gs-network-feature-support": support}
 
 
 def _sessions(d: Draft, request: Tree) -> Tree:
@@ -56,8 +95,9 @@ def _sessions(d: Draft, request: Tree) -> Tree:
     has, and brings the user plane of some up (5.5.1.3.4).
     """
     user_plane.lose(d)
-    kind = subtree(request, "5gs-registration-type").get("registration-type")
-    if kind not in _UPDATES:
+    kind = kind_of(request)
+    if kind not in UPDATES:
+        network_deregistration.abort(d, "an initial registration")
         for session in user_plane.live(d):
             session_release.forget(d, session, "an initial registration")
         return {}
@@ -71,24 +111,11 @@ def _sessions(d: Draft, request: Tree) -> Tree:
     return told
 
 
-_UPDATES = ("mobility-registration-updating", "periodic-registration-updating")
-
-
 def _confirm_guti(d: Draft, registration: Registration) -> None:
     """5.5.1.2.8 a) 1): a UE that uses its new 5G-GUTI has it, though it never said so."""
-    guti = wire.nas_peek(registration.request).guti
-    if d.ue.tmsi_pending and guti is not None and guti[-1] == d.ue.tmsi:
+    used = wire.nas_peek(registration.request).guti
+    if d.ue.tmsi_pending and used is not None and used[-1] == d.ue.tmsi:
         d.emit(GutiConfirmed())
-
-
-def _barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:
-    if subscriber.barred:
-        return GmmCause.SERVICES_NOT_ALLOWED
-    if not subscriber.nr_allowed:
-        return GmmCause.N1_MODE_NOT_ALLOWED
-    if tai.tac in subscriber.forbidden_tacs:
-        return GmmCause.TRACKING_AREA_NOT_ALLOWED
-    return None
 
 
 def _accept(
@@ -97,26 +124,27 @@ def _accept(
     area: TrackingArea,
     nssai: Nssai,
     uplink_count: int,
-    sessions: Tree,
+    told: Tree,
+    *,
+    emergency: bool,
 ) -> None:
     network = d.env.network
-    tmsi = _new_tmsi(d)
+    tmsi = guti.new_tmsi(d)
     tais = slices.registration_area(network, subscriber, area.tai, nssai.allowed)
     message = {
         "message-type": "registration-accept",
-        "5gs-registration-result": {"result": "3gpp-access"},
-        "5g-guti": {"guti": _guti_tree(Guti(network.guami, tmsi))},
+        "5g-guti": guti.mobile_identity(d, 0),
         "tai-list": slices.tai_list(tais),
         "allowed-nssai": [slices.nas_s_nssai(s) for s in nssai.allowed],
-        **_rejected(nssai),
-        **sessions,
-        "5gs-network-feature-support": {"ims-vops-3gpp": False},
+        **slices.rejected_nssai(nssai),
+        **told,
         "t3512-value": network.timers.t3512,
         "t3502-value": network.timers.t3502,
     }
-    plain = wire.nas_encode(message)
+    plain = nas_codec.template(message).registration_accept(tmsi)
     d.emit(GutiAllocated(tmsi))
-    d.emit(RegistrationAccepted(plain, nssai.allowed, tais))
+    t3512 = network.timers.t3512
+    d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512))
     wanted = user_plane.wanted(d)
     if d.connection.context == "none" and (wanted or d.connection.context_requested):
         d.emit(ContextRequested(uplink_count))
@@ -142,47 +170,14 @@ def send_accept(d: Draft, count: int = 0) -> None:
 def reject(d: Draft, cause: GmmCause, more: Tree | None = None) -> None:
     """Send REGISTRATION REJECT and let the connection go.
 
-    A UE that has proved who it is, is deregistered by it.
+    A UE that has proved who it is, is deregistered by it; but not if it is to come again later.
     """
     for timer in connection.COMMON_TIMERS:
         d.stop_timer(timer)
     message = {"message-type": "registration-reject", "5gmm-cause": int(cause), **(more or {})}
     d.send_nas_best(message)
     d.emit(RegistrationRejected(cause.text))
-    if d.connection.secured and d.ue.registered:
+    if d.connection.secured and d.ue.registered and cause != GmmCause.CONGESTION:
+        connection.proved(d)
         d.emit(Deregistered(f"registration rejected: {cause.text}"))
     d.release(ngap.NAS_UNSPECIFIED)
-
-
-def _rejected(nssai: Nssai) -> Tree:
-    items = [
-        {"s-nssai": slices.nas_s_nssai(s), "cause": cause}
-        for group, cause in (
-            (nssai.rejected_in_plmn, "not-available-in-plmn-or-snpn"),
-            (nssai.rejected_in_area, "not-available-in-registration-area"),
-        )
-        for s in group
-    ]
-    return {"rejected-nssai": items} if items else {}
-
-
-def _new_tmsi(d: Draft) -> int:
-    """A 5G-TMSI that shows nothing of the slot that it carries, and that the UE has not had.
-
-    Another UE may have it: then the append fails, and this is decided again with other entropy.
-    """
-    cipher, slot = wire.TmsiCipher(d.env.network.tmsi_key), slot_of(d.ue.supi)
-    made = d.ue.tmsi
-    while made is None or made in (d.ue.tmsi, d.ue.old_tmsi):
-        made = cipher.encrypt(make_tmsi_plaintext(slot, d.env.random_int(22)))
-    return made
-
-
-def _guti_tree(guti: Guti) -> Tree:
-    return {
-        "plmn": guti.guami.plmn,
-        "amf-region-id": guti.guami.region,
-        "amf-set-id": guti.guami.set,
-        "amf-pointer": guti.guami.pointer,
-        "tmsi": guti.tmsi,
-    }

@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-import wire
-from functions import ngap
+from functions import nas_codec, ngap
+from functions.authentication import ABBA
 from functions.draft import NEW_CONTEXT, Draft, seal
+from functions.trees import Tree
 from schemas.ue import SecurityContext
 from schemas.ue_events import DownlinkCounted, SecurityModeStarted
 
@@ -18,14 +19,17 @@ def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None
     return next((number for number in priority if bits & 0x80 >> number), None)
 
 
-def start(d: Draft, ngksi: int, kamf: bytes, capability: bytes) -> bool:
-    """Offer a new context in a SECURITY MODE COMMAND; False when no algorithms fit."""
+def start(d: Draft, ngksi: int, kamf: bytes, capability: bytes, eap_success: bytes = b"") -> bool:
+    """Offer a new context in a SECURITY MODE COMMAND; False when no algorithms fit.
+
+    `eap_success` ends the EAP exchange that the context is of (5.4.2.2), empty for none.
+    """
     policy = d.env.network.security
     nia = select(policy.integrity, capability, 1)
     nea = select(policy.ciphering, capability, 0)
     if nia is None or nea is None:
         return False
-    context = SecurityContext(ngksi, kamf, nia, nea, capability)
+    context = SecurityContext(ngksi, kamf, nia, nea, capability, eap_success=eap_success)
     d.emit(SecurityModeStarted(context))
     send(d)
     return True
@@ -39,7 +43,7 @@ def send(d: Draft, count: int = 0) -> None:
     registration = d.ue.registration
     # A deregistration comes to this only if its request had no valid MAC.
     again = registration.retransmit if registration is not None else d.ue.deregistering
-    message = {
+    message: Tree = {
         "message-type": "security-mode-command",
         "selected-nas-security-algorithms": {
             "ciphering": f"nea{context.nea}",
@@ -49,9 +53,12 @@ def send(d: Draft, count: int = 0) -> None:
         "replayed-ue-security-capabilities": {"octets": context.capability.hex()},
         "additional-5g-security-information": {"rinmr": again, "hdp": False},
     }
+    if context.eap_success:
+        message["eap-message"] = {"octets": context.eap_success.hex()}
+        message["abba"] = {"octets": ABBA.hex()}
     if d.env.network.security.request_imeisv:
         message["imeisv-request"] = "requested"
-    sealed = seal(context, wire.nas_encode(message), NEW_CONTEXT)
+    sealed = seal(context, nas_codec.encode(message), NEW_CONTEXT)
     d.emit(DownlinkCounted(context.downlink, pending=True))
     d.send(ngap.downlink_nas_transport(d.connection, sealed))
     d.start_timer("T3560", d.env.network.timers.t3560, count)

@@ -7,8 +7,10 @@ import wire
 from functions import (
     gsm,
     n4,
+    nas_codec,
     pfcp,
     session_establishment,
+    session_indication,
     session_modification,
     session_release,
     unsupported,
@@ -36,10 +38,12 @@ VERSION: Final = "1"
 def decide(d: Draft, received: Input) -> None:
     """Decide about one input of the procedures of a session."""
     match received:
-        case NasReceived(_, tree):
-            _transport(d, tree)
-        case NgapReceived(message, ies):
-            _ngap(d, message, ies)
+        case NasReceived(_, tree, _, container):
+            _transport(d, tree, container)
+        case NgapReceived("PDUSessionResourceModifyIndication", ies, amf_ue_ngap_id):
+            session_indication.indicated(d, ies, amf_ue_ngap_id)
+        case NgapReceived(message, ies, amf_ue_ngap_id):
+            _ngap(d, message, ies, amf_ue_ngap_id)
         case PfcpReceived(message, tree, seid, number, _):
             _pfcp(d, message, tree, seid, number)
         case PfcpUnanswered(seid, number):
@@ -57,29 +61,33 @@ def decide(d: Draft, received: Input) -> None:
 # 5GSM messages
 
 
-def _transport(d: Draft, tree: Tree) -> None:
-    """UL NAS TRANSPORT (TS 24.501 5.4.5.2)."""
+def _transport(d: Draft, tree: Tree, container: bytes | None) -> None:
+    """UL NAS TRANSPORT (TS 24.501 5.4.5.2); `container` is its N1 SM information."""
     psi = tree.get("pdu-session-id")
-    if tree["payload-container-type"] != "n1-sm-information":
+    if container is None:
         unsupported.not_forwarded(d, tree)
     elif not d.ue.registered:
         d.note("a 5GSM message of a UE that is not registered")
     elif psi is None or not 1 <= psi <= 15:
         d.note(f"a 5GSM message for the PDU session identity {psi}")
     else:
-        _gsm(d, tree, psi, tree["payload-container"])
+        _gsm(d, tree, psi, container)
 
 
-def _gsm(d: Draft, tree: Tree, psi: int, message: Tree) -> None:
-    if "message-type" not in message:
-        _faulty(d, psi, bytes.fromhex(message["octets"]))
+def _gsm(d: Draft, tree: Tree, psi: int, octets: bytes) -> None:
+    if octets[:1] != _EPD:
+        d.note(f"N1 SM information that is none: {octets[:8].hex()}")
+        return
+    message = nas_codec.read(octets)
+    if message is None:
+        _faulty(d, psi, octets)
         return
     named, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
     kind = message["message-type"]
     if named != psi:
         d.note(f"{kind} for the PDU session {named} in the transport of {psi}")
     elif kind == gsm.ESTABLISHMENT_REQUEST:
-        session_establishment.begin(d, tree, message)
+        session_establishment.begin(d, tree, message, octets)
     elif kind == "5gsm-status":
         _status(d, message)
     else:
@@ -93,6 +101,9 @@ def _gsm(d: Draft, tree: Tree, psi: int, message: Tree) -> None:
         else:
             handle(d, session, message)
 
+
+_EPD: Final = b"\x2e"
+"""The extended protocol discriminator of 5GSM (TS 24.007 11.2.3.1.1A)."""
 
 _HANDLERS: Final = {
     gsm.MODIFICATION_REQUEST: session_modification.requested,
@@ -119,7 +130,7 @@ def _without_session(d: Draft, message: Tree) -> None:
 
 
 def _faulty(d: Draft, psi: int, octets: bytes) -> None:
-    """A 5GSM message that cannot be read: what clause 7 answers, if anything."""
+    """A 5GSM message that clause 7 has another answer to than its procedure: that, if any."""
     d.note(f"a 5GSM message that cannot be read: {octets[:8].hex()}")
     answer = wire.nas_answer(octets)
     if answer is not None:
@@ -142,16 +153,16 @@ def _status(d: Draft, message: Tree) -> None:
 # The gNB's answers
 
 
-def _ngap(d: Draft, message: str, ies: Tree) -> None:
+def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "PDUSessionResourceSetupResponse":
-            user_plane.answered(d, ies)
+            user_plane.answered(d, ies, amf_ue_ngap_id)
         case "PDUSessionResourceReleaseResponse":
             d.note("the gNB has released the resources")
         case "PDUSessionResourceModifyResponse":
             session_modification.answered(d, ies)
         case "PDUSessionResourceNotify":
-            session_release.notified(d, ies)
+            session_release.notified(d, ies, amf_ue_ngap_id)
         case _:
             d.note(f"{message} changes nothing")
 
@@ -165,7 +176,7 @@ def _pfcp(d: Draft, message: str, tree: Tree | None, seid: int, number: int | No
     if session is None or sent is None or sent.number != number:
         d.note(f"{message} that is not waited for")
         if session is not None and tree is not None and message == _ESTABLISHED:
-            n4.delete_other(d, session, tree)
+            n4.established_twice(d, session, tree, number)
         return
     if tree is not None and pfcp.ies_of(tree["ies"]).get("Cause") == pfcp.NO_ASSOCIATION:
         # It has restarted, and will be associated again: then the request has its turn.
@@ -190,6 +201,9 @@ def _refused(d: Draft, session: PduSession, asked: str, reason: str) -> None:
     if reason == pfcp.NOT_FOUND and asked == "modify":
         # It has lost this one session (TS 23.527 4.3.2): it gets it again.
         d.emit(N4Lost(seid, reason))
+    elif asked == "modify":
+        # What it has of it now, nobody knows; there are UPFs that drop the rules of the session.
+        n4.renew(d, n4.find(d, seid) or session)
     elif asked == "delete":
         d.emit(N4Lost(seid, reason))  # nothing that can be done there
     elif session.stage == "establishing":
@@ -208,6 +222,7 @@ def _unanswered(d: Draft, seid: int, number: int | None) -> None:
         session_establishment.failed(d, session, "the UPF does not answer")
     else:
         d.note(f"the UPF {session.n4.upf} does not answer: {sent.message}")
+        session_indication.unanswered(d, session)
 
 
 def _lost(d: Draft, lost: SessionLost) -> None:
@@ -217,11 +232,19 @@ def _lost(d: Draft, lost: SessionLost) -> None:
         d.note("the session is gone already")
         return
     sent = session.n4.sent
-    ending = session.stage in ("releasing", "gone")
-    if ending or (sent is not None and sent.message == "establish"):
-        # It may have been asked after it had restarted: what is under way tells.
+    if lost.kept and session.stage == "gone" and session.n4.up_seid:
+        d.note("the UPF may have kept the session, which is deleted there as before")
+        return
+    if lost.at and session.n4.since > lost.at:
+        d.note("the session was established after its UPF had restarted")
+        return
+    if sent is not None and sent.message == "establish":
         d.note("the UPF has restarted, and is being asked")
+        if not lost.at or sent.at <= lost.at:
+            # It may have refused before it was associated, or never got the request.
+            n4.ask_again(d, session)
     else:
+        # Its SEID may be that of another session there by now: nothing is asked by it any more.
         d.emit(N4Lost(lost.seid, "the UPF has restarted"))
 
 

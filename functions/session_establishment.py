@@ -2,20 +2,22 @@
 
 from typing import Final, NamedTuple
 
-import wire
-from functions import gsm, session_release, user_plane
+from functions import gsm, ngap, session_release, user_plane
 from functions.draft import Draft
 from functions.env import UPFS, address_question
 from functions.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
 from schemas.identity import SNssai, make_seid, slot_of
 from schemas.network import UpfNode, UpfPool
-from schemas.session import N4Session, PduAddress, PduSession
+from schemas.session import N4Session, PduAddress, PduSession, Tunnel
 from schemas.subscriber import Dnn, PduSessionType
 from schemas.ue_events import SessionGone, SessionRequested, UserPlaneWanted
 
 DEFAULT_QFI: Final = 1
 """The QoS flow of the default QoS rule."""
+
+OVERDUE: Final = 10_000
+"""Milliseconds for a gNB to set up a session: T3580 gives the network 16 seconds (10.3.1)."""
 
 
 class _RefusedError(Exception):
@@ -33,21 +35,34 @@ class _Place(NamedTuple):
     type: PduSessionType
     cause: GsmCause | None
     """Why the type is another than the UE asked for."""
+    allocates: bool
+    """Whether the core allocates the F-TEID."""
 
 
-def begin(d: Draft, transport: Tree, request: Tree) -> None:
-    """Take a PDU SESSION ESTABLISHMENT REQUEST with what its transport says of it."""
+class _There(NamedTuple):
+    """A UPF that is there."""
+
+    load: int
+    """In per cent."""
+    allocates: bool
+    """Whether the core allocates the F-TEIDs."""
+
+
+def begin(d: Draft, transport: Tree, request: Tree, octets: bytes) -> None:
+    """Take a PDU SESSION ESTABLISHMENT REQUEST, and its octets, with what its transport says of
+    it."""
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
-    octets = wire.nas_encode(request)
     before = user_plane.by_id(d, psi)
     if pti in _NO_PTI:
         d.send_nas(gsm.transport(gsm.status(psi, pti, GsmCause.INVALID_PTI), psi))
         return
     again = before is not None and before.request == octets
     if before is not None and again and _is_under_way(before):
-        _repeated(d, before, request)
-        return
-    if before is not None:
+        if not _is_overdue(d, before) or _asked_again(d):
+            _repeated(d, before, request)
+            return
+        session_release.forget(d, before, "the gNB does not answer")
+    elif before is not None:
         session_release.forget(d, before, "the UE asks for it anew")
     try:
         session = _session(d, transport, request, octets)
@@ -70,6 +85,26 @@ _NO_PTI: Final = (0, 255)
 def _is_under_way(session: PduSession) -> bool:
     """Whether the same request again is a repetition, and not of a UE that has lost the session."""
     return session.stage == "establishing" or session.user_plane == "on"
+
+
+def _is_overdue(d: Draft, session: PduSession) -> bool:
+    """Whether the gNB has had time enough to answer: its answer, or what it was asked, was lost."""
+    if session.stage != "establishing" or not session.n4.up_seid:
+        return False
+    waits = session.user_plane == "requested" or d.connection.context == "pending"
+    return waits and d.env.now - session.n4.since >= OVERDUE
+
+
+def _asked_again(d: Draft) -> bool:
+    """Ask the gNB for the UE context again, with the sessions that it has not answered for. It
+    gives the UE's messages on, so it has one, and has said so in vain."""
+    if d.connection.context != "pending":
+        return False
+    waiting = [s for s in user_plane.live(d) if s.user_plane in ("wanted", "requested")]
+    sessions = [s for s in waiting if s.n4.up_seid and s.uplink]
+    if d.ue.pending is None:
+        user_plane.request_context(d, sessions=sessions)
+    return True
 
 
 def granted(d: Draft, session: PduSession) -> None:
@@ -95,7 +130,7 @@ def _repeated(d: Draft, session: PduSession, request: Tree) -> None:
         d.note("the same PDU SESSION ESTABLISHMENT REQUEST again")
         return
     accept = gsm.accept(session, request, d.env.network.data_network(session.dnn))
-    d.send_nas(gsm.transport(accept, session.id))
+    d.send(ngap.downlink_nas_transport(d.connection, d.protect(accept)))
 
 
 def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSession:
@@ -111,6 +146,10 @@ def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSess
     wanted = request.get("pdu-session-type", dnn.session_types[0].lower())
     place, address = _place(d, nssai, dnn, wanted)
     seid = make_seid(slot_of(d.ue.supi), d.env.random_int(54))
+    uplink = None
+    if place.allocates:
+        # By chance; the index entry makes sure that no other session of the UPF has it.
+        uplink = Tunnel(1 + d.env.random_int(32) % 0xFFFF_FFFF, place.upf.n3)
     return PduSession(
         id=request["pdu-session-identity"],
         pti=request["procedure-transaction-identity"],
@@ -124,7 +163,8 @@ def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSess
         arp_priority=dnn.arp_priority,
         arp_preemption_capability=dnn.arp_preemption_capability,
         arp_preemption_vulnerability=dnn.arp_preemption_vulnerability,
-        n4=N4Session(place.upf.node_id, seid),
+        n4=N4Session(place.upf.node_id, seid, allocates=place.allocates),
+        uplink=uplink,
         request=octets,
         cause=int(place.cause or 0),
     )
@@ -184,11 +224,11 @@ def _place(d: Draft, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place, PduA
         causes = [found for _, _, found in typed if isinstance(found, GsmCause)]
         raise _RefusedError(causes[0])
     loads = _loads(d.env.ask(UPFS))
-    there = [item for item in possible if item[0].node_id in loads]
+    there = [item for item in possible if _usable(item[0], loads)]
     for upf, pool, (kind, cause) in _shuffled(d, there, loads):
         address = _address(d, upf, pool, kind)
         if address is not None:
-            return _Place(upf, kind, cause), address
+            return _Place(upf, kind, cause, loads[upf.node_id].allocates), address
     raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES)
 
 
@@ -216,17 +256,22 @@ def _type(pool: UpfPool, dnn: Dnn, wanted: str) -> _Typed | GsmCause:
     return GsmCause.UNKNOWN_PDU_SESSION_TYPE
 
 
-def _loads(answer: str) -> dict[str, int]:
-    """The UPFs that are there, each with its load in per cent."""
+def _loads(answer: str) -> dict[str, _There]:
+    """The UPFs that are there."""
     items = (item.rpartition("=") for item in answer.split(",") if item)
-    return {node: int(load) for node, _, load in items}
+    return {node: _There(int(load.rstrip("*")), "*" in load) for node, _, load in items}
 
 
-def _shuffled(d: Draft, candidates: list[_Candidate], loads: dict[str, int]) -> list[_Candidate]:
+def _usable(upf: UpfNode, loads: dict[str, _There]) -> bool:
+    there = loads.get(upf.node_id)
+    return there is not None and bool(upf.n3 or not there.allocates)
+
+
+def _shuffled(d: Draft, candidates: list[_Candidate], loads: dict[str, _There]) -> list[_Candidate]:
     """Candidates in an order of chance: first the one with capacity to spare, most often."""
     left, order = list(candidates), list[_Candidate]()
     while left:
-        weights = [max(1, upf.capacity * (100 - loads[upf.node_id])) for upf, _, _ in left]
+        weights = [max(1, upf.capacity * (100 - loads[upf.node_id].load)) for upf, _, _ in left]
         drawn = d.env.random_int(32) % sum(weights)
         index = 0
         while drawn >= weights[index]:

@@ -1,6 +1,6 @@
 """PDU session modification, by the UE (TS 24.501 6.4.2) or by the network (6.3.2)."""
 
-from functions import gsm, ngap, user_plane
+from functions import gsm, ngap_context, user_plane
 from functions.authentication import RETRANSMISSIONS
 from functions.draft import Draft
 from functions.trees import Tree
@@ -17,7 +17,9 @@ def requested(d: Draft, session: PduSession, request: Tree) -> None:
     for QoS beyond the subscription is rejected: #26 (6.4.2.4).
     """
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
-    if session.stage != "active":
+    if session.stage == "releasing":
+        d.note("a modification of a session that is being released")  # 6.3.3.5: the release goes on
+    elif session.stage != "active":
         cause = GsmCause.MESSAGE_NOT_COMPATIBLE_WITH_STATE
         d.send_nas(gsm.transport(gsm.refusal(request, cause), psi))
     elif "requested-qos-rules" in request or "requested-qos-flow-descriptions" in request:
@@ -31,6 +33,7 @@ def subscribed(d: Draft, session: PduSession, ambr: Ambr) -> None:
     """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
     the UE can be told and its gNB is not about the session."""
     calm = session.stage == "active" and session.user_plane in ("on", "off")
+    calm = calm and d.ue.handover is None
     if calm and session.ambr != ambr and user_plane.reachable(d):
         _command(d, session, 0, ambr)
 
@@ -39,7 +42,7 @@ def _command(d: Draft, session: PduSession, pti: int, ambr: Ambr, count: int = 0
     message = gsm.transport(gsm.modification_command(session, pti, ambr), session.id)
     if session.user_plane == "on" and ambr != session.ambr:
         nas = d.seal_nas(message)
-        d.send(ngap.pdu_session_resource_modify_request(d.connection, session, ambr, nas))
+        d.send(ngap_context.pdu_session_resource_modify_request(d.connection, session, ambr, nas))
     else:
         d.send_nas(message)
     if count == 0:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from functions import gsm, ngap, user_plane
+from functions import gsm, nas_codec, ngap, ngap_context, user_plane
 from functions.authentication import RETRANSMISSIONS
 from functions.draft import Draft
 from functions.trees import Tree, subtree
@@ -29,7 +29,8 @@ def by_network(d: Draft, session: PduSession, cause: GsmCause) -> None:
     """
     if session.stage in ("releasing", "gone"):
         return
-    if user_plane.reachable(d):
+    switching = d.ue.handover is not None and d.ue.handover.stage == "switching"
+    if user_plane.reachable(d) and not switching:
         _start(d, session, 0, cause)
     else:
         d.emit(SessionGone(session.n4.seid, cause.text))
@@ -39,7 +40,7 @@ def _start(d: Draft, session: PduSession, pti: int, cause: GsmCause) -> None:
     seid = session.n4.seid
     d.stop_timer(f"T3591/{session.id}")
     at_gnb = session.user_plane in ("on", "requested")
-    d.emit(SessionReleasing(seid, pti, cause.text))
+    d.emit(SessionReleasing(seid, pti, cause))
     _command(d, session, pti, cause, at_gnb=at_gnb)
     if session.user_plane != "off":
         d.emit(UserPlaneOff(seid, "the session is released"))
@@ -49,11 +50,11 @@ def _start(d: Draft, session: PduSession, pti: int, cause: GsmCause) -> None:
 def _command(d: Draft, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool) -> None:
     """PDU SESSION RELEASE COMMAND, with that of the gNB's resources while it has any."""
     message = gsm.transport(gsm.release_command(session, pti, cause), session.id)
+    here, nas = d.connection, d.protect(nas_codec.encode(message))
     if at_gnb:
-        nas = d.seal_nas(message)
-        d.send(ngap.pdu_session_resource_release_command(d.connection, [session], RELEASED, nas))
+        d.send(ngap_context.pdu_session_resource_release_command(here, [session], RELEASED, nas))
     else:
-        d.send_nas(message)
+        d.send(ngap.downlink_nas_transport(here, nas))
 
 
 def completed(d: Draft, session: PduSession, _: Tree) -> None:
@@ -71,7 +72,8 @@ def expired(d: Draft, session: PduSession, count: int) -> None:
     elif count >= RETRANSMISSIONS or not user_plane.reachable(d):
         _end(d, session, "the UE did not answer")
     else:
-        _command(d, session, session.pti, GsmCause.REGULAR_DEACTIVATION, at_gnb=False)
+        cause = GsmCause(session.release_cause or GsmCause.REGULAR_DEACTIVATION)
+        _command(d, session, session.pti, cause, at_gnb=False)
         d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592, count + 1)
 
 
@@ -79,7 +81,7 @@ def forget(d: Draft, session: PduSession, reason: str) -> None:
     """End a session that the UE does not have any more, without a word to it (6.1.4.1)."""
     if session.user_plane in ("on", "requested") and user_plane.reachable(d):
         here = d.connection
-        d.send(ngap.pdu_session_resource_release_command(here, [session], RELEASED))
+        d.send(ngap_context.pdu_session_resource_release_command(here, [session], RELEASED))
     _end(d, session, reason)
 
 
@@ -89,15 +91,16 @@ def _end(d: Draft, session: PduSession, reason: str) -> None:
     d.emit(SessionGone(session.n4.seid, reason))
 
 
-def notified(d: Draft, ies: Tree) -> None:
-    """PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources by itself."""
+def notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources by itself.
+    Those that another gNB has by now stay."""
     for item in ies.get("PDUSessionResourceReleasedListNot", ()):
         session = user_plane.by_id(d, item["pDUSessionID"])
         transfer = subtree(item, "pDUSessionResourceNotifyReleasedTransfer")
         cause = ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED))
         if session is None:
             d.note(f"the gNB has released the PDU session {item['pDUSessionID']}: {cause}")
-        elif session.user_plane == "on":
+        elif session.user_plane == "on" and session.amf_ue_ngap_id == amf_ue_ngap_id:
             d.emit(UserPlaneOff(session.n4.seid, f"the gNB has released it: {cause}"))
 
 

@@ -5,7 +5,20 @@ gone are off, the gNB and the UPFs are asked for what is not so yet. Each asks f
 time, and goes on from the answer.
 """
 
-from functions import n4, session_modification, user_plane
+from functions import (
+    configuration_update,
+    context_modification,
+    downlink_data,
+    handover_end,
+    n4,
+    network_deregistration,
+    path_switch,
+    reachability,
+    reauthentication,
+    session_indication,
+    session_modification,
+    user_plane,
+)
 from functions.draft import Draft
 from schemas.session import PduSession
 from schemas.ue_events import (
@@ -17,12 +30,24 @@ from schemas.ue_events import (
 
 
 def settle(d: Draft) -> None:
-    """Bring the sessions in line with the rest of the UE."""
+    """Bring what the network owes the UE, and its sessions, in line with the rest of it."""
+    network_deregistration.settle(d)
+    configuration_update.settle(d)
+    handover_end.settle(d)
+    _sessions(d)
+    path_switch.settle(d)
+    session_indication.settle(d)
+    context_modification.settle(d)
+    reauthentication.settle(d)
+    reachability.settle(d)
+
+
+def _sessions(d: Draft) -> None:
     if d.ue.paging is not None and (not d.ue.registered or user_plane.reachable(d)):
         d.stop_timer("T3513")
         waiting = d.ue.paging.seids
         d.emit(PagingEnded("the UE is here" if d.ue.registered else "the UE is deregistered"))
-        if d.ue.registered:
+        if d.ue.registered and d.ue.network_deregistration is None:
             user_plane.want(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
     if not d.ue.sessions:
         return
@@ -35,6 +60,7 @@ def settle(d: Draft) -> None:
     for session in d.ue.sessions:
         _with_its_upf(d, session)
     n4.rearm(d)
+    downlink_data.rearm(d)
 
 
 def _with_its_ue(d: Draft, session: PduSession) -> None:

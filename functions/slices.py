@@ -48,6 +48,19 @@ def allow(requested: Sequence[SNssai], subscriber: Subscriber, area: TrackingAre
     )
 
 
+def rejected_nssai(nssai: Nssai) -> Tree:
+    """The rejected NSSAI, as a part of a NAS tree; empty for none (TS 24.501 9.11.3.46)."""
+    items = [
+        {"s-nssai": nas_s_nssai(s), "cause": cause}
+        for group, cause in (
+            (nssai.rejected_in_plmn, "not-available-in-plmn-or-snpn"),
+            (nssai.rejected_in_area, "not-available-in-registration-area"),
+        )
+        for s in group
+    ]
+    return {"rejected-nssai": items} if items else {}
+
+
 def registration_area(
     network: Network, subscriber: Subscriber, tai: Tai, allowed: Sequence[SNssai]
 ) -> tuple[Tai, ...]:

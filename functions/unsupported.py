@@ -3,15 +3,17 @@
 from typing import Final
 
 import wire
-from functions import connection, ngap
+from functions import connection, handover_end, ngap, ngap_faults
 from functions.connection import Origin
 from functions.draft import Draft
 from functions.ingress import Nas, Unreadable
 from functions.trees import Tree
 from schemas.causes import GmmCause
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.handover import NO_RAN_UE_NGAP_ID
 from schemas.identity import index_ngap
-from schemas.step import SendNgap
+from schemas.procedures import Procedure
+from schemas.step import FanOut, SendNgap
 from schemas.ue_events import UplinkTaken
 
 REGISTRATION_REQUEST: Final = 0x41
@@ -21,6 +23,9 @@ SERVICE_REQUEST: Final = 0x4C
 SECURITY_MODE_COMPLETE: Final = 0x5E
 UL_NAS_TRANSPORT: Final = 0x67
 GMM_STATUS: Final = 0x64
+
+INITIAL_MESSAGES: Final = frozenset({REGISTRATION_REQUEST, DEREGISTRATION_REQUEST, SERVICE_REQUEST})
+"""Messages that a connection is opened with (TS 24.501 4.4.4.1)."""
 
 TAKEN_UNVERIFIED: Final = frozenset({0x41, 0x45, 0x48, 0x57, 0x59, 0x5C, 0x5F})
 """Messages that may be acted on without a valid MAC (TS 24.501 4.4.4.3): REGISTRATION REQUEST,
@@ -36,30 +41,76 @@ def send_to(d: Draft, origin: Origin, pdu: bytes) -> None:
     d.outputs.append(SendNgap(origin.gnb, origin.association, pdu))
 
 
-def rejected_faults(d: Draft, origin: Origin, pdu: bytes) -> bool:
+def read(d: Draft, origin: Origin, pdu: bytes) -> wire.NgapRead | None:
+    """An NGAP message; None for one that cannot be read, which is answered (TS 38.413 10.2)."""
+    try:
+        return wire.ngap_read(pdu)
+    except wire.WireError as err:
+        _not_read(d, origin, err)
+        return None
+
+
+def _not_read(d: Draft, origin: Origin, err: wire.WireError) -> None:
+    d.note(str(err))
+    send_to(d, origin, ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
+
+
+def rejected_faults(d: Draft, origin: Origin, received: wire.NgapRead) -> bool:
     """Answer the syntax errors of an NGAP message; whether it must go no further.
 
-    Clauses 10.2 and 10.3 of TS 38.413, for procedures that have no failure message.
+    Clauses 10.2 and 10.3 of TS 38.413. What is only to be notified of is so by the response, where
+    that says it (`Draft.diagnostics`).
     """
+    peek = received.peek
     try:
-        peek, faults = wire.ngap_peek(pdu), wire.ngap_check(pdu)
+        faults = received.check()
     except wire.WireError as err:
-        d.note(str(err))
-        send_to(d, origin, ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
+        _not_read(d, origin, err)
         return True
     if faults is None:
         return False
     d.note("; ".join(faults["deviations"]))
-    answer = ngap.fault_indication(peek, faults)
+    if not faults["reject"] and peek.message in ngap_faults.REPORTED:
+        d.diagnostics = faults["diagnostics_for_response"]
+        return False
+    known = connection.find(d, peek.amf_ue_ngap_id or 0)
+    releasing = known is not None and bool(known.releasing)
+    answer = ngap_faults.answer(peek, faults, releasing=releasing)
     if answer is not None:
         send_to(d, origin, answer)
     return bool(faults["reject"])
 
 
+def not_in_this_state(d: Draft, message: str, amf_ue_ngap_id: int) -> None:
+    """A message of a UE that its state forbids, and that has no answer (TS 38.413 10.4)."""
+    here = connection.find(d, amf_ue_ngap_id)
+    d.note(f"{message} in a state that forbids it")
+    if here is not None and not here.releasing:
+        told = here.ran_ue_ngap_id != NO_RAN_UE_NGAP_ID
+        ids = (here.amf_ue_ngap_id, here.ran_ue_ngap_id if told else None)
+        d.send(ngap_faults.not_in_this_state(_CODES[message], *ids), here)
+
+
+_CODES: Final = {"HandoverNotify": 11, "UplinkRANStatusTransfer": 49}
+"""Procedure codes (TS 38.413 9.4.7)."""
+
+
+def erroneous_id(d: Draft, origin: Origin, ran_ue_ngap_id: int | None) -> None:
+    """Release whatever connection of the association has a RAN-UE-NGAP-ID that came with another
+    UE's AMF-UE-NGAP-ID: the RAN node does so too (TS 38.413 10.6)."""
+    if ran_ue_ngap_id is not None:
+        reason = ngap.cause_text(ngap.INCONSISTENT_REMOTE_ID)
+        to, ids = Procedure.CONTEXT_RELEASE, (ran_ue_ngap_id,)
+        gone = FanOut(
+            origin.gnb, origin.association, reason, to, ran_ue_ngap_ids=ids, order=d.order
+        )
+        d.outputs.append(gone)
+
+
 def ngap_procedure(d: Draft, origin: Origin, peek: wire.NgapPeek, pdu: bytes) -> None:
     """An NGAP procedure of a UE that no procedure here takes (TS 38.413 10.3.4.1)."""
     d.note(f"{peek.message} is not supported")
-    answer = ngap.not_comprehended(peek, pdu)
+    answer = ngap_faults.not_comprehended(peek, pdu)
     if answer is not None:
         send_to(d, origin, answer)
 
@@ -98,6 +149,20 @@ def unverified(d: Draft, nas: Nas, *, initial: bool) -> None:
         cause = int(GmmCause.IDENTITY_CANNOT_BE_DERIVED)
         d.send_nas_plain({"message-type": "service-reject", "5gmm-cause": cause})
     if initial:
+        d.release(ngap.NAS_UNSPECIFIED)
+
+
+def unbegun(d: Draft, opened: Nas | Unreadable) -> None:
+    """Release a connection that an INITIAL UE MESSAGE has opened, and that nothing was begun on.
+
+    So it is with a message that is no initial one, or that nobody has proved anything by: no timer
+    would ever end its connection.
+    """
+    ue = d.ue
+    if ue.connection is None or ue.successor:
+        return
+    initial = isinstance(opened, Nas) and opened.type in INITIAL_MESSAGES
+    if not initial or not (connection.busy(ue) or ue.connection.secured):
         d.release(ngap.NAS_UNSPECIFIED)
 
 
@@ -153,6 +218,9 @@ def not_forwarded(d: Draft, request: Tree) -> None:
 def poisoned(d: Draft, trigger: CloudEvent) -> None:
     """An event whose decision fails each time: 5GMM cause #111, and no connection is left."""
     d.note(f"the event {trigger.id} of type {trigger.type} could not be decided")
+    for found in d.ue.beside:
+        if trigger.partitionkey == index_ngap(found.connection.amf_ue_ngap_id):
+            connection.attend(d, found.connection.amf_ue_ngap_id)
     connection.abort(d, "protocol error")
     if trigger.type == EventType.TIMER:
         # Its timers would come due again, and fail again.
@@ -160,6 +228,8 @@ def poisoned(d: Draft, trigger: CloudEvent) -> None:
             connection.released(d, old.amf_ue_ngap_id, "its release could not be decided")
         for timer in tuple(d.ue.timers):
             d.stop_timer(timer)
+        for found in d.ue.beside:
+            connection.drop(d, found)
     here = d.ue.connection
     if here is None:
         return
@@ -170,3 +240,5 @@ def poisoned(d: Draft, trigger: CloudEvent) -> None:
         cause = int(GmmCause.PROTOCOL_ERROR)
         d.send_nas_best({"message-type": "5gmm-status", "5gmm-cause": cause})
     d.release(ngap.NAS_UNSPECIFIED)
+    handover_end.settle(d)
+    connection.resume(d)

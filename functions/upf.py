@@ -14,15 +14,14 @@ from functions import upf_association as association
 from functions.env import Env
 from functions.trees import Tree
 from functions.upf_draft import UpfDraft
-from schemas.cloudevents import CloudEvent, EventType, UpfPath
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadTold, UpfPath
 from schemas.step import Output
 from schemas.upf import (
     LeftoverDeleted,
-    LeftoverFound,
     Upf,
-    UpfAsked,
     UpfEvent,
     UpfLoad,
+    UpfOverloaded,
     UpfRestarted,
 )
 
@@ -43,10 +42,42 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
             _unanswered(d, trigger)
         case EventType.TIMER:
             if d.upf.wake_at and d.upf.wake_at <= env.now + _CLOCK_SKEW_MS:
-                association.associate(d)
+                association.woken(d)
+        case EventType.SESSION_LEFT:
+            _left(d, trigger.data)
+        case EventType.UPF_LOAD:
+            _load(d, trigger.data)
         case _:
             d.note(f"an event of type {trigger.type} is not for a UPF")
+    association.await_leftovers(d)
     return d.events, d.outputs
+
+
+def _left(d: UpfDraft, data: bytes) -> None:
+    try:
+        left = msgpack.decode(data, type=SessionLeft)
+    except DecodeError as err:
+        d.note(f"an event of a session that is left, without its data: {err}")
+        return
+    if d.configured:
+        association.left_over(d, left.up_seid)
+    else:
+        d.note("a session is left at a UPF that is not in the configuration")
+
+
+def _load(d: UpfDraft, data: bytes) -> None:
+    try:
+        told = msgpack.decode(data, type=UpfLoadTold)
+    except DecodeError as err:
+        d.note(f"an event of a load without its data: {err}")
+        return
+    if not d.upf.associated:
+        d.note("the load of a UPF that is not associated")
+        return
+    if told.load is not None and told.load != d.upf.load:
+        d.emit(UpfLoad(min(told.load, 100)))
+    if told.reduction is not None:
+        d.emit(UpfOverloaded(min(told.reduction, 100), d.env.now + told.period * 1000))
 
 
 # What the gateway sees of it
@@ -123,7 +154,7 @@ def _request(d: UpfDraft, peek: wire.PfcpPeek, ies: Tree) -> None:
             association.setup_request(d, peek.sequence, ies)
             return
         case "HeartbeatRequest":
-            answer = {"Recovery Time Stamp": d.since}
+            answer = {"Recovery Time Stamp": association.since(d)}
         case "SessionReportRequest":
             d.note(f"a report of the session {peek.seid or 0:016x}, which nobody has")
             answer = {"Cause": pfcp.NOT_FOUND}
@@ -173,10 +204,7 @@ def _established_for_nobody(d: UpfDraft, ies: Tree) -> None:
     if not up_seid:
         d.note("a session was established for nobody, and its F-SEID is missing")
         return
-    number = d.upf.requests + 1
-    d.emit(UpfAsked(d.node_id, "SessionDeletionRequest", number, d.since))
-    d.emit(LeftoverFound(up_seid, number))
-    d.delete(up_seid, number)
+    association.left_over(d, up_seid)
 
 
 def _unanswered(d: UpfDraft, trigger: CloudEvent) -> None:

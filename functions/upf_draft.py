@@ -8,6 +8,7 @@ from functions.trees import Tree
 from schemas import upf as fold
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent
+from schemas.flags import Flag
 from schemas.identity import slot_of
 from schemas.step import FanOutSessions, Output, SendPfcp
 from schemas.ue_events import Noted
@@ -77,6 +78,9 @@ class UpfDraft:
         key = upf_aggregate(self.node_id)
         self.outputs.append(SendPfcp(self.node_id, key, slot_of(self.node_id), pdu, number))
 
-    def sessions_lost(self, recovery_time_stamp: int) -> None:
-        """Tell the sessions of the UPF that it has them no more."""
-        self.outputs.append(FanOutSessions(self.node_id, recovery_time_stamp))
+    def sessions_lost(self, recovery_time_stamp: int, known: int = 0) -> None:
+        """Tell the sessions of the UPF that it has them no more. `known` is the Recovery Time Stamp
+        that it had before: with the same one it has not restarted, and may have kept them."""
+        kept = recovery_time_stamp == known and Flag.SESSIONS_KEPT in self.env.flags
+        lost = FanOutSessions(self.node_id, recovery_time_stamp, self.env.now, kept)
+        self.outputs.append(lost)

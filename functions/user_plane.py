@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Sequence
 
 import wire
-from functions import gsm, ngap
+from functions import gsm, handover_end, nas_codec, ngap, ngap_context
 from functions.draft import Draft
+from functions.ngap_handover_read import TRIGGERED
 from functions.trees import Tree, subtree
 from schemas.causes import GsmCause
 from schemas.session import PduSession
+from schemas.ue import connections
 from schemas.ue_events import (
     ContextRequested,
     SessionGone,
@@ -40,7 +42,9 @@ def want(d: Draft, ids: Iterable[int]) -> list[PduSession]:
     found = [
         session
         for session in live(d)
-        if session.id in chosen and session.stage != "establishing" and session.user_plane == "off"
+        if session.id in chosen
+        and session.stage in ("active", "modifying")
+        and session.user_plane == "off"
     ]
     for session in found:
         d.emit(UserPlaneWanted(session.n4.seid))
@@ -52,8 +56,9 @@ def lose(d: Draft) -> None:
 
     A connection that the UE has left keeps them until the UE has proved itself on another.
     """
-    connections = (d.ue.connection, *d.ue.stale)
-    alive = {c.amf_ue_ngap_id for c in connections if c is not None and not c.releasing}
+    if all(session.user_plane == "off" for session in d.ue.sessions):
+        return
+    alive = {c.amf_ue_ngap_id for c in connections(d.ue) if not c.releasing}
     for session in live(d):
         by = session.amf_ue_ngap_id
         asked = session.user_plane in ("requested", "on")
@@ -69,9 +74,10 @@ def wanted(d: Draft) -> list[PduSession]:
 
 
 def request(d: Draft) -> None:
-    """Ask the gNB for the sessions that are wanted, unless it is busy setting up the context."""
+    """Ask the gNB for the sessions that are wanted, unless it is busy setting up the context, or
+    handing the UE over (TS 23.502 4.9.1.3.2), or the UE is taking another key into use."""
     sessions = wanted(d)
-    if not sessions or not reachable(d):
+    if not sessions or not reachable(d) or d.ue.handover is not None or d.ue.pending is not None:
         return
     if d.connection.context == "none":
         request_context(d, sessions=sessions)
@@ -90,8 +96,9 @@ def request_context(d: Draft, nas: bytes = b"", *, sessions: Sequence[PduSession
         d.emit(ContextRequested(d.connection.kgnb_count))
     here, security = d.connection, d.ue.security
     subscriber = d.env.subscriber
+    ambr = subscriber.ambr if subscriber is not None else None
     d.send(
-        ngap.initial_context_setup_request(
+        ngap_context.initial_context_setup_request(
             here,
             security,
             wire.kgnb(security.kamf, here.kgnb_count),
@@ -101,29 +108,28 @@ def request_context(d: Draft, nas: bytes = b"", *, sessions: Sequence[PduSession
             d.ue.pei,
             nas,
             [(session, _accept(d, session)) for session in sessions],
-            subscriber.ambr if subscriber is not None else None,
+            ambr,
         )
     )
     for session in sessions:
-        d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id))
+        d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id, ambr))
 
 
 def _request_resources(d: Draft, sessions: Sequence[PduSession]) -> None:
     items = [(session, _accept(d, session)) for session in sessions]
     subscriber = d.env.subscriber
     ambr = subscriber.ambr if subscriber is not None else None
-    d.send(ngap.pdu_session_resource_setup_request(d.connection, items, ambr))
+    d.send(ngap_context.pdu_session_resource_setup_request(d.connection, items, ambr))
     for session in sessions:
-        d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id))
+        d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id, ambr))
 
 
 def _accept(d: Draft, session: PduSession) -> bytes:
     """The protected PDU SESSION ESTABLISHMENT ACCEPT of a session in the making, else nothing."""
     if session.stage != "establishing":
         return b""
-    asked = wire.nas_decode(session.request)
-    accept = gsm.accept(session, asked, d.env.network.data_network(session.dnn))
-    return d.protect(wire.nas_encode(gsm.transport(accept, session.id)))
+    asked = nas_codec.decode(session.request)
+    return d.protect(gsm.accept(session, asked, d.env.network.data_network(session.dnn)))
 
 
 def established(d: Draft) -> list[int]:
@@ -140,15 +146,18 @@ def not_reactivated(d: Draft, asked: list[int]) -> list[int]:
 # The answers of the gNB
 
 
-def answered(d: Draft, ies: Tree) -> None:
-    """Take what the gNB says of the sessions that it was asked for (9.2.1.2, 9.2.2.2, 9.2.2.3)."""
+def answered(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """Take what the gNB says of the sessions that it was asked for (9.2.1.2, 9.2.2.2, 9.2.2.3).
+
+    Of one that another gNB has been asked for since, it has nothing to say.
+    """
     for suffix in ("SURes", "CxtRes"):
         for item in ies.get(f"PDUSessionResourceSetupList{suffix}", ()):
             transfer = subtree(item, "pDUSessionResourceSetupResponseTransfer")
             flows = subtree(transfer, "dLQosFlowPerTNLInformation")
-            tunnel = ngap.read_tunnel(subtree(flows, "uPTransportLayerInformation"))
-            session = by_id(d, item["pDUSessionID"])
-            if session is None or session.user_plane != "requested":
+            tunnel = ngap_context.read_tunnel(subtree(flows, "uPTransportLayerInformation"))
+            session = _asked(d, item["pDUSessionID"], amf_ue_ngap_id)
+            if session is None:
                 d.note(f"the gNB has set up the PDU session {item['pDUSessionID']} unasked")
             elif tunnel is None:
                 _failed(d, session, "no DL NG-U tunnel")
@@ -157,9 +166,17 @@ def answered(d: Draft, ies: Tree) -> None:
     for suffix in ("SURes", "CxtRes", "CxtFail"):
         for item in ies.get(f"PDUSessionResourceFailedToSetupList{suffix}", ()):
             transfer = subtree(item, "pDUSessionResourceSetupUnsuccessfulTransfer")
-            session = by_id(d, item["pDUSessionID"])
-            if session is not None and session.user_plane == "requested":
+            session = _asked(d, item["pDUSessionID"], amf_ue_ngap_id)
+            if session is not None:
                 _failed(d, session, ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED)))
+
+
+def _asked(d: Draft, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
+    """A session that was asked for on a connection, and has no answer yet."""
+    session = by_id(d, psi)
+    if session is None or session.user_plane != "requested":
+        return None
+    return session if session.amf_ue_ngap_id == amf_ue_ngap_id else None
 
 
 def unanswered(d: Draft) -> None:
@@ -170,7 +187,14 @@ def unanswered(d: Draft) -> None:
 
 
 def _failed(d: Draft, session: PduSession, reason: str) -> None:
-    """No resources. A session in the making ends, and the UE is told (TS 23.502 4.3.2.2.1)."""
+    """No resources. A session in the making ends, and the UE is told (TS 23.502 4.3.2.2.1); but
+    what a handover has come in between is wanted again after that."""
+    if reason in TRIGGERED and reachable(d):
+        handover_end.triggered(d)
+    if reason in TRIGGERED and d.ue.handover is not None:
+        d.emit(UserPlaneOff(session.n4.seid, reason))
+        d.emit(UserPlaneWanted(session.n4.seid))
+        return
     if session.stage != "establishing":
         d.emit(UserPlaneOff(session.n4.seid, reason))
         return

@@ -5,6 +5,7 @@ It imports `wire` and `transport`, and nothing of the core.
 
 from loadgen.config import ConfigError, LoadConfig
 from loadgen.driver import LoadError, run
+from loadgen.faults import Faults
 from loadgen.identity import SNssai
 from loadgen.profile import Algorithms, HomeKey
 from loadgen.report import Report
@@ -20,6 +21,7 @@ __all__ = [
     "Algorithms",
     "ConfigError",
     "DownlinkData",
+    "Faults",
     "HomeKey",
     "LoadConfig",
     "LoadError",

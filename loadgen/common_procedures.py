@@ -3,11 +3,10 @@
 from typing import TYPE_CHECKING
 
 from loadgen import nas_ue
-from loadgen.identity import Guti
 from loadgen.nas_security import CIPHERED_NEW_CONTEXT, NEW_CONTEXT, Received
 from loadgen.profile import imeisv_identity
 from loadgen.trees import part
-from loadgen.ue_model import Procedure, Send, State
+from loadgen.ue_model import Send, State
 from loadgen.violation import Kind
 
 if TYPE_CHECKING:
@@ -73,26 +72,3 @@ def identity_request(ue: "Ue", received: Received) -> None:
         ue.send(nas_ue.identity_response(ue.guti.identity()))
     else:
         ue.send(nas_ue.identity_response(_NO_IDENTITY))
-
-
-def configuration_update(ue: "Ue", received: Received) -> None:
-    """Take a new 5G-GUTI, and acknowledge where that is asked for (5.4.4.3)."""
-    if ue.state is not State.REGISTERED:
-        ue.downlink.unexpected("configuration-update-command")
-        return
-    ue.guti = Guti.of_nas(received.tree.get("5g-guti")) or ue.guti
-    if part(received.tree, "configuration-update-indication").get("ack") is True:
-        ue.send(nas_ue.CONFIGURATION_UPDATE_COMPLETE)
-
-
-def deregistered_by_network(ue: "Ue", now: float) -> None:
-    """The network deregisters the UE (5.5.2.3.2); that answers a request of its own, too."""
-    if ue.state not in (State.REGISTERED, State.DEREGISTERED_INITIATED):
-        ue.downlink.unexpected("deregistration-request-ue-terminated")
-        return
-    ue.send(nas_ue.DEREGISTRATION_ACCEPT)
-    ue.state = State.DEREGISTERED
-    ue.stop("T3521")
-    running = ue.running_procedure
-    if running is not None and running.name is Procedure.DEREGISTER:
-        ue.finish(None, now, await_release=True)

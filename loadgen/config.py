@@ -6,13 +6,14 @@ from typing import Literal
 from msgspec import Struct, field
 
 from loadgen.arrivals import Closed, Poisson
+from loadgen.faults import Faults, faults_of
 from loadgen.identity import SNssai
 from loadgen.phases import Phase, Share, fault_of_phases
 from loadgen.programme import fault_of
 from loadgen.session_model import SessionRequest, SessionType
 from loadgen.subscribers import Population
 from loadgen.timers import TimerValues
-from loadgen.ue_model import Procedure
+from loadgen.ue_model import HANDOVERS, Procedure
 from transport import UDP_ENCAPSULATION_PORT, Mode
 
 Identity = Literal["stored", "suci", "unknown-guti"]
@@ -49,6 +50,8 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     plmn: str = "001-01"
     tac: int = 1
+    tacs: tuple[int, ...] = ()
+    """The TACs of the gNBs, in turn; without any, all have `tac`."""
     slices: tuple[SNssai, ...] = (SNssai(1, "010203"),)
     """The slices that the gNBs broadcast."""
     gnbs: int = 1
@@ -77,6 +80,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """In the closed loop, the time over which the UEs start."""
     phases: tuple[Phase, ...] = ()
     """One after the other, as of a scenario file; empty for the one that the fields above are."""
+    faults: Faults | float | None = None
+    """The share of messages about UEs that meet with a fault, or a table of shares; a phase may
+    say otherwise."""
     failure_pause: float = 1.0
     """How long a UE stays off after a failure."""
     drain: float = 40.0
@@ -126,6 +132,10 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         )
         return (only,)
 
+    def tac_of(self, number: int) -> int:
+        """The TAC of a gNB, counted from 0."""
+        return self.tacs[number % len(self.tacs)] if self.tacs else self.tac
+
     @property
     def pages(self) -> bool:
         """Whether UEs are to be paged."""
@@ -152,8 +162,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return f"port {self.port} and udp_port {self.udp_port} must be of 1 to 65535"
         if self.gnbs < 1 or not 0 <= self.first_gnb_id <= _MAX_GNB_ID - self.gnbs + 1:
             return f"{self.gnbs} gNBs from ID {self.first_gnb_id} on do not fit into 24 bits"
-        if not 0 <= self.tac < 1 << 24:
-            return f"tac is {self.tac}, and a TAC has 24 bits"
+        wrong = [tac for tac in (self.tac, *self.tacs) if not 0 <= tac < 1 << 24]
+        if wrong:
+            return f"tac is {wrong[0]}, and a TAC has 24 bits"
         if not self.slices:
             return "slices is empty: a gNB broadcasts at least one"
         if self.plmn != self.population.plmn:
@@ -167,7 +178,14 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return "identities is empty: name 'stored', 'suci' or 'unknown-guti'"
         if self.rate is not None and self.rate <= 0:
             return f"rate is {self.rate}: it counts programmes a second"
-        return self._fault_of_sessions() or self._fault_of_length()
+        fault = faults_of(self.faults).fault() or self._fault_of_handovers()
+        return fault or self._fault_of_sessions() or self._fault_of_length()
+
+    def _fault_of_handovers(self) -> str | None:
+        shares = [share for phase in self.plan for share in phase.mix]
+        if self.gnbs < 2 and any(HANDOVERS & set(share.procedures) for share in shares):
+            return "a handover needs two gNBs"
+        return None
 
     def _fault_of_sessions(self) -> str | None:
         if self.phases:

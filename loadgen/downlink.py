@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from loadgen import common_procedures, nas_ue
+from loadgen import common_procedures, nas_ue, network_initiated
 from loadgen.nas_security import NEW_CONTEXT, Received
 from loadgen.ue_model import Procedure, State
 from loadgen.violation import Kind
@@ -56,16 +56,19 @@ class Downlink:
         elif name == "identity-request":
             common_procedures.identity_request(ue, received)
         elif name == "configuration-update-command":
-            common_procedures.configuration_update(ue, received)
+            network_initiated.configuration_update(ue, received)
         elif name == "deregistration-request-ue-terminated":
-            common_procedures.deregistered_by_network(ue, now)
+            network_initiated.deregistered(ue, received, now)
         elif name == "5gmm-status":
-            self._ue.violate(Kind.NAS_STATUS, f"5GMM STATUS with {received.tree.get('5gmm-cause')}")
+            text = f"5GMM STATUS with {received.tree.get('5gmm-cause')}"
+            ue.not_understood(text)
+            ue.violate(Kind.NAS_STATUS, text)
         else:
             self.unexpected(name, _TYPE_NON_EXISTENT)
 
     def _transport(self, name: str, received: Received, now: float) -> None:
-        if self._ue.registered and self._ue.channel.secure:
+        updating = self._ue.state is State.REGISTERED_INITIATED and self._ue.updating
+        if (self._ue.registered or updating) and self._ue.channel.secure:
             self._ue.sessions.receive(received, now)
         else:
             self.unexpected(name)

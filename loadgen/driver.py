@@ -2,16 +2,21 @@
 
 import asyncio
 import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from ipaddress import IPv4Address
 from math import inf
 from random import Random
+from typing import Any
 
 from loadgen.capture import Capture
+from loadgen.cell import Cell
 from loadgen.config import ConfigError, LoadConfig
 from loadgen.gnb import Gnb
 from loadgen.link import Connector, Link
+from loadgen.neighbours import Neighbours
 from loadgen.ngap_gnb import GnbConfig
 from loadgen.plot import save_plot
 from loadgen.progress import ProgressBar
@@ -20,7 +25,12 @@ from loadgen.report import Report, procedures_of
 from loadgen.table import print_tables
 from loadgen.timers import Deadlines
 from loadgen.traffic import Traffic
-from loadgen.ue import DownlinkData, no_downlink_data
+from loadgen.ue import (
+    DownlinkData,
+    DownlinkTunnel,
+    no_downlink_data,
+    no_downlink_tunnel,
+)
 from transport import Handler, Transport, connect
 
 _FIRST_N3 = IPv4Address("127.8.0.1")
@@ -40,6 +50,7 @@ class Driver:
         connector: Connector,
         capture: Capture | None,
         downlink_data: DownlinkData = no_downlink_data,
+        downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
     ) -> None:
         """Build the gNBs and the UEs; nothing is sent yet."""
         self.recorder = Recorder()
@@ -51,14 +62,24 @@ class Driver:
         self._wake: asyncio.TimerHandle | None = None
         self._wake_at = inf
         self._closing = False
+        self.neighbours = Neighbours(Random(f"{config.seed} cells"))  # noqa: S311
+        self.neighbours.stirred = self._stir
+        self._stirred: dict[Cell, None] = {}
         self.gnbs = [self._gnb(n) for n in range(config.gnbs)]
         self.links = [
             Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))  # noqa: S311
             for n, gnb in enumerate(self.gnbs)
         ]
         self.traffic = Traffic(
-            config, self.gnbs, self._deadlines, self.recorder, self._over.set, downlink_data
+            config,
+            self.gnbs,
+            self._deadlines,
+            self.recorder,
+            self._over.set,
+            downlink_data,
+            downlink_tunnel,
         )
+        self._links_of = {link.gnb.cell: link for link in self.links}
         self._bar = ProgressBar(self.recorder, self.traffic.planned) if config.progress else None
 
     def _gnb(self, number: int) -> Gnb:
@@ -67,11 +88,18 @@ class Driver:
             name=f"gnb-{config.first_gnb_id + number}",
             gnb_id=config.first_gnb_id + number,
             plmn=config.plmn,
-            tac=config.tac,
+            tac=config.tac_of(number),
             slices=config.slices,
             n3_address=str(_FIRST_N3 + number),
         )
-        return Gnb(one, self._deadlines, timers=config.timers, sink=self.recorder.violated)
+        return Gnb(
+            one,
+            self._deadlines,
+            timers=config.timers,
+            sink=self.recorder.violated,
+            neighbours=self.neighbours,
+            seed=config.seed,
+        )
 
     async def run(self) -> Report:
         """Set up the gNBs, run the load, and end the associations.
@@ -108,7 +136,10 @@ class Driver:
         waiting = [link for link in self.links if not link.gnb.ready]
         where = f"{config.host} port {config.port}"
         why = waiting[0].trouble if waiting else None
-        if why is None:
+        cause = waiting[0].gnb.put_off if waiting else ""
+        if why is None and cause:
+            why = f"the AMF answers NG SETUP REQUEST with a failure: {cause}"
+        elif why is None:
             why = "the association is up, but NG SETUP REQUEST is not answered"
         text = f"{len(waiting)} of {config.gnbs} gNBs are not set up with the AMF at {where}"
         return f"{text} after {config.connect_timeout:g} s: {why}"
@@ -160,14 +191,25 @@ class Driver:
         """Something happened to a gNB: send what it wants, take what ended, mind the timers."""
         if self._closing:
             return
-        gnb = link.gnb
-        if gnb.cell.ended:
-            self.traffic.collect(gnb, time.monotonic())
-        link.flush()
+        self._take(link)
         if not self._set_up.is_set():
             self._check_set_up()
         if self._deadlines.next() < self._wake_at:
             self._arm()
+
+    def _stir(self, cell: Cell) -> None:
+        """A cell has something to send, or to report, by the doing of another."""
+        self._stirred[cell] = None
+
+    def _take(self, link: Link) -> None:
+        """Take what ended on a gNB and those that it stirred, and send what they want."""
+        while True:
+            if link.gnb.cell.ended:
+                self.traffic.collect(link.gnb, time.monotonic())
+            link.flush()
+            if not self._stirred:
+                return
+            link = self._links_of[self._stirred.popitem()[0]]
 
     def _check_set_up(self) -> None:
         gnbs = self.gnbs
@@ -189,10 +231,7 @@ class Driver:
         self._wake_at = -inf
         self._deadlines.run(now)
         for link in self.links:
-            if link.gnb.cell.ended:
-                self.traffic.collect(link.gnb, now)
-            if link.gnb.out:
-                link.flush()
+            self._take(link)
         self._arm()
 
     def _report(
@@ -205,10 +244,6 @@ class Driver:
         cut_off: str | None,
     ) -> Report:
         recorder, gnbs, ues = self.recorder, self.gnbs, self.traffic.ues
-        retransmissions: dict[str, int] = {}
-        for ue in ues:
-            for timer, count in ue.retransmissions.items():
-                retransmissions[timer] = retransmissions.get(timer, 0) + count
         counts = [gnb.counts for gnb in gnbs]
         return Report(
             started_at=started_at.isoformat(timespec="milliseconds"),
@@ -218,12 +253,22 @@ class Driver:
             mode=str(self.links[0].mode or self._config.mode),
             cut_off=cut_off,
             procedures=procedures_of(recorder, begun),
+            failed=recorder.failed_since(begun),
             violations=recorder.violations,
             violation_counts={str(k): n for k, n in sorted(recorder.violation_counts.items())},
-            retransmissions=retransmissions,
+            retransmissions=_sum(ue.record.retransmissions for ue in ues),
             phases=self.traffic.reports(time.monotonic()),
             sessions=[record for ue in ues for record in ue.records()],
-            tunnels_moved=sum(ue.tunnels_moved for ue in ues),
+            tunnels_moved=sum(ue.record.tunnels_moved for ue in ues),
+            faults=_sum(gnb.disturber.draws.injected for gnb in gnbs),
+            excused=_sum([*(ue.record.excused for ue in ues), *(gnb.cell.excused for gnb in gnbs)]),
+            not_understood=_sum(ue.record.statuses for ue in ues),
+            not_understood_excused=_sum(ue.record.statuses_excused for ue in ues),
+            error_indications=_sum(c.errors for c in counts),
+            congested=sum(ue.record.congested for ue in ues),
+            configured=sum(ue.record.configured for ue in ues),
+            deregistered=sum(ue.record.deregistered for ue in ues),
+            reconfigured=sum(c.reconfigured for c in counts),
             pagings=sum(c.pagings for c in counts),
             paged=sum(c.paged for c in counts),
             duplicates=sum(ue.channel.duplicates for ue in ues),
@@ -241,6 +286,15 @@ class Driver:
             ngap_received=sum(c.received for c in counts),
             cpu_seconds=cpu_seconds,
         )
+
+
+def _sum(counts: Iterable[Mapping[Any, int]]) -> dict[str, int]:
+    """Counts by name, added up."""
+    total = Counter[str]()
+    for one in counts:
+        for name, count in one.items():
+            total[str(name)] += count
+    return dict(sorted(total.items()))
 
 
 def connector_of(config: LoadConfig) -> Connector:
@@ -264,6 +318,7 @@ async def run(
     connector: Connector | None = None,
     *,
     downlink_data: DownlinkData | None = None,
+    downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
 ) -> Report:
     """Run a load, write the outputs that `config` names, and return the report.
 
@@ -272,6 +327,7 @@ async def run(
         connector: how to open an association; by default SCTP as `config` says.
         downlink_data: called in the loop with the address of a PDU session, to have the UPF
             receive data for it; a programme with ``page`` needs it.
+        downlink_tunnel: tells where the UPF sends data for an address, to check handovers.
 
     Raises:
         ConfigError: the load cannot be run as it is asked for, or an output not be written.
@@ -283,7 +339,11 @@ async def run(
     capture = None if config.capture is None else Capture(config.capture)
     try:
         driver = Driver(
-            config, connector or connector_of(config), capture, downlink_data or no_downlink_data
+            config,
+            connector or connector_of(config),
+            capture,
+            downlink_data or no_downlink_data,
+            downlink_tunnel,
         )
         report = await driver.run()
     finally:

@@ -5,16 +5,19 @@ from math import inf
 from random import Random
 from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 import wire
 from loadgen import ngap_gnb
 from loadgen.cell import Cell
+from loadgen.disturber import Disturber
 from loadgen.identity import Guami, nssai_of_ngap
+from loadgen.neighbours import Neighbours
 from loadgen.ngap_gnb import GnbConfig
 from loadgen.paging import read_paging
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.trees import Tree, items, part
+from loadgen.ue_messages import UE_MESSAGES, UeMessages
 from loadgen.violation import Kind, Violation, violation
 
 Direction = Literal["sent", "received"]
@@ -25,16 +28,6 @@ NON_UE_STREAM = 0
 _TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
 _ERROR_INDICATION = b"\x00\x09"
 """How its PDU begins: initiating message, procedure code 9."""
-_UE_MESSAGES = frozenset(
-    {
-        "DownlinkNASTransport",
-        "InitialContextSetupRequest",
-        "UEContextReleaseCommand",
-        "PDUSessionResourceSetupRequest",
-        "PDUSessionResourceModifyRequest",
-        "PDUSessionResourceReleaseCommand",
-    }
-)
 _COUNTED_ONLY = frozenset({"AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
 
 
@@ -50,6 +43,10 @@ class GnbCounts(Struct):
     error_indications_received: int = 0
     resets_received: int = 0
     overload_starts: int = 0
+    errors: dict[str, int] = field(default_factory=dict[str, int])
+    """ERROR INDICATIONs received, by cause."""
+    reconfigured: int = 0
+    """AMF CONFIGURATION UPDATEs."""
     pagings: int = 0
     paged: int = 0
     """Those of them for a UE on its cell."""
@@ -67,6 +64,8 @@ class Gnb:
         rng: Random | None = None,
         sink: Callable[[Violation], None] | None = None,
         fault: Fault | None = None,
+        neighbours: Neighbours | None = None,
+        seed: int = 0,
     ) -> None:
         """A gNB without an association.
 
@@ -77,6 +76,8 @@ class Gnb:
             rng: for what is spread at random.
             sink: who is told of violations; by default they are kept in `violations`.
             fault: loses or doubles PDUs, for tests.
+            neighbours: the gNBs that UEs can be handed over to.
+            seed: of the faults that are injected.
         """
         self.config = config
         self.violations: list[Violation] = []
@@ -85,6 +86,8 @@ class Gnb:
         """Streams and PDUs to send."""
         self.refused: str | None = None
         """The cause of the last NG SETUP FAILURE without a time to wait."""
+        self.put_off = ""
+        """The cause of the last one with a time to wait, empty for none."""
         self.errors_expected = False
         """Whether an ERROR INDICATION is part of the test, and no violation."""
         self.fault = fault
@@ -97,7 +100,29 @@ class Gnb:
         self._associated = False
         self._reset: list[Tree] | None = None
         rng = rng or Random(config.gnb_id)  # noqa: S311
-        self.cell = Cell(config, self._send, self._violate, deadlines, timers=self._timers, rng=rng)
+        self.cell = Cell(
+            config,
+            self._send,
+            self._violate,
+            deadlines,
+            timers=self._timers,
+            rng=rng,
+            neighbours=neighbours,
+        )
+        self._ue_messages = UeMessages(self.cell)
+        self._handlers: dict[str, Callable[[Tree], None]] = {
+            "NGSetupResponse": self._set_up,
+            "NGSetupFailure": self._set_up_failed,
+            "OverloadStart": self._overload_start,
+            "OverloadStop": self._overload_stop,
+            "NGReset": self._reset_by_amf,
+            "NGResetAcknowledge": self._reset_acknowledged,
+            "AMFConfigurationUpdate": self._reconfigured,
+            "RANConfigurationUpdateFailure": self._not_updated,
+            "Paging": self._page,
+        }
+        seeded = Random(f"{seed} faults {config.gnb_id}")  # noqa: S311
+        self.disturber = Disturber(self.cell, deadlines, seeded, self._transmit, self._take)
 
     @property
     def ready(self) -> bool:
@@ -110,7 +135,7 @@ class Gnb:
         """The SCTP association is up, with so many outbound streams: set up the interface."""
         self.now = now
         self._associated = True
-        self.cell.streams = streams
+        self.cell.contexts.streams = streams
         self._setup()
 
     def association_down(self, now: float) -> None:
@@ -123,6 +148,7 @@ class Gnb:
         self.out.clear()
         self.cell.lose_all(now)
         self.out.clear()
+        self.disturber.forget()
 
     def deadline(self) -> float:
         """When NG SETUP REQUEST is due again, inf for never."""
@@ -158,6 +184,12 @@ class Gnb:
     def receive(self, stream: int, payload: bytes, now: float) -> None:
         """Take a PDU."""
         self.now = now
+        if self.disturber.draws.idle:
+            self._take(stream, payload)
+        else:
+            self.disturber.downlink(stream, payload, now)
+
+    def _take(self, stream: int, payload: bytes) -> None:
         peek = read(payload)
         copies = 1
         if self.fault is not None:
@@ -173,11 +205,11 @@ class Gnb:
             return
         if self._faulty(peek, payload):
             return
-        if peek.message in _UE_MESSAGES:
-            self._receive_of_ue(peek, stream, payload)
-            return
         try:
-            self._receive_of_node(peek, payload)
+            if peek.message in UE_MESSAGES:
+                self._ue_messages.receive(peek, stream, payload, self.now)
+            else:
+                self._receive_of_node(peek, stream, payload)
         except wire.WireError as error:
             # An IE that may be ignored does not decode, so the tree of the PDU cannot be had.
             self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
@@ -198,55 +230,35 @@ class Gnb:
             self._error(fault["cause"], *ids, fault["diagnostics"])
         return bool(fault["reject"])
 
-    def _receive_of_ue(self, peek: wire.NgapPeek, stream: int, payload: bytes) -> None:
-        cell, now = self.cell, self.now
-        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
-        context = cell.context_of(peek.message, *ids, stream, now)
-        if context is None:
-            return
-        if peek.message == "UEContextReleaseCommand":
-            cell.release_command(context, now)
-        elif peek.message == "DownlinkNASTransport":
-            cell.downlink_nas(context, peek.nas_pdu or b"", now)
-        else:
-            try:
-                if peek.message == "InitialContextSetupRequest":
-                    cell.initial_context_setup(context, payload, peek.nas_pdu, now)
-                else:
-                    cell.resource_message(context, peek.message, payload, now)
-            except wire.WireError as error:
-                self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+    def _receive_of_node(self, peek: wire.NgapPeek, stream: int, payload: bytes) -> None:
+        handler = self._handlers.get(peek.message)
+        if peek.message == "HandoverRequest":
+            ies = ngap_gnb.ies_of(payload)
+            self.cell.handovers.requested(ies, hash(payload), stream, self.now)
+        elif peek.message == "ErrorIndication":
+            self._error_indication(peek, ngap_gnb.ies_of(payload))
+        elif handler is not None:
+            handler(ngap_gnb.ies_of(payload))
+        elif peek.message not in _COUNTED_ONLY:
+            self._unexpected(peek)
 
-    def _receive_of_node(self, peek: wire.NgapPeek, payload: bytes) -> None:
-        match peek.message:
-            case "NGSetupResponse":
-                self._set_up(ngap_gnb.ies_of(payload))
-            case "NGSetupFailure":
-                self._set_up_failed(ngap_gnb.ies_of(payload))
-            case "ErrorIndication":
-                self._error_indication(peek, ngap_gnb.ies_of(payload))
-            case "OverloadStart":
-                self.counts.overload_starts += 1
-                self.cell.admission.overload_start(ngap_gnb.ies_of(payload))
-            case "OverloadStop":
-                self.cell.admission.overload_stop()
-                self.cell.resume(self.now)
-            case "NGReset":
-                self._reset_by_amf(ngap_gnb.ies_of(payload))
-            case "NGResetAcknowledge":
-                self._reset_acknowledged(ngap_gnb.ies_of(payload))
-            case "AMFConfigurationUpdate":
-                self._served(ngap_gnb.ies_of(payload))
-                self._send(NON_UE_STREAM, ngap_gnb.encode("AMFConfigurationUpdateAcknowledge"))
-            case "RANConfigurationUpdateFailure":
-                cause = ngap_gnb.ies_of(payload).get("Cause")
-                self._violate(Kind.NGAP_UNEXPECTED, f"RAN CONFIGURATION UPDATE FAILURE: {cause}")
-            case "Paging":
-                self._page(ngap_gnb.ies_of(payload))
-            case name if name in _COUNTED_ONLY:
-                pass
-            case _:
-                self._unexpected(peek)
+    def _overload_start(self, ies: Tree) -> None:
+        self.counts.overload_starts += 1
+        self.cell.admission.overload_start(ies)
+
+    def _overload_stop(self, _: Tree) -> None:
+        self.cell.admission.overload_stop()
+        self.cell.resume(self.now)
+
+    def _reconfigured(self, ies: Tree) -> None:
+        """AMF CONFIGURATION UPDATE (8.7.3): what it serves from now on."""
+        self.counts.reconfigured += 1
+        self._served(ies)
+        self._send(NON_UE_STREAM, ngap_gnb.encode("AMFConfigurationUpdateAcknowledge"))
+
+    def _not_updated(self, ies: Tree) -> None:
+        text = f"RAN CONFIGURATION UPDATE FAILURE: {ies.get('Cause')}"
+        self._violate(Kind.NGAP_UNEXPECTED, text)
 
     def _unexpected(self, peek: wire.NgapPeek) -> None:
         ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
@@ -296,6 +308,7 @@ class Gnb:
         self.counts.setup_failures += 1
         wait = _TIME_TO_WAIT.get(str(ies.get("TimeToWait")))
         self.refused = str(ies.get("Cause")) if wait is None else None
+        self.put_off = str(ies.get("Cause")) if wait is not None else ""
         self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
         self._deadlines.touch(self)
 
@@ -338,9 +351,15 @@ class Gnb:
     def _error_indication(self, peek: wire.NgapPeek, ies: Tree) -> None:
         self.counts.error_indications_received += 1
         cause = ies.get("Cause", ies.get("CriticalityDiagnostics"))
+        name = next(iter(part(ies, "Cause").values()), "no cause")
+        self.counts.errors[str(name)] = self.counts.errors.get(str(name), 0) + 1
         text = None if self.errors_expected else f"ERROR INDICATION with {cause}"
         ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
-        if not self.cell.error(*ids, text, self.now) and text is not None:
+        if self.cell.error(*ids, text, self.now) or text is None:
+            return
+        if self.cell.contexts.disturbed(*ids):
+            self.cell.excuse(Kind.NGAP_ERROR_INDICATION)
+        else:
             self._violate(Kind.NGAP_ERROR_INDICATION, text)
 
     # sending
@@ -357,6 +376,12 @@ class Gnb:
     def _send(self, stream: int, pdu: bytes) -> None:
         if not self._associated:
             return
+        if self.disturber.draws.idle:
+            self._transmit(stream, pdu)
+        else:
+            self.disturber.uplink(stream, pdu, self.now)
+
+    def _transmit(self, stream: int, pdu: bytes) -> None:
         copies = 1
         if self.fault is not None:
             peek = read(pdu)

@@ -18,7 +18,9 @@ DEREGISTRATION_ACCEPT = b"\x7e\x00\x48"
 
 _CAPABILITY_5GMM = b"\x10\x01\x00"
 """5GMM capability: none of the options (9.11.3.1)."""
-_INITIAL_WITH_FOLLOW_ON = 0x09
+INITIAL_REGISTRATION = 1
+"""5GS registration type (9.11.3.7)."""
+_FOLLOW_ON = 0x08
 
 
 def _lv_e(value: bytes) -> bytes:
@@ -35,10 +37,12 @@ def requested_nssai(slices: tuple[SNssai, ...]) -> bytes:
     return bytes([0x2F, len(value)]) + value if value else b""
 
 
-def registration_request(profile: UeProfile, ngksi: int, identity: bytes) -> tuple[bytes, bytes]:
-    """An initial REGISTRATION REQUEST with follow-on request, twice: entire, and with its
+def registration_request(
+    profile: UeProfile, ngksi: int, identity: bytes, kind: int = INITIAL_REGISTRATION
+) -> tuple[bytes, bytes]:
+    """A REGISTRATION REQUEST with follow-on request, twice: entire, and with its
     cleartext IEs alone (4.4.6)."""
-    head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _INITIAL_WITH_FOLLOW_ON]) + _lv_e(identity)
+    head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _FOLLOW_ON | kind]) + _lv_e(identity)
     capability = security_capability(profile.algorithms)
     entire = head + _CAPABILITY_5GMM + capability + requested_nssai(profile.slices)
     return entire, head + capability
@@ -58,6 +62,11 @@ def service_request(ngksi: int, identity: bytes, service_type: int = 0) -> bytes
 def authentication_response(res_star: bytes) -> bytes:
     """AUTHENTICATION RESPONSE of 5G-AKA."""
     return b"\x7e\x00\x57\x2d" + bytes([len(res_star)]) + res_star
+
+
+def eap_response(packet: bytes) -> bytes:
+    """AUTHENTICATION RESPONSE with an EAP message (8.2.2)."""
+    return b"\x7e\x00\x57\x78" + len(packet).to_bytes(2, "big") + packet
 
 
 def authentication_failure(cause: int, auts: bytes | None) -> bytes:

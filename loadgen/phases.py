@@ -8,6 +8,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from loadgen.arrivals import Arrivals, Closed, Empirical
+from loadgen.faults import Faults, faults_of
 from loadgen.programme import Standing, fault_of
 from loadgen.ue_model import Procedure
 
@@ -32,6 +33,8 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Programmes a UE, or with arrivals that many times the UEs in all; None for no end."""
     duration: float | None = None
     """Seconds after which no more programmes begin."""
+    faults: Faults | float | None = None
+    """Those of this phase: a share of the messages, or a table of shares; None for the load's."""
     think: float = 0.0
     """The mean of the exponential time between two procedures of a UE, in seconds."""
 
@@ -44,7 +47,8 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 return "a programme of mix is empty: name procedures, such as service-request"
             if not isfinite(share.weight) or share.weight <= 0:
                 return f"weight is {share.weight}: it is above 0"
-        return self.arrivals.fault() or self._fault_of_length()
+        fault = self.arrivals.fault() or faults_of(self.faults).fault()
+        return fault or self._fault_of_length()
 
     def _fault_of_length(self) -> str | None:
         if isinstance(self.arrivals, Empirical) and not self.arrivals.samples:

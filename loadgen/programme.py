@@ -5,10 +5,18 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from loadgen.session_model import MAX_PSI
-from loadgen.ue_model import Procedure
+from loadgen.ue_model import HANDOVERS, Procedure
 
+_UPDATES = frozenset({Procedure.PERIODIC_UPDATE, Procedure.MOBILITY_UPDATE})
 _CALLED_FOR = frozenset(
-    {Procedure.SESSION, Procedure.RELEASE_SESSION, Procedure.SERVICE_REQUEST, Procedure.PAGE}
+    {
+        Procedure.SESSION,
+        Procedure.RELEASE_SESSION,
+        Procedure.SERVICE_REQUEST,
+        Procedure.PAGE,
+        *HANDOVERS,
+        *_UPDATES,
+    }
 )
 
 
@@ -40,6 +48,10 @@ def fault_of(
 def _fault(procedure: Procedure, now: Standing) -> str | None:
     if not now.registered:
         return "needs a registered UE: put register before it"
+    if procedure in HANDOVERS:
+        return _fault_of_handover(procedure, now)
+    if procedure in _UPDATES:
+        return None
     nothing_to_ask_for = now.connected and (now.up or not now.sessions)
     faults = {
         Procedure.SESSION: (
@@ -63,6 +75,14 @@ def _fault(procedure: Procedure, now: Standing) -> str | None:
     return text if wrong else None
 
 
+def _fault_of_handover(procedure: Procedure, now: Standing) -> str | None:
+    least = 2 if procedure is Procedure.HANDOVER_PARTIAL else 1
+    if not now.connected or not now.up or now.sessions < least:
+        what = "two PDU sessions" if least == 2 else "a PDU session"
+        return f"is for a connected UE with {what}: put session, or service-request, before it"
+    return None
+
+
 def _after(procedure: Procedure, now: Standing) -> Standing:
     sessions, up = now.sessions, now.up
     match procedure:
@@ -76,8 +96,11 @@ def _after(procedure: Procedure, now: Standing) -> Standing:
             now = Standing(registered=True, connected=True, sessions=sessions + 1, up=True)
         case Procedure.RELEASE_SESSION:
             now = Standing(registered=True, connected=True, sessions=sessions - 1, up=up)
-        case Procedure.SERVICE:
+        case Procedure.SERVICE | Procedure.PERIODIC_UPDATE | Procedure.MOBILITY_UPDATE:
             now = Standing(now.registered, connected=now.registered, sessions=sessions, up=up)
         case Procedure.SERVICE_REQUEST | Procedure.PAGE:
             now = Standing(registered=True, connected=True, sessions=sessions, up=sessions > 0)
+        case _:
+            # A handover leaves things as they are.
+            pass
     return now

@@ -13,15 +13,27 @@ if TYPE_CHECKING:
     from loadgen.ue import Ue
 
 MAX_ATTEMPTS = 5
+CONGESTION = 22
 _USIM_INVALID = frozenset({3, 6, 7})
 _FORGET = frozenset({3, 6, 7, 11, 12, 13, 15, 27, 31, 72, 73, 74, 75, 76, 77, 78})
 """Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.1.2.5)."""
 _FINAL = _FORGET | {62, 79, 80, 81, 82, 93}
 """Causes that end the procedure; the others are abnormal cases, tried again (5.5.1.2.7)."""
 _NO_MORE_ATTEMPTS = frozenset({95, 96, 97, 99, 111})
-_CONGESTION = 22
 _T3346_UNPROTECTED = (900.0, 1800.0)
 """The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
+
+
+def back_off(ue: "Ue", received: Received) -> bool:
+    """Start T3346 with the value of a reject, or one by chance where that is not protected."""
+    value = number(received.tree, "t3346-value")
+    if not value:
+        return False
+    ue.repeat("T3346")
+    ue.record.congested += 1
+    seconds = float(value) if ue.channel.secure else ue.rng.uniform(*_T3346_UNPROTECTED)
+    ue.start("T3346", seconds)
+    return True
 
 
 class Registration(Running):
@@ -125,13 +137,13 @@ class Registration(Running):
         check_accept(ue, tree, self._presented)
         guti = Guti.of_nas(tree.get("5g-guti"))
         ue.state = State.REGISTERED
+        ue.accepted(tree)
         ue.attempts = 0
         ue.authentication.delete_response()
         ue.stop("T3502", "T3511", "T3346")
         t3502 = number(tree, "t3502-value")
         ue.t3502 = ue.values.t3502 if t3502 is None else float(t3502)
         if guti is not None:
-            ue.guti = guti
             ue.discard_suci()
             ue.send(nas_ue.REGISTRATION_COMPLETE)
         ue.finish(None, now)
@@ -143,7 +155,7 @@ class Registration(Running):
         t3502 = number(received.tree, "t3502-value")
         if t3502 is not None:
             ue.t3502 = float(t3502)
-        if cause == _CONGESTION and self._back_off(received):
+        if self._congested(received, cause, State.DEREGISTERED):
             return
         if cause in _FORGET:
             ue.forget()
@@ -155,17 +167,12 @@ class Registration(Running):
             ue.attempts = MAX_ATTEMPTS - 1
         self._failed_attempt(name, now)
 
-    def _back_off(self, received: Received) -> bool:
-        """Wait for T3346, at random where its value is not protected (5.5.1.2.5)."""
-        ue = self._ue
-        value = number(received.tree, "t3346-value")
-        if not value:
+    def _congested(self, received: Received, cause: int, state: State) -> bool:
+        """Whether the network is, and the UE waits for T3346 in this state (5.5.1.2.5)."""
+        if cause != CONGESTION or not back_off(self._ue, received):
             return False
-        ue.attempts = 0
-        ue.state = State.DEREGISTERED
-        ue.repeat("T3346")
-        seconds = float(value) if ue.channel.secure else ue.rng.uniform(*_T3346_UNPROTECTED)
-        ue.start("T3346", seconds)
+        self._ue.attempts = 0
+        self._ue.state = state
         return True
 
     def _end(self, cause: str, now: float) -> None:

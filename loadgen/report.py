@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from loadgen.config import ConfigError
-from loadgen.recorder import Recorder, Samples
+from loadgen.recorder import Failure, Recorder, Samples
 from loadgen.session_model import SessionRecord
 from loadgen.violation import Violation
 
@@ -45,6 +45,8 @@ class ProcedureReport(Struct, frozen=True):
     failed: int
     failures: dict[str, int]
     """How many failed, by cause."""
+    recovered: int
+    """That injected faults had spoilt, and that the UE brought to an end all the same."""
     skipped: int
     """That had nothing to do: idle for a UE that is idle already."""
     rate: float
@@ -89,6 +91,8 @@ class Report(Struct, frozen=True, kw_only=True):
     cut_off: str | None
     """Why the load ended before it was over, if it did: what had not begun by then never did."""
     procedures: dict[str, ProcedureReport]
+    failed: list[Failure] = []
+    """The first thousand procedures that failed, and whose."""
     phases: list[PhaseReport] = []
     violations: list[Violation]
     """The first thousand."""
@@ -99,6 +103,24 @@ class Report(Struct, frozen=True, kw_only=True):
     """The PDU sessions that the UEs have at the end."""
     tunnels_moved: int = 0
     """How often a session came up with another UL F-TEID than it had."""
+    faults: dict[str, int] = {}
+    """Faults that were injected, by direction and kind."""
+    excused: dict[str, int] = {}
+    """What would be violations, had injected faults not come before."""
+    not_understood: dict[str, int] = {}
+    """5GMM STATUS and 5GSM STATUS that UEs received, by cause."""
+    not_understood_excused: dict[str, int] = {}
+    """Those to UEs some of whose octets we had changed."""
+    error_indications: dict[str, int] = {}
+    """ERROR INDICATIONs that gNBs received, by cause."""
+    congested: int = 0
+    """How often a UE was refused for congestion, and waited for T3346."""
+    configured: int = 0
+    """CONFIGURATION UPDATE COMMANDs that UEs took."""
+    deregistered: int = 0
+    """How often the network deregistered a UE."""
+    reconfigured: int = 0
+    """AMF CONFIGURATION UPDATEs that gNBs took."""
     pagings: int = 0
     """PAGINGs that the gNBs received."""
     paged: int = 0
@@ -129,6 +151,11 @@ class Report(Struct, frozen=True, kw_only=True):
     def count(self) -> int:
         """Procedures that ended."""
         return sum(p.count for p in self.procedures.values())
+
+    @property
+    def recovered(self) -> int:
+        """Procedures that recovered from injected faults."""
+        return sum(p.recovered for p in self.procedures.values())
 
     @property
     def failures(self) -> int:
@@ -207,10 +234,11 @@ def procedures_of(recorder: Recorder, start: float) -> dict[str, ProcedureReport
     for name, samples in recorder.procedures.items():
         succeeded = len(samples.latencies)
         found[str(name)] = ProcedureReport(
-            count=succeeded + samples.failed,
+            count=succeeded + samples.recovered + samples.failed,
             succeeded=succeeded,
             failed=samples.failed,
             failures=dict(sorted(samples.failures.items())),
+            recovered=samples.recovered,
             skipped=samples.skipped,
             rate=succeeded / (max(samples.ends) - start) if succeeded else 0.0,
             latency=latency_of(list(samples.latencies)),

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from msgspec import structs
+
 from loadgen.session_checks import check_resource
 from loadgen.session_model import Resource, Tunnel
 from loadgen.transfers import (
@@ -93,7 +95,14 @@ class Resources:
             nas += _nas_of(item, names.nas)
         return Answer(_lists((names.done, done), (names.failed, failed)), nas)
 
-    def _set_up(self, ue: Ue, own: dict[int, Resource], psi: int, item: Tree) -> str | None:
+    def _set_up(
+        self,
+        ue: Ue,
+        own: dict[int, Resource],
+        psi: int,
+        item: Tree,
+        transfer: str = "pDUSessionResourceSetupRequestTransfer",
+    ) -> str | None:
         """Set up a session; the cause where it cannot be."""
         if psi in own:
             text = f"PDU session {psi} is to be set up, and it is"
@@ -102,7 +111,7 @@ class Resources:
         if not ue.sessions.expects(psi):
             text = f"PDU session {psi} is to be set up, and the UE has {[*ue.sessions.live]}"
             ue.violate(Kind.RESOURCE_SESSION, text)
-        found = SetUp(item, _complaint(ue, f"setup of PDU session {psi}"))
+        found = SetUp(item, _complaint(ue, f"setup of PDU session {psi}"), transfer)
         _check_slice(ue, psi, item)
         if not found.possible or found.ul is None:
             return UNSPECIFIED
@@ -115,6 +124,28 @@ class Resources:
             check_resource(ue, session, one)
         return None
 
+    def admit(self, ue: Ue, own: dict[int, Resource], item: Tree) -> str | None:
+        """Set up a session of a HANDOVER REQUEST; the cause where it cannot be (8.4.2)."""
+        psi = number(item, "pDUSessionID") or 0
+        return self._set_up(ue, own, psi, item, "handoverRequestTransfer")
+
+    def reserve(self, own: dict[int, Resource], item: Tree) -> None:
+        """Set up a session of a HANDOVER REQUEST for a UE that will not come."""
+        found = SetUp(item, _nothing, "handoverRequestTransfer")
+        if found.possible and found.ul is not None:
+            psi = number(item, "pDUSessionID") or 0
+            self._last += 1
+            dl = Tunnel(self._address, self._last)
+            kind, flows = found.session_type, found.flows
+            own[psi] = Resource(psi, found.ul, dl, kind, flows, found.ambr)
+
+    def take_over(self, ue: Ue, source: Resource, own: dict[int, Resource]) -> None:
+        """Set up a session as another gNB has it (TS 38.423 8.2.1)."""
+        self._claim(ue, source.psi, source.ul)
+        self._last += 1
+        dl = Tunnel(self._address, self._last)
+        own[source.psi] = structs.replace(source, dl=dl, flows=dict(source.flows))
+
     def _claim(self, ue: Ue, psi: int, ul: Tunnel) -> None:
         """Note whose a UPF's tunnel is, which no other session may have."""
         who = f"{ue.profile.supi} PDU session {psi}"
@@ -125,6 +156,12 @@ class Resources:
     def forget(self, own: dict[int, Resource]) -> None:
         """The context with these resources is no more."""
         for one in own.values():
+            self._peers.pop(one.ul, None)
+
+    def drop(self, own: dict[int, Resource], psi: int) -> None:
+        """A session has no resources any more."""
+        one = own.pop(psi, None)
+        if one is not None:
             self._peers.pop(one.ul, None)
 
     def modify(self, ue: Ue, own: dict[int, Resource], ies: Tree) -> Answer:
@@ -204,6 +241,10 @@ def not_modified(ies: Tree, cause: str) -> list[Tree]:
     psis = [number(item, "pDUSessionID") or 0 for item in found]
     failed = [{"pDUSessionID": psi, transfer: unsuccessful(cause)} for psi in psis]
     return _lists(("PDUSessionResourceFailedToModifyListModRes", failed))
+
+
+def _nothing(text: str) -> None:
+    del text
 
 
 def _lists(*named: tuple[str, list[Tree]]) -> list[Tree]:

@@ -12,6 +12,7 @@ from yaml import MarkedYAMLError
 
 from loadgen.arrivals import ArrivalsError, loaded
 from loadgen.config import ConfigError
+from loadgen.faults import Faults
 from loadgen.phases import Phase, fault_of_phases
 from loadgen.session_model import SessionType
 
@@ -34,11 +35,17 @@ class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Of arrivals and choices, unless the command line says another."""
     failure_pause: float = 1.0
     """Seconds for which a UE stays off after a failure."""
+    faults: Faults | float | None = None
+    """Of every phase that does not say otherwise, and of the command line."""
+    tacs: tuple[int, ...] = ()
+    """The TACs of the gNBs, in turn, which the core must serve."""
+    drain: float = 40.0
+    """Seconds for which procedures may go on after the end of a phase."""
     phases: tuple[Phase, ...]
 
     def load(self) -> dict[str, Any]:
         """The fields of `LoadConfig` that it determines."""
-        names = ("dnn", "session_type", "failure_pause", "phases")
+        names = ("dnn", "session_type", "failure_pause", "faults", "tacs", "drain", "phases")
         return {name: getattr(self, name) for name in names}
 
 

@@ -27,22 +27,39 @@ def check_service_accept(ue: "Ue", tree: Tree, asked: tuple[int, ...], *, status
         asked: the sessions of the uplink data status in the request.
         status: whether the request had the PDU session status.
     """
-    return Outcome(_check_status(ue, tree, status=status) or _check_result(ue, tree, asked))
+    lost = check_status(ue, tree, Kind.SERVICE_STATUS, asked=status)
+    return Outcome(lost or _check_result(ue, tree, asked))
 
 
-def _check_status(ue: "Ue", tree: Tree, *, status: bool) -> str | None:
+def check_status(ue: "Ue", tree: Tree, kind: Kind, *, asked: bool) -> str | None:
+    """Hold the PDU session status of an accept against the UE's sessions (9.11.3.44).
+
+    Args:
+        ue: the UE, which releases locally what the network does not have.
+        tree: the accept.
+        kind: what a wrong status is.
+        asked: whether the request had one.
+
+    Returns:
+        why the request failed all the same, None where it did not.
+    """
     if _STATUS not in tree:
-        if status:
-            ue.violate(Kind.SERVICE_STATUS, "no PDU session status, and the request had one")
+        if asked:
+            ue.violate(kind, "no PDU session status, and the request had one")
         return None
     there = set(numbers(tree, _STATUS))
     own = ue.sessions.live.keys()
-    if there - own and status:
+    if there - own and asked:
         text = f"PDU sessions {sorted(there - own)} are said to be active, and the UE has {[*own]}"
-        ue.violate(Kind.SERVICE_STATUS, text)
+        ue.violate(kind, text)
     lost = own - there
+    live = ue.sessions.live
+    if lost and all(ue.disturbance.since(live[psi].agreed) for psi in lost):
+        ue.disturbance.surface(ue.now)
     for psi in lost:
         ue.sessions.remove(psi)
+    for session in live.values():
+        session.agreed = ue.now
     return "session-lost" if lost else None
 
 

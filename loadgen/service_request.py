@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from loadgen import nas_sm, nas_ue
 from loadgen.nas_security import Received
+from loadgen.registration import CONGESTION, back_off
 from loadgen.service_checks import check_service_accept
 from loadgen.ue_model import (
     NO_SESSION,
@@ -115,6 +116,8 @@ class ServiceRequest(Running):
             ue.finish(message, now, await_release=True)
             return
         cause = received.plain[3]
+        if cause == CONGESTION and back_off(ue, received):
+            return
         if cause in _DEREGISTERED:
             ue.state = State.DEREGISTERED
             if cause != _IMPLICITLY_DEREGISTERED:
@@ -153,6 +156,8 @@ class ServiceRequest(Running):
             ue.repeat(timer)
             ue.leave()
             self.released("t3517-expired", now)
+        elif timer == "T3346":
+            self.start(now)
         elif timer == _USER_PLANE:
             missing = sorted(self.wanted - ue.user_plane.keys())
             text = f"served, and PDU sessions {missing} have no user plane"
@@ -163,6 +168,9 @@ class ServiceRequest(Running):
         """Lower layer failure before the answer: still registered, and idle."""
         self._requesting = False
         self._ue.stop("T3517", _USER_PLANE)
+        if self._ue.running("T3346"):
+            # The network is congested: the UE asks again when it may (5.6.1.5).
+            return
         if self._ue.state is State.SERVICE_REQUEST_INITIATED:
             self._ue.state = State.REGISTERED
         self._ue.finish(why, now)

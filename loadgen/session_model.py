@@ -77,6 +77,8 @@ class Session(Struct):
     """The UPF's end as the gNB was told it last, active or not."""
     answered: int = 0
     """The digest of the last 5GSM message about it that was taken."""
+    agreed: float = 0.0
+    """When UE and network were last known to be at one that it is there."""
 
 
 class SessionRecord(Struct, frozen=True):
@@ -92,25 +94,3 @@ class SessionRecord(Struct, frozen=True):
     ul: Tunnel | None
     dl: Tunnel | None
     """None while it is not active."""
-
-
-class Ledger:
-    """The addresses that UEs of a run hold: none may be given twice."""
-
-    __slots__ = ("_holders",)
-
-    def __init__(self) -> None:
-        self._holders: dict[tuple[str, str], str] = {}
-
-    def take(self, dnn: str, address: str, supi: str) -> str | None:
-        """Note who has an address of a DNN; the SUPI of another who has it already."""
-        holder = self._holders.setdefault((dnn, address), supi)
-        if holder == supi:
-            return None
-        self._holders[dnn, address] = supi
-        return holder
-
-    def give_back(self, dnn: str, address: str, supi: str) -> None:
-        """The UE takes the address for its own no more."""
-        if self._holders.get((dnn, address)) == supi:
-            del self._holders[dnn, address]

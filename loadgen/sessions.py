@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from loadgen import nas_sm
+from loadgen.ledger import Holder
 from loadgen.nas_security import Received
 from loadgen.session_model import MAX_PSI, Session, SessionRecord
 from loadgen.trees import Tree, items, number, part
@@ -56,19 +57,22 @@ class Sessions:
         """A session is established."""
         ue = self._ue
         self.live[session.psi] = session
+        session.agreed = ue.now
         if not session.address or session.session_type == "ipv6":
             # An interface identifier is unique on its link alone.
             return
-        holder = ue.ledger.take(session.dnn, session.address, ue.profile.supi)
-        if holder is not None:
-            text = f"{session.address} of {session.dnn}, which {holder} has"
+        other = ue.ledger.take(Holder(ue.profile.supi, session, ue.disturbance))
+        if other is not None and other.is_misled:
+            ue.excuse(Kind.SESSION_ADDRESS)
+        elif other is not None:
+            text = f"{session.address} of {session.dnn}, which {other.supi} has"
             ue.violate(Kind.SESSION_ADDRESS, text)
 
     def give_back(self, psi: int) -> None:
         """The UE asks for the release of a session: its address may be given to another."""
         session = self.live.get(psi)
         if session is not None:
-            self._ue.ledger.give_back(session.dnn, session.address, self._ue.profile.supi)
+            self._ue.ledger.give_back(session, self._ue.profile.supi)
 
     def remove(self, psi: int) -> None:
         """A session is no more."""
@@ -174,7 +178,9 @@ class Sessions:
     def _status_received(self, psi: int, pti: int, message: Tree, plain: bytes, now: float) -> None:
         """5GSM STATUS (6.5.3): the request that it names is over."""
         ue = self._ue
-        ue.violate(Kind.SM_STATUS, f"5GSM STATUS with {message.get('5gsm-cause')}")
+        text = f"5GSM STATUS with {message.get('5gsm-cause')}"
+        ue.not_understood(text)
+        ue.violate(Kind.SM_STATUS, text)
         if self.pending == (psi, pti) and ue.running_procedure is not None:
             ue.running_procedure.session_answered(message, plain, now)
 

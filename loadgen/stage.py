@@ -50,7 +50,7 @@ class Stage:
         self._late = array("f")
         self._next = inf
         self._gaps: Iterator[float] = iter(())
-        self._programmes = [share.procedures for share in phase.mix]
+        self.programmes = [share.procedures for share in phase.mix]
         self._weights = [share.weight for share in phase.mix]
         if not isinstance(phase.arrivals, Closed):
             self._gaps = phase.arrivals.gaps(rng)
@@ -63,9 +63,9 @@ class Stage:
 
     def choose(self) -> Programme:
         """A programme of the mix."""
-        if len(self._programmes) == 1:
-            return self._programmes[0]
-        return self._rng.choices(self._programmes, self._weights)[0]
+        if len(self.programmes) == 1:
+            return self.programmes[0]
+        return self._rng.choices(self.programmes, self._weights)[0]
 
     def wants(self, now: float, ues: int) -> bool:
         """Whether another programme may begin."""

@@ -7,6 +7,7 @@ from loadgen.report import ProcedureReport, Report
 from loadgen.ue_model import Procedure
 
 _SHOWN_VIOLATIONS = 10
+_SHOWN_FAILURES = 3
 
 
 def tables(report: Report) -> RenderableType:
@@ -30,7 +31,16 @@ def print_tables(report: Report, console: Console | None = None) -> None:
 def _procedures(report: Report) -> Table:
     table = Table(title=f"{report.ues} UEs on {report.gnbs} gNBs, {report.seconds:.1f} s")
     table.add_column("procedure", min_width=max(map(len, Procedure)))
-    for heading in ("count", "failed", "per s", "p50 ms", "p90 ms", "p99 ms", "max ms"):
+    for heading in (
+        "count",
+        "failed",
+        "recovered",
+        "per s",
+        "p50 ms",
+        "p90 ms",
+        "p99 ms",
+        "max ms",
+    ):
         table.add_column(heading, justify="right")
     for name, procedure in report.procedures.items():
         table.add_row(name, *_row(procedure))
@@ -58,7 +68,8 @@ def _arrivals(report: Report) -> Table:
 
 
 def _row(procedure: ProcedureReport) -> list[str]:
-    row = [str(procedure.count), str(procedure.failed), f"{procedure.rate:.1f}"]
+    row = [str(procedure.count), str(procedure.failed), str(procedure.recovered)]
+    row.append(f"{procedure.rate:.1f}")
     latency = procedure.latency
     if latency is None:
         return [*row, "-", "-", "-", "-"]
@@ -71,9 +82,11 @@ def _failures(report: Report) -> Table:
     table.add_column("procedure")
     table.add_column("cause")
     table.add_column("count", justify="right")
+    table.add_column("the first of", overflow="fold")
     for name, procedure in report.procedures.items():
         for cause, count in procedure.failures.items():
-            table.add_row(name, cause, str(count))
+            own = [f.who for f in report.failed if (f.procedure, f.cause) == (name, cause)]
+            table.add_row(name, cause, str(count), " ".join(own[:_SHOWN_FAILURES]))
     return table
 
 
@@ -102,6 +115,12 @@ def _notes(report: Report) -> str:
         "sessions left": len(report.sessions),
         "tunnels moved": report.tunnels_moved,
         "pagings": report.pagings,
+        "faults injected": sum(report.faults.values()),
+        "excused": sum(report.excused.values()),
+        "not understood": sum(report.not_understood.values()),
+        "congested": report.congested,
+        "configured": report.configured,
+        "deregistered by the network": report.deregistered,
     }
     notes += [f"{count} {what}" for what, count in counted.items() if count]
     if report.cut_off is not None:

@@ -30,6 +30,16 @@ class TimerValues(Struct, frozen=True):
     """How long after downlink data a UE may wait for its user plane."""
     repeated_data: float = 1.0
     """After which a sender that hears nothing sends again (RFC 6298 section 2)."""
+    handover: float = 10.0
+    """How long the AMF may take for each part of a handover."""
+    xn_preparation: float = 0.03
+    """How long the gNBs take to prepare a handover among themselves."""
+    status_transfer: float = 5.0
+    """How long a UE is under way at most when the RAN status does not come."""
+    tunnel: float = 5.0
+    """How long after a handover the UPF may send packets to the tunnel of before."""
+    recovery: float = 0.5
+    """How long a UE waits before it tries again after a fault that was injected."""
     ng_setup: float = 10.0
     """How long NG SETUP REQUEST may go unanswered before it is repeated."""
     ng_release: float = 10.0

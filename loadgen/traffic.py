@@ -7,15 +7,22 @@ from random import Random
 
 from loadgen.cell import Camped
 from loadgen.config import LoadConfig
+from loadgen.faults import faults_of
 from loadgen.gnb import Gnb
 from loadgen.identity import Guami, Guti
+from loadgen.ledger import Ledger
 from loadgen.phases import Programme, possible
 from loadgen.recorder import Recorder
 from loadgen.report import PhaseReport
-from loadgen.session_model import Ledger
 from loadgen.stage import Stage
 from loadgen.timers import Deadlines
-from loadgen.ue import DownlinkData, Ue, no_downlink_data
+from loadgen.ue import (
+    DownlinkData,
+    DownlinkTunnel,
+    Ue,
+    no_downlink_data,
+    no_downlink_tunnel,
+)
 from loadgen.ue_model import SKIPPED, Connection, Ended, Procedure
 from loadgen.walker import Walker
 
@@ -37,6 +44,7 @@ class Traffic:
         recorder: Recorder,
         finished: Callable[[], None],
         downlink_data: DownlinkData = no_downlink_data,
+        downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
     ) -> None:
         """UEs on `gnbs`, switched off; `finished` is called when all is over."""
         self.config = config
@@ -55,10 +63,12 @@ class Traffic:
         self._free: deque[Walker] = deque()
         rng = Random(f"{config.seed} UEs")  # noqa: S311
         ledger, request = Ledger(), config.session_request
+        self._gnbs = gnbs
         for profile in config.population:
+            cell = gnbs[profile.index % len(gnbs)].cell
             ue = Ue(
                 profile,
-                (config.plmn, config.tac),
+                cell.tai,
                 timers=config.timers,
                 rng=rng,
                 sink=recorder.violated,
@@ -66,8 +76,9 @@ class Traffic:
                 session_request=request,
                 ledger=ledger,
                 downlink_data=downlink_data,
+                downlink_tunnel=downlink_tunnel,
             )
-            camped = gnbs[profile.index % len(gnbs)].cell.camp(ue)
+            camped = cell.camp(ue)
             self._walkers[camped] = Walker(self, camped)
 
     @property
@@ -109,6 +120,10 @@ class Traffic:
             return
         stage = Stage(plan[number], self._rng, self.arrive, self.stop, now)
         self.stages.append(stage)
+        said = stage.phase.faults
+        faults = faults_of(self.config.faults if said is None else said)
+        for gnb in self._gnbs:
+            gnb.disturber.inject(faults)
         for walker in self._walkers.values():
             walker.programmes = 0
         self._deadlines.touch(stage)
@@ -124,6 +139,9 @@ class Traffic:
                 self._enter(walker, programme, now + index * spacing, now)
             else:
                 stage.unfit += 1
+        for gnb in self._gnbs:
+            # What ended the phase before was on one of them, and all have UEs that begin now.
+            gnb.cell.neighbours.stirred(gnb.cell)
         self._check_over(now)
 
     def deadline(self) -> float:
@@ -157,7 +175,8 @@ class Traffic:
             busy = camped.ue.busy
             if busy is not None:
                 cause = f"unfinished-{camped.ue.waits_for}"
-                self._recorder.ended(Ended(busy, cause, walker.at, now))
+                end = Ended(busy, cause, walker.at, now)
+                self._recorder.ended(end, camped.ue.profile.supi)
 
     def collect(self, gnb: Gnb, now: float) -> None:
         """Take the procedures that ended on a gNB, and go on."""
@@ -165,8 +184,9 @@ class Traffic:
         while cell.ended:
             ended, cell.ended = cell.ended, []
             for camped, end in ended:
-                self._recorder.ended(end)
-                self._go_on(self._walkers[camped], end, now)
+                self._recorder.ended(end, camped.ue.profile.supi)
+                if not end.unsolicited:
+                    self._go_on(self._walkers[camped], end, now)
 
     def arrive(self, at: float, now: float) -> bool:
         """A programme should begin; False when no more of them should."""
@@ -176,6 +196,10 @@ class Traffic:
             return False
         programme = stage.choose()
         walker = self._find(programme)
+        others = iter(stage.programmes if stage.phase.once else ())
+        while walker is None and (programme := next(others, ())):
+            # Every UE is to have its turn, with whatever it can do.
+            walker = self._find(programme)
         if walker is not None:
             self._enter(walker, programme, at, now)
         elif self._free:
@@ -200,7 +224,9 @@ class Traffic:
             return True
         if self.stages[-1].phase.once and walker.programmes > 0:
             return False
-        ue = walker.camped.ue
+        return self._possible(walker.camped.ue, programme)
+
+    def _possible(self, ue: Ue, programme: Programme) -> bool:
         return possible(
             programme,
             registered=ue.registered,
@@ -251,6 +277,11 @@ class Traffic:
         violated = cause is not None and cause.startswith("violation-")
         if cause is None or cause == SKIPPED or violated:
             walker.step += 1
+            left = walker.programme[walker.step :]
+            ue = walker.camped.ue
+            if left and ue.disturbance.active(now) and not self._possible(ue, left):
+                # Faults have left the UE with less than the programme had made of it.
+                walker.step = len(walker.programme)
         else:
             walker.step = len(walker.programme)
             walker.camped.ue.power_cycle()
@@ -265,6 +296,7 @@ class Traffic:
             self._begin(walker, now + pause, now)
             return
         self._leave(walker)
+        self._catch_up(walker, now)
         self._again(walker, now + pause, now)
         self._check_over(now)
 
@@ -272,8 +304,25 @@ class Traffic:
         """A UE has run its programme."""
         self.running -= 1
         walker.step = -1
-        if self.stages[-1].open:
+        stage = self.stages[-1]
+        if stage.open and not (stage.phase.once and walker.programmes):
             self._free.append(walker)
+
+    def _catch_up(self, walker: Walker, now: float) -> None:
+        """A UE that was busy when it should have had its turn in this phase has it now."""
+        stage = self.stages[-1]
+        if (
+            not stage.open
+            or not stage.phase.once
+            or walker.programmes
+            or stage.ended_at is not None
+        ):
+            return
+        fitting = (one for one in stage.programmes if self._fits(walker, one))
+        programme = next(fitting, None)
+        if programme is not None:
+            self._free = deque(one for one in self._free if one is not walker)
+            self._enter(walker, programme, now, now)
 
     def _again(self, walker: Walker, at: float, now: float) -> None:
         """In the closed loop, the UE begins anew."""

@@ -23,9 +23,14 @@ def transfer_ies(tree: Tree, name: str) -> Tree:
 class SetUp:
     """PDU Session Resource Setup Request Transfer (9.3.4.1)."""
 
-    def __init__(self, item: Tree, complain: Complain) -> None:
+    def __init__(
+        self,
+        item: Tree,
+        complain: Complain,
+        transfer: str = "pDUSessionResourceSetupRequestTransfer",
+    ) -> None:
         """Read the transfer of a setup item, and complain of what is wrong with it."""
-        ies = transfer_ies(item, "pDUSessionResourceSetupRequestTransfer")
+        ies = transfer_ies(item, transfer)
         self.ul = Tunnel.of_ngap(ies.get("UL-NGU-UP-TNLInformation"))
         self.session_type = str(ies.get("PDUSessionType"))
         self.flows = flows_of(ies, "QosFlowSetupRequestList", complain)

@@ -5,23 +5,26 @@ procedure with a violation in it has failed, whatever its end. No input raises.
 """
 
 from collections.abc import Callable
-from functools import partial
-from math import inf
 from random import Random
 from typing import TypeAlias
 
+from loadgen.as_security import GnbKeys, UeKeys
 from loadgen.authentication import Authentication
-from loadgen.deregistration import Deregistration, Idle
 from loadgen.downlink import Downlink
-from loadgen.identity import Guami, Guti, SNssai
+from loadgen.excuses import Disturbance
+from loadgen.identity import Guami, Guti, SNssai, nssai_of_nas, tais_of
+from loadgen.ledger import Ledger
+from loadgen.mobility import RegistrationUpdate
 from loadgen.nas_security import NasChannel
+from loadgen.owed import Owed
+from loadgen.procedure_table import PROCEDURES
 from loadgen.profile import UeProfile
-from loadgen.registration import Registration
-from loadgen.service_request import DataRequest, Page, PagingResponse, ServiceRequest
-from loadgen.session_model import Ledger, Resource, SessionRecord, SessionRequest
-from loadgen.session_procedures import Establishment, SessionRelease
+from loadgen.recovery import TIMER, Recovery
+from loadgen.service_request import PagingResponse
+from loadgen.session_model import Resource, SessionRecord, SessionRequest, Tunnel
 from loadgen.sessions import Sessions
 from loadgen.timers import TimerValues
+from loadgen.trees import Tree
 from loadgen.ue_model import (
     CONNECTION_RELEASED,
     NOT_RELEASED,
@@ -36,6 +39,7 @@ from loadgen.ue_model import (
     Send,
     State,
 )
+from loadgen.ue_record import Clock, UeRecord
 from loadgen.usim import Usim
 from loadgen.violation import Kind, Violation, violation
 
@@ -48,7 +52,16 @@ def no_downlink_data(address: str) -> None:
     del address
 
 
-class Ue:
+DownlinkTunnel: TypeAlias = Callable[[str], Tunnel | None]
+"""Where packets for the address of a PDU session go now; None for nowhere, or unknown."""
+
+
+def no_downlink_tunnel(address: str) -> None:
+    """Nobody is there who could tell of `address`."""
+    del address
+
+
+class Ue(Clock):
     """One UE. What it wants done is in `out`; whoever drives it empties that after each call."""
 
     def __init__(
@@ -63,6 +76,7 @@ class Ue:
         session_request: SessionRequest | None = None,
         ledger: Ledger | None = None,
         downlink_data: DownlinkData = no_downlink_data,
+        downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
     ) -> None:
         """A UE that is switched on, deregistered and idle.
 
@@ -76,7 +90,9 @@ class Ue:
             session_request: what its PDU sessions are to be.
             ledger: where it finds out whether another UE has its address.
             downlink_data: has the UPF receive data for it, which then has it paged.
+            downlink_tunnel: tells where the UPF sends data for it.
         """
+        super().__init__()
         self.profile = profile
         self.tai = tai
         self.values = timers or TimerValues()
@@ -88,7 +104,14 @@ class Ue:
         self.authentication = Authentication(usim, profile.supi, profile.sn_name, self.violate)
         self.session_request = session_request or SessionRequest()
         self.ledger = ledger or Ledger()
-        self.downlink_data = downlink_data
+        self.downlink_data, self.downlink_tunnel = downlink_data, downlink_tunnel
+        self.disturbance = Disturbance()
+        self.record = UeRecord()
+        self.areas: frozenset[tuple[str, int]] = frozenset()
+        """The registration area."""
+        self.allowed_nssai: frozenset[SNssai] = frozenset()
+        self.keys: UeKeys | None = None
+        """Those of AS security, while there is some."""
         self.sessions = Sessions(self)
         self.user_plane: dict[int, Resource] = {}
         """What the gNB has set up for it, by PSI; the gNB keeps it."""
@@ -100,27 +123,24 @@ class Ue:
         """The registration attempt counter (5.5.1.2.7)."""
         self.t3502 = self.values.t3502
         self.out: list[Output] = []
-        self.retransmissions: dict[str, int] = {}
-        """How often something was done again, by the timer that made the UE do it."""
         self.context_nssai: frozenset[SNssai] | None = None
         """The allowed NSSAI that the gNB was told, None until it has a context."""
         self.context_guami: Guami | None = None
-        self.tunnels_moved = 0
-        """How often a session came up with another UL F-TEID than before."""
         self.context_owed = False
         """Whether the UE was accepted and the gNB has not got a context of it yet."""
-        self.now = 0.0
         self.running_procedure: Running | None = None
-        self._timers: dict[str, float] = {}
         self._suci: bytes | None = None
         self._began = 0.0
         self._tainted: Kind | None = None
         self._waiting: tuple[Procedure, str | None, float] | None = None
+        self._reported = False
         self._unsolicited = False
         """Whether what runs, or waits for its release, is nothing that the driver began."""
         self._next: tuple[Procedure, float] | None = None
         """What the driver began meanwhile."""
         self.downlink = Downlink(self)
+        self.recovery = Recovery(self)
+        self.owed = Owed(self)
 
     # what the driver calls
 
@@ -142,9 +162,16 @@ class Ue:
             return self._next[0]
         if self._unsolicited:
             return None
+        if self.recovery.of is not None:
+            return self.recovery.of
         if self._waiting is not None:
             return self._waiting[0]
         return None if self.running_procedure is None else self.running_procedure.name
+
+    @property
+    def updating(self) -> bool:
+        """Whether a registration update runs, of a UE that is registered all the while."""
+        return isinstance(self.running_procedure, RegistrationUpdate)
 
     @property
     def registered(self) -> bool:
@@ -156,8 +183,7 @@ class Ue:
         """The timer that expires next, or ``"connection"``: why a procedure is unfinished."""
         if self.connection is Connection.WANTED:
             return "connection"
-        timers = {name: at for name, at in self._timers.items() if name != "T3519"}
-        return min(timers, key=timers.__getitem__, default="nothing")
+        return self.next_of("T3519")
 
     def begin(self, procedure: Procedure, now: float, since: float | None = None) -> None:
         """Start a procedure, whose latency counts from `since`.
@@ -172,12 +198,12 @@ class Ue:
         if self._unsolicited:
             self._next = procedure, since
         else:
-            self._begin(_PROCEDURES[procedure](self), now, since)
+            self._begin(PROCEDURES[procedure](self), now, since)
 
     def _begin(self, procedure: Running, now: float, since: float) -> None:
         self._began = since
         self._tainted = None
-        self._unsolicited = procedure.unsolicited
+        self._unsolicited, self._reported = procedure.unsolicited, procedure.reported
         self.running_procedure = procedure
         procedure.start(now)
 
@@ -192,9 +218,11 @@ class Ue:
         counters and the connection do not.
         """
         self.leave()
-        self._timers.clear()
+        self.stop_all()
         self._suci = None
         self.running_procedure = self._waiting = self._next = None
+        self.owed.settle()
+        self.recovery.clear()
         self._unsolicited = False
         self.state = State.DEREGISTERED
         self.usim_invalid = False
@@ -228,13 +256,33 @@ class Ue:
         self.context_nssai = allowed_nssai
         self.context_guami = guami
 
+    def handed_over(
+        self, keys: GnbKeys, place: tuple[int, int], resources: dict[int, Resource]
+    ) -> None:
+        """The UE is in another cell, with what that has for it; its gNB has these keys."""
+        self.user_plane = resources
+        if self.keys is not None:
+            self.keys.handed_over(keys.ncc, place)
+            if self.keys.key != keys.key:
+                text = f"with NCC {keys.ncc} the target's K_gNB is not the UE's"
+                self.violate(Kind.HANDOVER_KEY, text)
+        if self.areas and self.tai not in self.areas:
+            self.owed.note(Procedure.MOBILITY_UPDATE)
+
+    def accepted(self, tree: Tree) -> None:
+        """Take what a REGISTRATION ACCEPT gives the UE."""
+        self.guti = Guti.of_nas(tree.get("5g-guti")) or self.guti
+        self.areas = tais_of(tree.get("tai-list"))
+        self.allowed_nssai = nssai_of_nas(tree.get("allowed-nssai"))
+        self.owed.settle()
+
     def user_plane_changed(self, now: float) -> None:
         """The gNB set up resources of its sessions, or released some."""
         self.now = now
         for psi, resource in self.user_plane.items():
             session = self.sessions.live.get(psi)
             if session is not None:
-                self.tunnels_moved += session.ul not in (None, resource.ul)
+                self.record.tunnels_moved += session.ul not in (None, resource.ul)
                 session.ul = resource.ul
         if self.running_procedure is not None:
             self.running_procedure.user_plane_changed(now)
@@ -258,6 +306,7 @@ class Ue:
         self.connection = Connection.IDLE
         self.channel.secure = False
         self.user_plane = {}
+        self.keys = None
         self.stop("T3540")
         if self.context_owed and why is None:
             text = "released without INITIAL CONTEXT SETUP, and a UE context was requested"
@@ -266,6 +315,16 @@ class Ue:
             self._end_waiting(why)
         elif self.running_procedure is not None:
             self.running_procedure.released(why or CONNECTION_RELEASED, now)
+        self._do_what_is_owed()
+
+    def _do_what_is_owed(self) -> None:
+        """Begin what nobody but the network wants, where the UE has nothing else to do."""
+        busy = self.running_procedure is not None or self._waiting is not None
+        if busy or self._next is not None or self.recovery.of is not None:
+            return
+        procedure = self.owed.next()
+        if procedure is not None:
+            self._begin(procedure, self.now, self.now)
 
     def receive(self, pdu: bytes, now: float) -> None:
         """Take a downlink NAS message."""
@@ -277,23 +336,35 @@ class Ue:
             self.downlink.dispatch(pdu, received, now)
 
     def violate(self, kind: Kind, text: str) -> None:
-        """Report what the core may not do; the procedure in progress has failed by it."""
+        """Report what the core may not do; the procedure in progress has failed by it.
+
+        What faults that we injected may have caused is counted, and nobody's fault.
+        """
+        if self.disturbance.excuses(kind, self.now):
+            self.excuse(kind)
+            return
         if self._tainted is None:
             self._tainted = kind
         self._sink(violation(kind, text, self.profile.supi, self.now))
 
-    # time
+    def excuse(self, kind: Kind) -> None:
+        """Count what faults that we injected may have caused."""
+        excused = self.record.excused
+        excused[kind] = excused.get(kind, 0) + 1
 
-    def deadline(self) -> float:
-        """When `advance` is due next, inf for never."""
-        return min(self._timers.values(), default=inf)
+    def not_understood(self, text: str) -> None:
+        """Count a STATUS of the core."""
+        excused = self.disturbance.garbled(self.now)
+        counts = self.record.statuses_excused if excused else self.record.statuses
+        counts[text] = counts.get(text, 0) + 1
+
+    # time
 
     def advance(self, now: float) -> None:
         """Run the timers that are due."""
         self.now = now
-        for name in [name for name, at in self._timers.items() if at <= now]:
-            if self._timers.get(name, inf) <= now:
-                del self._timers[name]
+        for name in self.due(now):
+            if self.expires(name, now):
                 self._expired(name, now)
 
     def _expired(self, name: str, now: float) -> None:
@@ -305,6 +376,10 @@ class Ue:
         elif name == "T3540":
             self.leave()
             self._end_waiting(NOT_RELEASED)
+        elif name == TIMER:
+            again = self.recovery.expired()
+            if again is not None:
+                self._begin(PROCEDURES[again](self), now, now)
         elif name == "T3520":
             # The network is taken for one that fails its own authentication (5.4.1.3.7).
             self.leave()
@@ -312,19 +387,6 @@ class Ue:
                 running.released("t3520-expired", now)
         elif running is not None:
             running.expired(name, now)
-
-    def start(self, timer: str, seconds: float) -> None:
-        """Start or restart a timer."""
-        self._timers[timer] = self.now + seconds
-
-    def stop(self, *timers: str) -> None:
-        """Stop timers, running or not."""
-        for timer in timers:
-            self._timers.pop(timer, None)
-
-    def running(self, timer: str) -> bool:
-        """Whether a timer runs."""
-        return timer in self._timers
 
     # for the procedures
 
@@ -353,7 +415,8 @@ class Ue:
 
     def repeat(self, timer: str) -> None:
         """Count something done again because a timer expired."""
-        self.retransmissions[timer] = self.retransmissions.get(timer, 0) + 1
+        counts = self.record.retransmissions
+        counts[timer] = counts.get(timer, 0) + 1
 
     def suci(self) -> bytes:
         """The SUCI to identify with: the stored one while T3519 runs (5.5.1.2.2)."""
@@ -387,23 +450,17 @@ class Ue:
             cause = f"violation-{self._tainted}"
         if name is Procedure.SWITCH_OFF:
             ended = self.now
-        if not self._unsolicited:
-            self.out.append(Ended(name, cause, self._began, ended))
+        if self._unsolicited:
+            self._unsolicited = False
+            if self._reported:
+                self.out.append(Ended(name, cause, self._began, ended, unsolicited=True))
+            if self._next is not None:
+                (procedure, since), self._next = self._next, None
+                self._begin(PROCEDURES[procedure](self), self.now, since)
             return
-        self._unsolicited = False
-        if self._next is not None:
-            (procedure, since), self._next = self._next, None
-            self._begin(_PROCEDURES[procedure](self), self.now, since)
-
-
-_PROCEDURES: dict[Procedure, Callable[[Ue], Running]] = {
-    Procedure.REGISTER: Registration,
-    Procedure.IDLE: Idle,
-    Procedure.SERVICE: ServiceRequest,
-    Procedure.SESSION: Establishment,
-    Procedure.SERVICE_REQUEST: DataRequest,
-    Procedure.PAGE: Page,
-    Procedure.RELEASE_SESSION: SessionRelease,
-    Procedure.DEREGISTER: partial(Deregistration, name=Procedure.DEREGISTER),
-    Procedure.SWITCH_OFF: partial(Deregistration, name=Procedure.SWITCH_OFF),
-}
+        told = self.recovery.ended(name, cause, self._began)
+        if told is None:
+            return
+        name, cause, began, recovered = told
+        self.out.append(Ended(name, cause, began, ended, recovered))
+        self._do_what_is_owed()

@@ -3,12 +3,16 @@
 from math import inf
 from typing import TYPE_CHECKING
 
+from loadgen.as_security import GnbKeys
 from loadgen.session_model import Resource
 from loadgen.ue import Ue
 from loadgen.ue_model import Connect
 
 if TYPE_CHECKING:
     from loadgen.cell import Cell
+    from loadgen.handovers import Handover
+
+RADIO_LOST = "radio-connection-with-ue-lost"
 
 
 class Camped:
@@ -46,8 +50,12 @@ class UeContext:
         "amf_ue_ngap_id",
         "camped",
         "cell",
+        "disturbed",
         "guard",
+        "handover",
         "initial_sent",
+        "keys",
+        "lost_cause",
         "queued",
         "ran_ue_ngap_id",
         "release_cause",
@@ -59,12 +67,22 @@ class UeContext:
         "tries",
     )
 
-    def __init__(self, cell: "Cell", ran_ue_ngap_id: int, stream: int, camped: Camped) -> None:
+    def __init__(
+        self, cell: "Cell", ran_ue_ngap_id: int, stream: int, camped: Camped | None
+    ) -> None:
         self.cell = cell
         self.ran_ue_ngap_id = ran_ue_ngap_id
         self.amf_ue_ngap_id: int | None = None
         self.camped: Camped | None = camped
-        """None once the UE is gone from it."""
+        """None once the UE is gone from it, or before it has arrived."""
+        self.lost_cause = RADIO_LOST
+        """Why nothing can be delivered while there is no UE: a radio network layer cause."""
+        self.disturbed = False
+        """Whether a fault was injected into its signalling."""
+        self.keys: GnbKeys | None = None
+        """Those of AS security, once there is some."""
+        self.handover: Handover | None = None
+        """What this is the source or the target of."""
         self.stream = stream
         self.stream_down: int | None = None
         self.initial_sent = False

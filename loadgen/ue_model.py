@@ -26,8 +26,34 @@ class Procedure(StrEnum):
     """Downlink data for an idle UE: it is paged and comes."""
     RELEASE_SESSION = "release-session"
     """The release of the PDU session that was established last, at the UE's request."""
+    PERIODIC_UPDATE = "periodic-update"
+    """A registration update because T3512 has expired, idle or connected."""
+    MOBILITY_UPDATE = "mobility-update"
+    """A registration update in another cell, where the UE is idle and there is one."""
+    HANDOVER = "handover"
+    """One of the next two, by chance. All are for a UE whose sessions have a user plane."""
+    XN_HANDOVER = "xn-handover"
+    N2_HANDOVER = "n2-handover"
+    HANDOVER_PARTIAL = "handover-partial"
+    """An N2 handover of which the target admits all sessions but the last one."""
+    HANDOVER_REFUSED = "handover-refused"
+    """An N2 handover that the target refuses: the UE stays."""
+    HANDOVER_CANCEL = "handover-cancel"
+    """An N2 handover that the source cancels, before or after HANDOVER COMMAND."""
     DEREGISTER = "deregister"
     SWITCH_OFF = "switch-off"
+
+
+HANDOVERS = frozenset(
+    {
+        Procedure.HANDOVER,
+        Procedure.XN_HANDOVER,
+        Procedure.N2_HANDOVER,
+        Procedure.HANDOVER_PARTIAL,
+        Procedure.HANDOVER_REFUSED,
+        Procedure.HANDOVER_CANCEL,
+    }
+)
 
 
 class State(StrEnum):
@@ -82,6 +108,16 @@ class Inactive(NamedTuple):
     """The UE has been inactive for as long as the gNB keeps a connection."""
 
 
+class Move(NamedTuple):
+    """Hand the UE over to another gNB."""
+
+    kind: Procedure
+
+
+class Reselect(NamedTuple):
+    """The UE is idle, and goes to another cell."""
+
+
 class Ended(NamedTuple):
     """A procedure is over, and the UE can begin another."""
 
@@ -91,9 +127,13 @@ class Ended(NamedTuple):
     began: float
     ended: float
     """When it had its answer, which may be before the UE was released."""
+    recovered: bool = False
+    """Whether it met with injected faults, and the UE did again what they had spoilt."""
+    unsolicited: bool = False
+    """Whether the driver had not begun it."""
 
 
-Output: TypeAlias = Connect | Send | Leave | Inactive | Ended
+Output: TypeAlias = Connect | Send | Leave | Inactive | Move | Reselect | Ended
 
 
 class Running:
@@ -104,6 +144,8 @@ class Running:
     """The entire REGISTRATION REQUEST, for the container of SECURITY MODE COMPLETE."""
     unsolicited = False
     """Whether the network started it, not the driver: nobody waits for its end."""
+    reported = False
+    """Whether the end of an unsolicited one is told all the same."""
 
     def __init__(self, ue: "Ue") -> None:
         """A procedure that has not begun."""
@@ -135,6 +177,9 @@ class Running:
 
     def paged(self, now: float) -> None:
         """The gNB pages the UE, which is idle."""
+
+    def moved(self, cause: str | None, now: float) -> None:
+        """The gNBs handed the UE over, or could not for this cause."""
 
     def challenged(self, *, failed: bool) -> None:
         """A challenge was answered: the request's timer stops at a failure, else runs on."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from random import Random
 
 import wire
-from loadgen.pfcp_ies import FSeid, first, flags_in, tree_in
+from loadgen.pfcp_ies import FSeid, FTeid, first, flags_in, tree_in
 from loadgen.pfcp_messages import (
     downlink_data_report,
     error_indication_report,
@@ -40,6 +40,7 @@ from loadgen.upf_downlink import (
     drop,
     uplink_f_teid,
 )
+from loadgen.upf_end_markers import FEATURE, asked_for
 from loadgen.upf_endpoint import Endpoint
 from loadgen.upf_node import Association, Event, Node
 from loadgen.upf_rules import AddressKey
@@ -90,7 +91,8 @@ class Upf:
         self._event = on_event or _ignore
         self._on_delivered, self._on_violation = on_delivered, on_violation
         # By default at random: a process that comes back must not have the SEIDs of its past.
-        self.table = Sessions(*config.n3, rng or Random())  # noqa: S311
+        ftup = "FTUP" in config.features
+        self.table = Sessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
         self.endpoint = Endpoint(config, self, self.counts)
         recovery = recovery_time_stamp()
         self.node = Node(config, self.endpoint, self.table, self._event, recovery)
@@ -144,6 +146,11 @@ class Upf:
     def sessions(self) -> dict[AddressKey, SessionView]:
         """By network instance and the UE's IPv4 address or IPv6 prefix (such as ``2001::/64``)."""
         return {key: _view(key, found) for key, found in self.table.by_address.items()}
+
+    def downlink_tunnel(self, ue: str) -> FTeid | None:
+        """Where downlink packets for a UE's address go now; None for nowhere."""
+        found = self.table.find(ue)
+        return None if found is None else downlink_target(found[1].rules)
 
     # triggers
 
@@ -297,9 +304,11 @@ class Upf:
             self._tell("deleted", session)
             return session_done(peek.message, session.cp.number, peek.sequence)
         now = asyncio.get_running_loop().time()
+        markers = self._end_markers(tree["ies"], session)
         outcome = self.table.modify(session, tree["ies"], now)
         if outcome.faults or outcome.cause is not None:
             return self._refused(peek, outcome, session.cp.number, session.who)
+        self.counts.end_markers += markers
         self.counts.dropped += outcome.dropped
         for delivered in outcome.delivered:
             self.counts.delivered += delivered.packets
@@ -307,6 +316,16 @@ class Upf:
                 self._on_delivered(delivered)
         self._tell("modified", session)
         return session_done(peek.message, session.cp.number, peek.sequence, outcome.created)
+
+    def _end_markers(self, ies: list[Tree], session: Session) -> int:
+        """How many End Markers a modification asks for."""
+        markers, faults = asked_for(ies, session.rules)
+        for text in faults:
+            self.violate(PfcpKind.FORWARDING, text, session.who)
+        if markers and FEATURE not in self.config.features:
+            text = f"SNDEM, and {FEATURE} is no feature of the UPF"
+            self.violate(PfcpKind.FEATURE, text, session.who)
+        return markers
 
     def _refused(self, peek: wire.PfcpPeek, outcome: Outcome, seid: int, who: str) -> Tree:
         """All faults are violations; the answer has the first."""

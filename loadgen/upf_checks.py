@@ -185,6 +185,9 @@ def _check_downlink(pdr: Pdr) -> Iterator[Fault]:
     if not pdi.network_instance:
         text = f"PDR {pdr.id} takes packets from {pdi.source}, and has no Network Instance"
         yield Fault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
+    elif not pdi.labels:
+        text = f"PDR {pdr.id} has the Network Instance {pdi.network_instance!r}, which is no DNN"
+        yield Fault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
     if pdr.removal is not None:
         text = f"PDR {pdr.id} removes {pdr.removal} of packets from {pdi.source}, which have none"
         yield Fault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)

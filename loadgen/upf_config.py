@@ -116,3 +116,5 @@ class UpfCounts(Struct):
     reports: int = 0
     """Session reports of downlink data."""
     restarts: int = 0
+    end_markers: int = 0
+    """Tunnels that were to get an End Marker (SNDEM)."""

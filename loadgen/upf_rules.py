@@ -57,6 +57,18 @@ class UeAddress(Struct, frozen=True):
         return tuple(found)
 
 
+def dnn_of(text: str) -> str:
+    """The DNN of a Network Instance whose labels stand behind their lengths, else nothing."""
+    octets, labels = text.encode(), list[str]()
+    while octets:
+        length = octets[0]
+        label, octets = octets[1 : length + 1], octets[length + 1 :]
+        if not length or len(label) < length:
+            return ""
+        labels.append(label.decode(errors="replace"))
+    return ".".join(labels)
+
+
 def prefix_of(address: str, length: int = 64) -> str:
     """The prefix that an IPv6 address is in."""
     return str(ipaddress.ip_network((address, length), strict=False))
@@ -67,6 +79,9 @@ class Pdi(Struct, frozen=True):
 
     source: str | int | None
     network_instance: str | None
+    """The DNN that it names; the text of one that is no DNN."""
+    labels: bool
+    """Whether it is encoded as a DNN is (TS 23.003 9.1)."""
     f_teid: FTeid | None
     """The local F-TEID, given or, once it is assigned, chosen."""
     choose: frozenset[str]
@@ -81,9 +96,12 @@ class Pdi(Struct, frozen=True):
         f_teid = tree_in(ies, "F-TEID") or {}
         source = first(ies, "Source Interface")
         choose_id = f_teid.get("choose_id")
+        instance = text_in(ies, "Network Instance")
+        dnn = dnn_of(instance or "")
         return cls(
             source=source if isinstance(source, str | int) else None,
-            network_instance=text_in(ies, "Network Instance"),
+            network_instance=dnn or instance,
+            labels=bool(dnn),
             f_teid=FTeid.of(f_teid),
             choose=words(f_teid.get("choose")),
             choose_id=choose_id if isinstance(choose_id, int) else None,

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from loadgen.pfcp_ies import FSeid, FTeid, Ies, flags_in, tree_in
 from loadgen.pfcp_violation import (
+    INVALID_F_TEID_ALLOCATION_OPTION,
     MANDATORY_IE_MISSING,
     NO_RESOURCES_AVAILABLE,
     RESTORATION_FAILURE,
@@ -63,20 +64,23 @@ class Outcome(Struct):
 class Sessions:
     """All sessions of a UPF, and who has which SEID, TEID and address."""
 
-    def __init__(self, ipv4: str | None, ipv6: str | None, rng: Random) -> None:
+    def __init__(
+        self, ipv4: str | None, ipv6: str | None, rng: Random, *, ftup: bool = True
+    ) -> None:
         """No sessions.
 
         Args:
             ipv4: the address of N3 in F-TEIDs, if it has IPv4.
             ipv6: the same for IPv6.
             rng: where SEIDs and TEIDs start.
+            ftup: whether it allocates F-TEIDs; without, the CP function does (before Release 16).
         """
         self.by_seid: dict[int, Session] = {}
         self.by_cp: dict[FSeid, Session] = {}
         self.by_address: dict[AddressKey, Session] = {}
         self.by_teid: dict[int, Session] = {}
         self._instances: dict[str, None] = {}
-        self._ipv4, self._ipv6 = ipv4, ipv6
+        self._ipv4, self._ipv6, self._ftup = ipv4, ipv6, ftup
         self._seid, self._teid = rng.getrandbits(62), rng.getrandbits(31)
 
     @property
@@ -191,20 +195,24 @@ class Sessions:
     def _check_f_teids(
         self, rules: RuleSet, mine: Session | None, *, restoring: bool
     ) -> Iterable[Fault]:
-        """F-TEIDs that are given, and not chosen (5.5.1)."""
+        """F-TEIDs that are given, and not chosen (5.5.1); without FTUP, the other way round."""
         own = {} if mine is None else mine.rules.teids
         for pdr in rules.pdrs.values():
             f_teid = pdr.pdi.f_teid
+            if pdr.pdi.choose and not self._ftup:
+                text = f"PDR {pdr.id} leaves its F-TEID to the UPF, and FTUP is no feature of it"
+                option = INVALID_F_TEID_ALLOCATION_OPTION
+                yield Fault(PfcpKind.F_TEID_OPTION, text, option, ("PDR", pdr.id))
             if f_teid is None or own.get(f_teid.number) == f_teid:
                 continue
-            if not restoring:
+            if not restoring and self._ftup:
                 yield explicit_f_teid(pdr)
                 continue
             holder = self.by_teid.get(f_teid.number)
             if holder is not None and holder is not mine:
-                text = f"PDR {pdr.id} restores the F-TEID {f_teid}, which {holder.who} has"
+                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which {holder.who} has too"
             elif f_teid.ipv4 not in (None, self._ipv4) or f_teid.ipv6 not in (None, self._ipv6):
-                text = f"PDR {pdr.id} restores the F-TEID {f_teid}, which is of another UPF"
+                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which is of another UPF"
             else:
                 continue
             yield Fault(PfcpKind.F_TEID_IN_USE, text, RESTORATION_FAILURE, ("PDR", pdr.id))

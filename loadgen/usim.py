@@ -61,6 +61,11 @@ class Usim:
         self._sqn_ms = max(self._sqn_ms, answer.sqn)
         return Challenged(res_star=answer.res_star, kseaf=answer.kseaf)
 
+    def keys(self, rand: bytes) -> tuple[bytes, bytes, bytes]:
+        """RES, CK and IK of a challenge (TS 33.102 6.3.3), for EAP-AKA'."""
+        out = wire.milenage(self._k, self._opc, rand, 0, bytes(2))
+        return out["f2"], out["f3"], out["f4"]
+
     def _fresh(self, sqn: int) -> bool:
         seq, ind = sqn >> IND_BITS, sqn & ((1 << IND_BITS) - 1)
         ahead = seq - (self._sqn_ms >> IND_BITS)

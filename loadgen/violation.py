@@ -70,6 +70,14 @@ class Kind(StrEnum):
     SERVICE_USER_PLANE = "service-user-plane"
     PAGING_IDENTITY = "paging-identity"
     PAGING_AREA = "paging-area"
+    HANDOVER_KEY = "handover-key"
+    HANDOVER_SESSIONS = "handover-sessions"
+    HANDOVER_CONTAINER = "handover-container"
+    HANDOVER_STATUS = "handover-status"
+    HANDOVER_UNANSWERED = "handover-unanswered"
+    HANDOVER_RELEASE = "handover-release"
+    HANDOVER_TUNNEL = "handover-tunnel"
+    UPDATE_STATUS = "update-status"
 
 
 CLAUSES: dict[Kind, str] = {
@@ -133,6 +141,14 @@ CLAUSES: dict[Kind, str] = {
     Kind.SERVICE_USER_PLANE: "TS 23.502 4.2.3.2",
     Kind.PAGING_IDENTITY: "TS 38.413 8.5.1.2",
     Kind.PAGING_AREA: "TS 38.413 8.5.1.2",
+    Kind.HANDOVER_KEY: "TS 33.501 6.9.2.3",
+    Kind.HANDOVER_SESSIONS: "TS 38.413 8.4",
+    Kind.HANDOVER_CONTAINER: "TS 38.413 8.4.1.2",
+    Kind.HANDOVER_STATUS: "TS 38.413 8.4.7",
+    Kind.HANDOVER_UNANSWERED: "TS 38.413 8.4",
+    Kind.HANDOVER_RELEASE: "TS 23.502 4.9.1.3.3",
+    Kind.HANDOVER_TUNNEL: "TS 23.502 4.9.1",
+    Kind.UPDATE_STATUS: "TS 24.501 5.5.1.3.4",
 }
 
 

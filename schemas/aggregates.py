@@ -1,17 +1,22 @@
 """The kinds of aggregate, by the first part of their names: how each is folded and read."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
 from schemas import gnb, ue, ue_fold, upf
+from schemas.evolution import UPCASTERS, Snapshots, StepReader
 from schemas.gnb import Gnb, GnbEvent
 from schemas.identity import slot_of
 from schemas.step import Step
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
 from schemas.upf import Upf, UpfEvent
+
+Entries: TypeAlias = frozenset[tuple[str, str]]
+"""Index entries: kind and key of each."""
+_NONE: Final[Entries] = frozenset()
 
 
 class Kind(NamedTuple):
@@ -20,9 +25,20 @@ class Kind(NamedTuple):
     new: Callable[[], Any]
     """The state of an aggregate without steps."""
     evolve: Callable[[Any, Any], Any]
-    indexes: Callable[[Any], frozenset[tuple[str, str]]]
+    indexes: Callable[[Any], Entries]
+    keyed: Callable[[Any], object]
+    """All that `indexes` goes by: where it is equal, so are they."""
     decode_step: Callable[[bytes], Step[Any]]
+    """Of any version; it raises `msgspec.DecodeError` for what cannot be read."""
     decode_state: Callable[[bytes], Any]
+    snapshots: Snapshots
+
+    def index_changes(self, before: Any, after: Any) -> tuple[Entries, Entries]:
+        """The index entries that a step adds, and those that it takes away; mostly none."""
+        if self.keyed(before) == self.keyed(after):
+            return _NONE, _NONE
+        had, has = self.indexes(before), self.indexes(after)
+        return has - had, had - has
 
 
 KINDS: dict[str, Kind] = {
@@ -30,22 +46,28 @@ KINDS: dict[str, Kind] = {
         Ue,
         ue_fold.evolve,
         ue.indexes,
-        msgspec.msgpack.Decoder(Step[UeEvent]).decode,
+        ue.keyed,
+        StepReader[UeEvent](Step[UeEvent], UeEvent, UPCASTERS["ue"]).decode,
         msgspec.msgpack.Decoder(Ue).decode,
+        Snapshots(Ue, UeEvent, fold=2),
     ),
     "gnb": Kind(
         Gnb,
         gnb.evolve,
         gnb.indexes,
-        msgspec.msgpack.Decoder(Step[GnbEvent]).decode,
+        gnb.keyed,
+        StepReader[GnbEvent](Step[GnbEvent], GnbEvent, UPCASTERS["gnb"]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
+        Snapshots(Gnb, GnbEvent, fold=1),
     ),
     "upf": Kind(
         Upf,
         upf.evolve,
         upf.indexes,
-        msgspec.msgpack.Decoder(Step[UpfEvent]).decode,
+        upf.keyed,
+        StepReader[UpfEvent](Step[UpfEvent], UpfEvent, UPCASTERS["upf"]).decode,
         msgspec.msgpack.Decoder(Upf).decode,
+        Snapshots(Upf, UpfEvent, fold=1),
     ),
 }
 

@@ -28,6 +28,8 @@ class EventType(StrEnum):
     """An NGAP PDU for a gNB. Data: the PDU."""
     ASSOCIATION_LOST = "org.evcore.n2.association-lost"
     """A gNB's SCTP association is gone. Data: `AssociationLost`."""
+    NETWORK_CHANGED = "org.evcore.n2.network-changed"
+    """The configuration of the network is another than when a gNB was told of it. No data."""
     CONNECTION_LOST = "org.evcore.ue.connection-lost"
     """A UE's N2 connection is gone with its association or a reset. Data: `ConnectionLost`."""
     IDENTIFIED = "org.evcore.ue.identified"
@@ -42,12 +44,23 @@ class EventType(StrEnum):
     """A PFCP request was repeated N1 times and not answered. Data: the request."""
     UPF_PATH = "org.evcore.n4.path"
     """A gateway serves a UPF, or its heartbeats tell something new. Data: `UpfPath`."""
+    UPF_LOAD = "org.evcore.n4.load"
+    """A UPF has told its load in a message of a session. Data: `UpfLoadTold`."""
     SESSION_LOST = "org.evcore.ue.session-lost"
     """The UPF of a PDU session has lost it with all others. Data: `SessionLost`."""
+    SESSION_LEFT = "org.evcore.upf.session-left"
+    """A UPF has a PFCP session that its UE has not. Data: `SessionLeft`."""
     SESSION_RELEASE = "org.evcore.ue.session-release"
     """The operator wants a PDU session to be released. Data: `SessionRelease`."""
+    DEREGISTER = "org.evcore.ue.deregister"
+    """The operator wants a UE to be deregistered. Data: `Deregister`."""
+    SUBSCRIPTION_CHANGED = "org.evcore.ue.subscription-changed"
+    """There is another version of a UE's subscription, or none any more. Data:
+    `SubscriptionChanged`."""
     TIMER = "org.evcore.ue.timer"
     """A wake-up that a step asked for. No data."""
+    TIMERS_DUE = "org.evcore.ue.timers-due"
+    """The wake-up that UEs of a partition share: each of them gets a TIMER. Data: `TimersDue`."""
 
 
 class AssociationLost(Struct, frozen=True):
@@ -64,6 +77,15 @@ class ConnectionLost(Struct, frozen=True, omit_defaults=True):
     reason: str
     order: int = 0
     """That of the RAN node's event; a connection that was opened after it stands. 0 for any."""
+    association: str = ""
+    """That of the RAN node; a connection that is at another by now stands. Empty for any."""
+
+
+class TimersDue(Struct, frozen=True):
+    """Data of TIMERS_DUE."""
+
+    at: int
+    """When, in milliseconds since the Unix epoch: what the index of wake-ups has."""
 
 
 class Identified(Struct, frozen=True, omit_defaults=True):
@@ -108,17 +130,51 @@ class UpfPath(Struct, frozen=True, omit_defaults=True):
     """Of the UPF, in seconds since 1900; 0 where it is not known."""
 
 
-class SessionLost(Struct, frozen=True):
+class UpfLoadTold(Struct, frozen=True, omit_defaults=True):
+    """Data of UPF_LOAD, in per cent; None for what is not told anew."""
+
+    load: int | None = None
+    reduction: int | None = None
+    """By how much the UPF wants its traffic reduced (TS 29.244 6.2.4)."""
+    period: int = 0
+    """For how many seconds."""
+
+
+class SessionLost(Struct, frozen=True, omit_defaults=True):
     """Data of SESSION_LOST: whose PFCP session, and the UPF's new Recovery Time Stamp."""
 
     seid: int
     recovery_time_stamp: int
+    at: int = 0
+    """When the core had learnt it, in milliseconds since the Unix epoch: a session that the UPF
+    was asked for after that stands. 0 for any."""
+    kept: bool = False
+    """Whether the UPF may have the session all the same: it has not restarted."""
+
+
+class SessionLeft(Struct, frozen=True):
+    """Data of SESSION_LEFT: the UPF's SEID of a session that it has and no UE has."""
+
+    up_seid: int
 
 
 class SessionRelease(Struct, frozen=True):
     """Data of SESSION_RELEASE: the PDU session identity."""
 
     psi: int
+
+
+class Deregister(Struct, frozen=True, omit_defaults=True):
+    """Data of DEREGISTER: whether the UE is to register again, and a 5GMM cause, 0 for none."""
+
+    reregister: bool = False
+    cause: int = 0
+
+
+class SubscriptionChanged(Struct, frozen=True, omit_defaults=True):
+    """Data of SUBSCRIPTION_CHANGED: the version that was written, or withdrawn."""
+
+    version: int = 0
 
 
 class CloudEvent(Struct, frozen=True, omit_defaults=True):

@@ -13,13 +13,17 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
-from schemas import config_n4
+from schemas import config_n4, config_nitz
 from schemas.config_n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config_values import ConfigError, Port, Text, is_number, slice_of
-from schemas.identity import SLOTS, Guami, Tai
-from schemas.network import Network, SecurityPolicy, Timers, TrackingArea
+from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
+from schemas.network import Congestion, Network, SecurityPolicy, Timers, TrackingArea
+from schemas.objectives import ObjectiveConfig, objectives_of
 
 KEY_OCTETS: Final = 32
+
+MAX_PLMNS: Final = 12
+"""How many PLMNs a RAN node can be told of (TS 38.413 9.2.6.2)."""
 
 _GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
 """The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); 31 of one at most."""
@@ -54,6 +58,13 @@ class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     set: Annotated[int, Meta(ge=0, lt=1 << 10)] = 1
     pointer: Annotated[int, Meta(ge=0, lt=1 << 6)] = 0
     relative_capacity: Annotated[int, Meta(ge=0, lt=1 << 8)] = 255
+    full_name: str = ""
+    """The name of the network that UEs show, empty for none to tell."""
+    short_name: str = ""
+    time_zone: str = ""
+    """An IANA time zone as ``"Europe/Berlin"``: UEs are told the time. Empty for no time."""
+    emergency: bool = False
+    """Whether UEs that are authenticated may register for emergency services."""
 
 
 class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -81,7 +92,7 @@ class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The table [nats]."""
 
     url: Text = "nats://127.0.0.1:4222"
-    partitions: Annotated[int, Meta(ge=1, le=SLOTS)] = 16
+    partitions: Annotated[int, Meta(ge=1, le=SLOTS)] = PARTITIONS
     replicas: Annotated[int, Meta(ge=1, le=5)] = 1
     max_bytes: Annotated[int, Meta(ge=1 << 20)] = 1 << 30
 
@@ -101,10 +112,12 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     )
     security: SecurityPolicy = field(default_factory=SecurityPolicy)
     timers: Timers = field(default_factory=Timers)
+    congestion: Congestion = field(default_factory=Congestion)
     n2: N2Config = field(default_factory=N2Config)
     n4: N4Config = field(default_factory=N4Config)
     upf: Annotated[tuple[UpfConfig, ...], Meta(max_length=1024)] = ()
     data_network: Annotated[tuple[DataNetworkConfig, ...], Meta(max_length=1024)] = ()
+    objective: Annotated[tuple[ObjectiveConfig, ...], Meta(max_length=1024)] = ()
     nats: NatsConfig = field(default_factory=NatsConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
 
@@ -169,11 +182,14 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         ),
         security=config.security,
         timers=config.timers,
+        congestion=config.congestion,
         relative_capacity=amf.relative_capacity,
+        emergency=amf.emergency,
         tmsi_key=tmsi_key,
         n4_address=config_n4.advertised(config.n4) if config.upf else "",
         upfs=tuple(map(config_n4.upf_node, config.upf)),
         data_networks=tuple(map(config_n4.data_network, config.data_network)),
+        nitz=config_nitz.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
     )
 
 
@@ -191,13 +207,19 @@ def _read(path: Path, kind: type[Any]) -> Any:
         raise ConfigError(f"{path}: {err}") from None
 
 
-def _check(config: Config, path: Path) -> None:
-    """What types cannot say."""
+def _check_plmns(config: Config, path: Path) -> None:
     plmns = [config.amf.plmn, *(a.plmn for a in config.tracking_area if a.plmn)]
     for plmn in plmns:
         mcc, _, mnc = plmn.partition("-")
         if not (is_number(mcc) and is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
             raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
+    if len(set(plmns)) > MAX_PLMNS:
+        raise ConfigError(f"{path}: {len(set(plmns))} PLMNs, and an AMF serves {MAX_PLMNS} at most")
+
+
+def _check(config: Config, path: Path) -> None:
+    """What types cannot say."""
+    _check_plmns(config, path)
     seen: set[Tai] = set()
     for area in config.tracking_area:
         tai = Tai(area.plmn or config.amf.plmn, area.tac)
@@ -209,15 +231,23 @@ def _check(config: Config, path: Path) -> None:
                 slice_of(text)
             except ConfigError as err:
                 raise ConfigError(f"{path}: {err}") from None
+    _check_timers(config, path)
+    if 0 in config.security.integrity:
+        raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
+    try:
+        config_nitz.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
+        config_n4.check(config.n4, config.upf, config.data_network)
+        objectives_of(config.objective)
+    except ConfigError as err:
+        raise ConfigError(f"{path}: {err}") from None
+
+
+def _check_timers(config: Config, path: Path) -> None:
     for name, seconds in (("t3512", config.timers.t3512), ("t3502", config.timers.t3502)):
         if not any(seconds % unit == 0 and seconds // unit <= 31 for unit in _GPRS_TIMER_3):
             raise ConfigError(
                 f"{path}: timers.{name} is {seconds} s, and must be up to 31 times 2 or 30 s, "
                 "1 or 10 min, 1 or 10 h"
             )
-    if 0 in config.security.integrity:
-        raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
-    try:
-        config_n4.check(config.n4, config.upf, config.data_network)
-    except ConfigError as err:
-        raise ConfigError(f"{path}: {err}") from None
+    if config.congestion.t3346_min > config.congestion.t3346_max:
+        raise ConfigError(f"{path}: congestion.t3346_min is more than congestion.t3346_max")

@@ -60,6 +60,8 @@ class UpfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     slices: Annotated[tuple[str, ...], Meta(max_length=1024)] = ()
     """Those that it serves, as ``"1-010203"`` or ``"1"``; all when there are none."""
     capacity: Annotated[int, Meta(ge=0, le=65_535)] = 100
+    n3: str = ""
+    """Its address on N3, for one that does not allocate F-TEIDs (FTUP): the core does then."""
     dnn: Annotated[tuple[DnnConfig, ...], Meta(max_length=1024)] = ()
 
 
@@ -88,6 +90,7 @@ def upf_node(upf: UpfConfig) -> UpfNode:
         pools=tuple(UpfPool(d.name, _written(d.ipv4), _written(d.ipv6)) for d in upf.dnn),
         slices=tuple(map(slice_of, upf.slices)),
         capacity=upf.capacity,
+        n3=address_of(upf.n3),
     )
 
 
@@ -153,6 +156,9 @@ def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
                 f"the UPFs {places[place]} and {upf.node_id} are both at {host}, port {upf.port}"
             )
         places[place] = upf.node_id
+        n3 = address_of(upf.n3)
+        if upf.n3 and not (n3 and not ipaddress.ip_address(n3).is_unspecified):
+            raise ConfigError(f"upf {upf.node_id}: n3 {upf.n3!r} is no IP address of a host")
         for text in upf.slices:
             slice_of(text)
 

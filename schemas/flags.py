@@ -16,6 +16,13 @@ class Flag(IntEnum):
     """Not a rule but a fact of one step: its event could not be decided, and the UE was given
     a cause in place of it. No log has it unless code has failed."""
 
+    SHARED_WAKES = 2
+    """A wake-up may come after its time (`schemas.waking`). A short timer does not rely on that of
+    the mobile reachable timer, and a timer that has ended does not wait for another."""
+    SESSIONS_KEPT = 3
+    """A UPF that is associated anew and has not restarted may have kept its sessions: those that
+    nobody needs any more are deleted there."""
 
-DEFAULT_FLAGS: Final[tuple[int, ...]] = ()
+
+DEFAULT_FLAGS: Final[tuple[int, ...]] = (Flag.SHARED_WAKES.value, Flag.SESSIONS_KEPT.value)
 """What new steps are decided under."""

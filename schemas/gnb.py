@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from schemas.identity import Plmn, SNssai, Tai
+from schemas.identity import Guami, Plmn, SNssai, Tai
 from schemas.ue_events import Event, Noted
 
 
@@ -24,6 +24,33 @@ class SupportedTa(Struct, frozen=True):
     broadcast: tuple[BroadcastPlmn, ...]
 
 
+class PlmnSupport(Struct, frozen=True):
+    """A PLMN that the core serves, with its slices there."""
+
+    plmn: Plmn
+    slices: tuple[SNssai, ...]
+
+
+class AmfConfiguration(Struct, frozen=True):
+    """What the core says of itself to a RAN node (TS 38.413 9.2.6.2, 9.2.6.7)."""
+
+    name: str
+    guamis: tuple[Guami, ...]
+    capacity: int
+    """The Relative AMF Capacity, 0 to 255."""
+    plmns: tuple[PlmnSupport, ...]
+
+
+class AmfUpdate(Struct, frozen=True, omit_defaults=True):
+    """An AMF CONFIGURATION UPDATE that the node has not acknowledged."""
+
+    configuration: AmfConfiguration
+    attempt: int = 0
+    """How often it was sent before."""
+    refused: bool = False
+    """Whether the node has refused it, and it waits to be tried again."""
+
+
 class Gnb(Struct, frozen=True, omit_defaults=True):
     """A RAN node. One that was never heard of is `Gnb()`."""
 
@@ -33,6 +60,11 @@ class Gnb(Struct, frozen=True, omit_defaults=True):
     """The association that its NG-C interface is up on, empty for none."""
     supported: tuple[SupportedTa, ...] = ()
     paging_drx: str = ""
+    told: AmfConfiguration | None = None
+    """What the node has acknowledged to know of the core."""
+    updating: AmfUpdate | None = None
+    wake_at: int = 0
+    """When `updating` is to be sent again, in milliseconds since the Unix epoch; 0 for never."""
 
 
 class NgSetUp(Event, frozen=True):
@@ -43,6 +75,7 @@ class NgSetUp(Event, frozen=True):
     association: str
     supported: tuple[SupportedTa, ...]
     paging_drx: str
+    told: AmfConfiguration | None = None
 
 
 class NgSetupFailed(Event, frozen=True):
@@ -66,6 +99,33 @@ class ConfigurationUpdateFailed(Event, frozen=True):
     cause: str
 
 
+class AmfConfigurationSent(Event, frozen=True):
+    """An AMF CONFIGURATION UPDATE was sent, for the first time or again."""
+
+    configuration: AmfConfiguration
+    wake_at: int
+    attempt: int = 0
+
+
+class AmfConfigurationAcknowledged(Event, frozen=True):
+    """The node knows this of the core."""
+
+    configuration: AmfConfiguration
+
+
+class AmfConfigurationPostponed(Event, frozen=True):
+    """The node has refused it for now."""
+
+    cause: str
+    wake_at: int
+
+
+class AmfConfigurationRefused(Event, frozen=True):
+    """The node cannot be told, and is not asked again."""
+
+    reason: str
+
+
 class NgReset(Event, frozen=True):
     """An NG RESET was acknowledged; `connections` is None for the whole interface."""
 
@@ -85,6 +145,10 @@ GnbEvent: TypeAlias = (
     | NgSetupFailed
     | ConfigurationUpdated
     | ConfigurationUpdateFailed
+    | AmfConfigurationSent
+    | AmfConfigurationAcknowledged
+    | AmfConfigurationPostponed
+    | AmfConfigurationRefused
     | NgReset
     | AssociationEnded
     | Noted
@@ -100,6 +164,11 @@ def indexes(gnb: Gnb) -> frozenset[tuple[str, str]]:
     return frozenset(("tai", tai_index_prefix(tai) + to) for tai in tais)
 
 
+def keyed(gnb: Gnb) -> object:
+    """All that `indexes` goes by."""
+    return gnb.id, gnb.association, gnb.supported
+
+
 def tai_index_prefix(tai: Tai) -> str:
     """How the keys of a tracking area begin; the gNB and its association follow."""
     return f"{tai.plmn}-{tai.tac:06x}/"
@@ -107,7 +176,14 @@ def tai_index_prefix(tai: Tai) -> str:
 
 def _set_up(_: Gnb, event: NgSetUp) -> Gnb:
     # TS 38.413 8.7.1.1: the setup erases all application level configuration data before.
-    return Gnb(event.id, event.name, event.association, event.supported, event.paging_drx)
+    return Gnb(
+        event.id,
+        event.name,
+        event.association,
+        event.supported,
+        event.paging_drx,
+        told=event.told,
+    )
 
 
 def _updated(gnb: Gnb, event: ConfigurationUpdated) -> Gnb:
@@ -124,7 +200,26 @@ def _updated(gnb: Gnb, event: ConfigurationUpdated) -> Gnb:
 def _ended(gnb: Gnb, event: AssociationEnded) -> Gnb:
     if gnb.association != event.association:
         return gnb
-    return replace(gnb, association="")
+    return replace(gnb, association="", told=None, updating=None, wake_at=0)
+
+
+def _amf_sent(gnb: Gnb, event: AmfConfigurationSent) -> Gnb:
+    sent = AmfUpdate(event.configuration, event.attempt)
+    return replace(gnb, updating=sent, wake_at=event.wake_at)
+
+
+def _amf_acknowledged(gnb: Gnb, event: AmfConfigurationAcknowledged) -> Gnb:
+    return replace(gnb, told=event.configuration, updating=None, wake_at=0)
+
+
+def _amf_postponed(gnb: Gnb, event: AmfConfigurationPostponed) -> Gnb:
+    if gnb.updating is None:
+        return gnb
+    return replace(gnb, updating=replace(gnb.updating, refused=True), wake_at=event.wake_at)
+
+
+def _amf_refused(gnb: Gnb, _: AmfConfigurationRefused) -> Gnb:
+    return replace(gnb, updating=None, wake_at=0)
 
 
 def _same(gnb: Gnb, _: object) -> Gnb:
@@ -136,6 +231,10 @@ _EVOLVE: dict[type, Callable[[Gnb, Any], Gnb]] = {
     NgSetupFailed: _same,
     ConfigurationUpdated: _updated,
     ConfigurationUpdateFailed: _same,
+    AmfConfigurationSent: _amf_sent,
+    AmfConfigurationAcknowledged: _amf_acknowledged,
+    AmfConfigurationPostponed: _amf_postponed,
+    AmfConfigurationRefused: _amf_refused,
     NgReset: _same,
     AssociationEnded: _ended,
     Noted: _same,

@@ -10,6 +10,8 @@ from zlib import crc32
 from msgspec import Struct
 
 SLOTS = 1024
+PARTITIONS = 8
+"""Where the configuration says nothing else: docs/decisions/0013."""
 NGAP_ID_RANDOM_BITS = 30
 TMSI_RANDOM_BITS = 22
 SEID_RANDOM_BITS = 54

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from schemas.identity import Guami, Plmn, SNssai, Tai
+from schemas.nitz import Nitz
 
 Algorithms = Annotated[tuple[Annotated[int, Meta(ge=0, le=3)], ...], Meta(min_length=1)]
 Seconds = Annotated[int, Meta(ge=1)]
@@ -36,6 +37,9 @@ class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
     reuse_context: bool = True
     """Whether a request that a current context protects goes on without a new authentication."""
     request_imeisv: bool = True
+    reauthenticate_after: Annotated[int, Meta(ge=0, lt=1 << 24)] = 0
+    """NAS messages of one direction under one K_AMF, after which a UE is authenticated again;
+    0 for as many as there are (TS 24.501 4.4.3.5)."""
 
 
 class Timers(Struct, frozen=True, omit_defaults=True):
@@ -48,13 +52,33 @@ class Timers(Struct, frozen=True, omit_defaults=True):
     t3570: Seconds = 6
     ng_release: Seconds = 5
     """How long a UE CONTEXT RELEASE COMMAND may go unanswered before it is repeated."""
+    handover_preparation: Seconds = 5
+    """How long the target of a handover may take to admit it, or the UPFs to switch the path."""
+    handover_execution: Seconds = 10
+    """How long a UE may be on its way to the target, before the handover is given up."""
     t3513: Seconds = 4
     """Between repetitions of PAGING; each waits longer by as much."""
+    t3522: Seconds = 6
+    t3555: Seconds = 6
+    implicit_deregistration: Annotated[int, Meta(ge=0)] = 0
+    """From when a UE should have come by itself, which is four minutes after T3512, until it is
+    deregistered; 0 for four minutes more than T3512 (5.3.7)."""
     t3591: Seconds = 16
     t3592: Seconds = 16
     n4: Seconds = 4
     """How long the answer of a UPF may take, its gateway's own repetitions aside, before the
     request is handed to the gateway again: it may have died with it."""
+
+
+class Congestion(Struct, frozen=True, omit_defaults=True):
+    """When requests of UEs are put off (TS 24.501 5.3.9), and for how long."""
+
+    after: Annotated[int, Meta(ge=0)] = 0
+    """Seconds that an event has waited for its worker, from which the worker is behind; 0 for
+    never. An outage makes events old too, and what waits after one is soon done with."""
+    t3346_min: Seconds = 60
+    t3346_max: Seconds = 300
+    """Seconds, of which each UE gets a number by chance (as a GPRS timer 2 can say it)."""
 
 
 class DataNetwork(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +112,8 @@ class UpfNode(Struct, frozen=True, omit_defaults=True):
     """The slices that it serves; empty for all."""
     capacity: int = 100
     """Its share of new sessions, beside those of other UPFs."""
+    n3: str = ""
+    """Its address on N3, where it leaves F-TEIDs to the core."""
 
 
 class Network(Struct, frozen=True, omit_defaults=True):
@@ -105,6 +131,11 @@ class Network(Struct, frozen=True, omit_defaults=True):
     """The core's own address on N4, in the Node ID and the F-SEIDs that it sends."""
     upfs: tuple[UpfNode, ...] = ()
     data_networks: tuple[DataNetwork, ...] = ()
+    congestion: Congestion = field(default_factory=Congestion)
+    emergency: bool = False
+    """Whether UEs that are authenticated may register for emergency services."""
+    nitz: Nitz | None = None
+    """None for a network that tells neither its name nor its time."""
 
     @property
     def plmns(self) -> tuple[Plmn, ...]:

@@ -21,6 +21,9 @@ class Procedure(StrEnum):
     SESSION = "session"
     SERVICE_REQUEST = "service-request"
     PAGING = "paging"
+    CONFIGURATION_UPDATE = "configuration-update"
+    HANDOVER = "handover"
+    UE_CONTEXT = "ue-context"
     UPF = "upf"
 
 
@@ -36,6 +39,9 @@ MODULES: Final[dict[Procedure, str]] = {
     Procedure.SESSION: "functions.session",
     Procedure.SERVICE_REQUEST: "functions.service_request",
     Procedure.PAGING: "functions.paging",
+    Procedure.CONFIGURATION_UPDATE: "functions.configuration_update",
+    Procedure.HANDOVER: "functions.handover",
+    Procedure.UE_CONTEXT: "functions.ue_context",
     Procedure.UPF: "functions.upf",
 }
 
@@ -48,6 +54,8 @@ NAS_MESSAGES: Final[dict[int, Procedure]] = {
     0x5E: Procedure.REGISTRATION,  # SECURITY MODE COMPLETE
     0x5F: Procedure.REGISTRATION,  # SECURITY MODE REJECT
     0x45: Procedure.DEREGISTRATION,  # DEREGISTRATION REQUEST (UE originating)
+    0x48: Procedure.DEREGISTRATION,  # DEREGISTRATION ACCEPT (UE terminated)
+    0x55: Procedure.CONFIGURATION_UPDATE,  # CONFIGURATION UPDATE COMPLETE
     0x4C: Procedure.SERVICE_REQUEST,  # SERVICE REQUEST
     0x67: Procedure.SESSION,  # UL NAS TRANSPORT
 }
@@ -57,7 +65,7 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "InitialContextSetupResponse": Procedure.REGISTRATION,
     "InitialContextSetupFailure": Procedure.REGISTRATION,
     "UERadioCapabilityInfoIndication": Procedure.REGISTRATION,
-    "NASNonDeliveryIndication": Procedure.REGISTRATION,
+    "NASNonDeliveryIndication": Procedure.HANDOVER,
     "UEContextReleaseRequest": Procedure.CONTEXT_RELEASE,
     "UEContextReleaseComplete": Procedure.CONTEXT_RELEASE,
     "ErrorIndication": Procedure.CONTEXT_RELEASE,
@@ -65,8 +73,33 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "PDUSessionResourceModifyResponse": Procedure.SESSION,
     "PDUSessionResourceReleaseResponse": Procedure.SESSION,
     "PDUSessionResourceNotify": Procedure.SESSION,
+    "PathSwitchRequest": Procedure.HANDOVER,
+    "HandoverRequired": Procedure.HANDOVER,
+    "HandoverRequestAcknowledge": Procedure.HANDOVER,
+    "HandoverFailure": Procedure.HANDOVER,
+    "HandoverNotify": Procedure.HANDOVER,
+    "HandoverCancel": Procedure.HANDOVER,
+    "UplinkRANStatusTransfer": Procedure.HANDOVER,
+    "PDUSessionResourceModifyIndication": Procedure.SESSION,
+    "UEContextModificationResponse": Procedure.UE_CONTEXT,
+    "UEContextModificationFailure": Procedure.UE_CONTEXT,
+    "RRCInactiveTransitionReport": Procedure.UE_CONTEXT,
+    "LocationReport": Procedure.UE_CONTEXT,
+    "LocationReportingFailureIndication": Procedure.UE_CONTEXT,
+    "SecondaryRATDataUsageReport": Procedure.UE_CONTEXT,
+    "CellTrafficTrace": Procedure.UE_CONTEXT,
+    "TraceFailureIndication": Procedure.UE_CONTEXT,
+    "UplinkUEAssociatedNRPPaTransport": Procedure.UE_CONTEXT,
+    "UEContextSuspendRequest": Procedure.UE_CONTEXT,
+    "UEContextResumeRequest": Procedure.UE_CONTEXT,
 }
 """UE-associated NGAP messages without a NAS message to go by."""
+
+UE_MESSAGES: Final = frozenset({*NGAP_MESSAGES, "InitialUEMessage", "UplinkNASTransport"})
+"""All NGAP messages of a UE that the core understands."""
+
+OPENING: Final = frozenset({"InitialUEMessage", "PathSwitchRequest", "HandoverRequestAcknowledge"})
+"""NGAP messages that are the first of their UE on an association: a gateway counts from them."""
 
 PFCP_MESSAGES: Final[dict[str, Procedure]] = {
     "SessionEstablishmentResponse": Procedure.SESSION,
@@ -83,6 +116,8 @@ EVENTS: Final[dict[str, Procedure]] = {
     EventType.PFCP_UNANSWERED: Procedure.SESSION,
     EventType.SESSION_LOST: Procedure.SESSION,
     EventType.SESSION_RELEASE: Procedure.SESSION,
+    EventType.DEREGISTER: Procedure.DEREGISTRATION,
+    EventType.SUBSCRIPTION_CHANGED: Procedure.DEREGISTRATION,
 }
 
 TIMERS: Final[dict[str, Procedure]] = {
@@ -94,6 +129,12 @@ TIMERS: Final[dict[str, Procedure]] = {
     "T3591": Procedure.SESSION,
     "T3592": Procedure.SESSION,
     "T3513": Procedure.PAGING,
+    "T3522": Procedure.DEREGISTRATION,
+    "T3555": Procedure.CONFIGURATION_UPDATE,
+    "mobile-reachable": Procedure.DEREGISTRATION,
+    "implicit-deregistration": Procedure.DEREGISTRATION,
+    "handover": Procedure.HANDOVER,
+    "downlink-data": Procedure.PAGING,
 }
 """Timers of a UE, by the procedure that takes their expiry. That of one of several sessions has
 the session's number behind a slash: ``T3592/5``."""

@@ -42,8 +42,8 @@ class N4Request(Struct, frozen=True, omit_defaults=True):
     """Where the request sends downlink packets, None for the buffer."""
     ambr: Ambr | None = None
     """The session AMBR of the request."""
-    drop: bool = False
-    """Whether it drops what is buffered (DROBU)."""
+    end_marker: bool = False
+    """Whether the UPF is to end the tunnel before with an end marker (TS 29.244 5.2.3, SNDEM)."""
 
 
 class N4Session(Struct, frozen=True, omit_defaults=True):
@@ -55,6 +55,11 @@ class N4Session(Struct, frozen=True, omit_defaults=True):
     """The SEID of the core, its slot inside (`schemas.identity.make_seid`)."""
     up_seid: int = 0
     """The SEID of the UPF, 0 while there is none."""
+    since: int = 0
+    """When the establishment that it has answered was sent, in milliseconds since the Unix
+    epoch."""
+    allocates: bool = False
+    """Whether the core allocates the F-TEID, for a UPF that does not (FTUP)."""
     downlink: Tunnel | None = None
     """Where the UPF sends downlink packets, None for its buffer."""
     ambr: Ambr | None = None
@@ -86,10 +91,15 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     cause: int = 0
     """The 5GSM cause of the accept (#50, #51: only one IP version is allowed), 0 for none."""
     uplink: Tunnel | None = None
-    """Where the gNB sends uplink packets: the F-TEID that the UPF chose."""
+    """Where the gNB sends uplink packets: the F-TEID that the UPF chose, or the core for it."""
     access: Tunnel | None = None
     """Where the gNB takes downlink packets, while the user plane is on."""
     amf_ue_ngap_id: int = 0
     """That of the N2 connection by which the gNB was asked for resources."""
     user_plane: Literal["off", "wanted", "requested", "on"] = "off"
     """`wanted` waits until the gNB can be asked, `requested` for its answer."""
+    reported: int = 0
+    """How often the UE was paged, or its user plane wanted, for the downlink packets that the UPF
+    has reported and still holds; 0 for none."""
+    release_cause: int = 0
+    """The 5GSM cause of the PDU SESSION RELEASE COMMAND, while `releasing`."""

@@ -85,6 +85,10 @@ class FanOutSessions(_Output, frozen=True, tag="fan-out-sessions"):
 
     upf: str
     recovery_time_stamp: int
+    at: int = 0
+    """When it was learnt, in milliseconds since the Unix epoch."""
+    kept: bool = False
+    """Whether the UPF may have them all the same: it has not restarted."""
 
 
 Output: TypeAlias = SendNgap | SendPfcp | Page | Wake | HandOff | FanOut | FanOutSessions

@@ -17,6 +17,13 @@ class PduSessionType(StrEnum):
     ETHERNET = "ETHERNET"
 
 
+class AuthMethod(StrEnum):
+    """TS 29.503 6.3.6.3.3 (AuthMethod), of those that the core has."""
+
+    FIVE_G_AKA = "5G_AKA"
+    EAP_AKA_PRIME = "EAP_AKA_PRIME"
+
+
 class Ambr(Struct, frozen=True):
     """An aggregate maximum bit rate, in bit/s."""
 
@@ -61,3 +68,4 @@ class Subscriber(Struct, frozen=True, omit_defaults=True):
     """Tracking areas that the subscription excludes: 5GMM cause #12."""
     nr_allowed: bool = True
     """Whether the core network type restriction permits 5GC: else 5GMM cause #27."""
+    auth_method: AuthMethod = AuthMethod.FIVE_G_AKA

@@ -4,13 +4,18 @@ Field names are the specifications'. Values that are secret are marked by `Secre
 annotation; tools that print states and events leave them out (`schemas.redact`).
 """
 
-from ipaddress import ip_address
+from socket import AF_INET, AF_INET6, inet_pton
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
+from schemas.gmm import ConfigurationUpdate, NetworkDeregistration
+from schemas.handover import Handover, Place
 from schemas.identity import SNssai, Tai, index_ngap, index_seid, index_tmsi
+from schemas.indication import Indication
 from schemas.session import PduSession
+from schemas.subscriber import Ambr
+from schemas.waking import WAKE, wake_key
 
 Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
 """Octets that are never printed."""
@@ -44,6 +49,20 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     established the secure exchange of NAS messages, or of a later SECURITY MODE COMPLETE."""
     releasing: str = ""
     """The cause of the UE CONTEXT RELEASE COMMAND that was sent, empty for none."""
+    nh: Secret = b""
+    """The last NH that a target was given (TS 33.501 6.9.2.1.1), empty before the first."""
+    ncc: int = 0
+    """Its NCC."""
+    rekeyed: bool = False
+    """Whether the K_AMF is another than the one that the gNB's keys are made of; of a target of a
+    handover, that of the gNB that the UE comes from."""
+    ambr: Ambr | None = None
+    """The AMBR of the UE that the gNB was told, None for none."""
+    modifying: Literal["", "ambr", "key", "old-key"] = ""
+    """What the gNB was asked for by a UE CONTEXT MODIFICATION REQUEST that waits for its answer;
+    a key may be an old one by then."""
+    before: Place | None = None
+    """Where the connection ended before its last path switch."""
 
 
 class SecurityContext(Struct, frozen=True, omit_defaults=True):
@@ -57,18 +76,24 @@ class SecurityContext(Struct, frozen=True, omit_defaults=True):
     """The UE security capability (TS 24.501 9.11.3.54), all octets of its value."""
     uplink: int = 0
     downlink: int = 0
+    eap_success: bytes = b""
+    """The EAP-Success that goes with the SECURITY MODE COMMAND, until it is in use."""
 
 
 class Challenge(Struct, frozen=True, omit_defaults=True):
-    """A 5G-AKA challenge that waits for its response (TS 33.501 6.1.3.2)."""
+    """A challenge that waits for its response (TS 33.501 6.1.3)."""
 
     ngksi: int
     rand: bytes
     autn: bytes
     xres_star: Secret
+    """XRES* of 5G-AKA, XRES of EAP-AKA'."""
     kamf: Secret
     resynchronised: bool = False
     """Whether it follows a synch failure, of which there may be one in a row."""
+    k_aut: Secret = b""
+    """The key of AT_MAC; empty for 5G-AKA."""
+    eap_identifier: int = 0
 
 
 class Registration(Struct, frozen=True, omit_defaults=True):
@@ -90,6 +115,20 @@ class Registration(Struct, frozen=True, omit_defaults=True):
     """The REGISTRATION ACCEPT as sent, plain: the same again on T3550 (5.5.1.2.8 c)."""
 
 
+class Beside(Struct, frozen=True, omit_defaults=True):
+    """A connection beside the current one, with what goes on there (functions/connection.py).
+
+    Its timers run under their names with its AMF-UE-NGAP-ID: ``T3560/1a2b3c``.
+    """
+
+    connection: Connection
+    registration: Registration | None = None
+    challenge: Challenge | None = None
+    pending: SecurityContext | None = None
+    deregistering: bool = False
+    successor: str = ""
+
+
 class Timer(Struct, frozen=True, omit_defaults=True):
     """A timer that runs: when it expires, and how often it has."""
 
@@ -101,7 +140,7 @@ class Paging(Struct, frozen=True, omit_defaults=True):
     """A paging that the UE has not answered (TS 24.501 5.6.2)."""
 
     seids: tuple[int, ...]
-    """The sessions with downlink packets, by their SEIDs."""
+    """The sessions with downlink packets, by their SEIDs; none if it is for signalling alone."""
     failed: bool = False
     """Whether it was given up: until the timer that now runs, nothing pages again."""
 
@@ -112,6 +151,8 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     supi: str = ""
     """Empty while the UE has not told who it is."""
     registered: bool = False
+    emergency: bool = False
+    """Whether it is registered for emergency services, which no restriction is checked for."""
     sqn: int = 0
     """The SQN of the last challenge made."""
     pei: str = ""
@@ -131,15 +172,24 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     """Whether a deregistration waits for the UE to be authenticated."""
     allowed_nssai: tuple[SNssai, ...] = ()
     registration_area: tuple[Tai, ...] = ()
+    t3512: int = 3600
+    """The T3512 that the UE was told last, in seconds: the configuration may be another since."""
     radio_capability: bytes = b""
     connection: Connection | None = None
-    """None in CM-IDLE."""
+    """The one that the UE has proved itself on, if there is one. None in CM-IDLE."""
+    beside: tuple[Beside, ...] = ()
+    """Connections on which someone says to be this UE and has not proved it yet."""
     stale: tuple[Connection, ...] = ()
-    """Connections before the current one. They are released once the UE has proved on the
-    current one who it is; if it cannot, the last of them is the UE's again."""
+    """Connections that were left: those that are being released, and the one before the current
+    one until the UE is served there. If it is not, the last of them is the UE's again."""
+    handover: Handover | None = None
+    target: Connection | None = None
+    """The connection at the gNB that the UE is being handed over to, by N2."""
     timers: dict[str, Timer] = {}
     wake_at: int = 0
     """The earliest wake-up that was asked for, 0 for none."""
+    wake_for: str = ""
+    """The timer that it was asked for, which may have been stopped since."""
     successor: str = ""
     """The aggregate that this one, of a UE unknown, was handed over to."""
     sessions: tuple[PduSession, ...] = ()
@@ -147,6 +197,19 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     n4_requests: int = 0
     """How many PFCP requests were made: the number of the last."""
     paging: Paging | None = None
+    indication: Indication | None = None
+    """What a gNB waits to have confirmed."""
+    update: ConfigurationUpdate | None = None
+    network_deregistration: NetworkDeregistration | None = None
+
+
+def connections(ue: Ue) -> list[Connection]:
+    """All that lead to this UE, the current one first."""
+    here = [ue.connection] if ue.connection is not None else []
+    if not ue.beside and not ue.stale and ue.target is None:
+        return here
+    target = [ue.target] if ue.target is not None else []
+    return [*here, *(found.connection for found in ue.beside), *ue.stale, *target]
 
 
 def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
@@ -155,19 +218,39 @@ def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
     A connection that was handed over leads here until the successor takes it.
     """
     found = {("tmsi", index_tmsi(t)) for t in (ue.tmsi, ue.old_tmsi) if t is not None}
-    for connection in (ue.connection, *ue.stale):
-        if connection is not None:
-            found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
-            found.add(("gnb", gnb_index_key(connection)))
+    for connection in connections(ue):
+        found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
+        found.add(("gnb", gnb_index_key(connection)))
     for session in ue.sessions:
         n4, address = session.n4, session.address
         found.add(("seid", index_seid(n4.seid)))
         found.add(("upf", f"{n4.upf}/{n4.seid:016x}"))
+        if n4.allocates and session.uplink is not None:
+            found.add(("teid", f"{n4.upf}/{session.uplink.teid:08x}"))
         if address.ipv4:
             found.add(("address", address_index_key(session.dnn, address.ipv4)))
         if address.ipv6:
             found.add(("address", address_index_key(session.dnn, address.ipv6)))
+    if _is_waiting(ue):
+        found.add((WAKE, wake_key(ue.wake_at, ue.wake_for, ue.supi)))
     return frozenset(found)
+
+
+def _is_waiting(ue: Ue) -> bool:
+    """Whether a UE is to be found when its wake-up comes: one that is gone is not."""
+    here = ue.registered or ue.connection is not None or bool(ue.timers)
+    return here and ue.wake_for != "" and ue.supi != ""
+
+
+def keyed(ue: Ue) -> object:
+    """All that `indexes` goes by, to see without it that a step has not changed them."""
+    return (
+        ue.tmsi,
+        ue.old_tmsi,
+        (ue.wake_at, ue.wake_for, ue.supi) if _is_waiting(ue) else None,
+        [(c.amf_ue_ngap_id, c.ran_ue_ngap_id, c.gnb, c.association) for c in connections(ue)],
+        [(s.n4.upf, s.n4.seid, s.n4.allocates, s.uplink, s.dnn, s.address) for s in ue.sessions],
+    )
 
 
 def gnb_index_key(connection: Connection) -> str:
@@ -181,4 +264,5 @@ def address_index_key(dnn: str, address: str) -> str:
 
     `address` is an IPv4 address or the IPv6 prefix of a UE.
     """
-    return f"{dnn}/{ip_address(address).packed.hex()}"
+    family = AF_INET6 if ":" in address else AF_INET
+    return f"{dnn}/{inet_pton(family, address).hex()}"

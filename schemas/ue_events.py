@@ -1,17 +1,27 @@
 """What can happen to a UE: the events that its log is made of."""
 
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from schemas.handover import Moving, Place
 from schemas.identity import SNssai, Tai
+from schemas.indication import Indication
 from schemas.session import N4Request, PduSession, Tunnel
 from schemas.subscriber import Ambr
-from schemas.ue import Challenge, Connection, Registration, SecurityContext
+from schemas.ue import Challenge, Connection, Registration, Secret, SecurityContext
+
+IGNORABLE: Final = "~"
+"""How the name of an event begins that a version may ignore which does not know it."""
 
 
 class Event(Struct, frozen=True, omit_defaults=True, tag=True, tag_field="event"):
     """A fact. It is stored with the name of its class under `event`."""
+
+
+class IgnorableEvent(Event, frozen=True, tag=lambda name: IGNORABLE + name):
+    """A fact that a version may ignore which does not know it: what that version folds and
+    decides without it is right (docs/decisions/0011)."""
 
 
 class ConnectionEstablished(Event, frozen=True):
@@ -52,6 +62,24 @@ class ContextSetupFailed(Event, frozen=True):
     cause: str
 
 
+class ContextModifying(Event, frozen=True):
+    """A UE CONTEXT MODIFICATION REQUEST was sent, with the key of the K_AMF that is in use, or
+    another AMBR, or both."""
+
+    key: bool = False
+    ambr: Ambr | None = None
+
+
+class ContextModified(Event, frozen=True):
+    """The gNB has done what it asked for."""
+
+
+class ContextModificationFailed(Event, frozen=True):
+    """The gNB has not; of an AMBR it is not asked again."""
+
+    cause: str
+
+
 class ConnectionReleasing(Event, frozen=True):
     """A UE CONTEXT RELEASE COMMAND was sent for a connection."""
 
@@ -59,8 +87,21 @@ class ConnectionReleasing(Event, frozen=True):
     cause: str
 
 
+class ConnectionSetAside(Event, frozen=True):
+    """Someone in the name of the UE is on another connection, and has not proved to be it: the
+    current one is kept beside, with what goes on there."""
+
+    amf_ue_ngap_id: int
+
+
+class ConnectionAttended(Event, frozen=True):
+    """A connection that was beside the current one has changed places with it."""
+
+    amf_ue_ngap_id: int
+
+
 class ConnectionAbandoned(Event, frozen=True):
-    """The UE, or someone in its name, is on another connection now."""
+    """The UE is on another connection now, or whoever is on this one is not heard any more."""
 
     amf_ue_ngap_id: int
 
@@ -175,6 +216,10 @@ class RegistrationAccepted(Event, frozen=True):
     accept: bytes
     allowed_nssai: tuple[SNssai, ...]
     registration_area: tuple[Tai, ...]
+    emergency: bool = False
+    """Whether it is for emergency services alone."""
+    t3512: int = 3600
+    """The value of T3512 in it, in seconds."""
 
 
 class RegistrationCompleted(Event, frozen=True):
@@ -239,6 +284,14 @@ class N4Lost(Event, frozen=True):
     reason: str
 
 
+class N4Replaced(Event, frozen=True):
+    """The UPF was asked for the session twice, and has it under another SEID by now; what it was
+    asked for under the first, it is to be asked again."""
+
+    seid: int
+    up_seid: int
+
+
 class UserPlaneWanted(Event, frozen=True):
     """The gNB is to be asked for the resources of a session once it can be."""
 
@@ -246,10 +299,11 @@ class UserPlaneWanted(Event, frozen=True):
 
 
 class UserPlaneRequested(Event, frozen=True):
-    """The gNB was asked for them, by this connection."""
+    """The gNB was asked for them, by this connection, and told the AMBR of the UE."""
 
     seid: int
     amf_ue_ngap_id: int
+    ambr: Ambr | None = None
 
 
 class UserPlaneOn(Event, frozen=True):
@@ -264,6 +318,40 @@ class UserPlaneOff(Event, frozen=True):
 
     seid: int
     reason: str
+
+
+class UserPlaneMoved(Event, frozen=True):
+    """The gNB takes downlink packets elsewhere, or again where it did before."""
+
+    seid: int
+    access: Tunnel
+
+
+class IndicationTaken(Event, frozen=True):
+    """A PDU SESSION RESOURCE MODIFY INDICATION has come."""
+
+    indication: Indication
+
+
+class IndicationEnded(Event, frozen=True):
+    """It was confirmed, or there is nobody to confirm it to."""
+
+    reason: str
+
+
+class SecondaryRatUsed(Event, frozen=True):
+    """A gNB has reported what a PDU session has used of a secondary RAT (TS 23.502 4.21)."""
+
+    psi: int
+    rat: str
+    start: int
+    """The begin of the time that is reported, in seconds since 1900."""
+    end: int
+    uplink: int
+    """In octets."""
+    downlink: int
+    qfi: int | None = None
+    """The QoS flow; None for the whole session."""
 
 
 class SessionModifying(Event, frozen=True):
@@ -281,11 +369,12 @@ class SessionModified(Event, frozen=True):
 
 
 class SessionReleasing(Event, frozen=True):
-    """A PDU SESSION RELEASE COMMAND was sent; `pti` is that of the UE's request, or 0."""
+    """A PDU SESSION RELEASE COMMAND was sent; `pti` is that of the UE's request, or 0, `cause` the
+    5GSM cause."""
 
     seid: int
     pti: int
-    cause: str
+    cause: int
 
 
 class SessionGone(Event, frozen=True):
@@ -302,6 +391,12 @@ class SessionEnded(Event, frozen=True):
     reason: str
 
 
+class DownlinkReported(Event, frozen=True):
+    """The UPF holds downlink packets of a session, and has said so."""
+
+    seid: int
+
+
 class PagingStarted(Event, frozen=True):
     """The UE is paged for downlink packets of these sessions, or for one more."""
 
@@ -316,6 +411,124 @@ class PagingEnded(Event, frozen=True):
 
 class PagingFailed(Event, frozen=True):
     """No PAGING was answered."""
+
+
+class ReachableUntil(Event, frozen=True):
+    """The UE is in CM-IDLE, and should come by itself before this time; a wake-up was asked for
+    then, in the place of any other."""
+
+    at: int
+
+
+class NetworkDeregistrationWanted(Event, frozen=True):
+    """The network is to deregister the UE; `cause` is a 5GMM cause, 0 for none."""
+
+    reason: str
+    reregister: bool = False
+    cause: int = 0
+
+
+class NetworkDeregistrationSent(Event, frozen=True):
+    """A DEREGISTRATION REQUEST was sent on this connection."""
+
+    amf_ue_ngap_id: int
+
+
+class NetworkDeregistrationAborted(Event, frozen=True):
+    """The UE stays registered, or is anew."""
+
+    reason: str
+
+
+class ConfigurationUpdateOwed(Event, frozen=True):
+    """The UE is to be told of a new 5G-GUTI, or of the network's name and time."""
+
+    guti: bool = False
+    nitz: bool = False
+
+
+class ConfigurationUpdateSent(Event, frozen=True):
+    """A CONFIGURATION UPDATE COMMAND was sent that the UE has to acknowledge."""
+
+    command: bytes
+    amf_ue_ngap_id: int
+    allowed_nssai: tuple[SNssai, ...] = ()
+    register: bool = False
+
+
+class ConfigurationUpdateStopped(Event, frozen=True):
+    """It was not acknowledged. What is still owed is told on another connection, or on this one
+    again unless it was given up."""
+
+    reason: str
+    given_up: bool = False
+
+
+class ConfigurationUpdated(Event, frozen=True):
+    """The UE has acknowledged it, or need not."""
+
+
+class HandoverTriggered(Event, frozen=True):
+    """The gNB has refused something because it is handing the UE over."""
+
+
+class NasNotDelivered(Event, frozen=True):
+    """The gNB has refused to deliver a NAS message because of a handover."""
+
+
+class NextHopDerived(Event, frozen=True):
+    """A target is given this NH and its NCC (TS 33.501 6.9.2.3)."""
+
+    ncc: int
+    nh: Secret
+
+
+class HandoverPrepared(Event, frozen=True):
+    """A HANDOVER REQUEST was sent to a target, for these sessions."""
+
+    target: Connection
+    sessions: tuple[Moving, ...]
+    refused: tuple[int, ...] = ()
+
+
+class HandoverAdmitted(Event, frozen=True):
+    """The target has admitted these sessions, and the UE is told to go there."""
+
+    ran_ue_ngap_id: int
+    sessions: tuple[Moving, ...]
+    order: int = 0
+
+
+class TargetTaken(Event, frozen=True):
+    """An uplink message of the target was taken in its turn, or of one that was left."""
+
+    sequence: int
+    amf_ue_ngap_id: int
+
+
+class HandoverCompleted(Event, frozen=True):
+    """The UE is at the target: that connection is the UE's now, and the one before is left."""
+
+    tai: Tai
+    cell: int
+
+
+class PathSwitched(Event, frozen=True):
+    """The UE is at another gNB by Xn: its connection ends there, with these sessions."""
+
+    place: Place
+    sessions: tuple[Moving, ...]
+    refused: tuple[int, ...] = ()
+
+
+class PathSwitchFailed(Event, frozen=True):
+    """No session could be switched: the connection ends where it did before."""
+
+
+class HandoverEnded(Event, frozen=True):
+    """The handover is over. A target that the UE has not come to is left."""
+
+    reason: str
 
 
 class TimerStarted(Event, frozen=True):
@@ -351,7 +564,12 @@ UeEvent: TypeAlias = (
     | ContextRequested
     | ContextSetUp
     | ContextSetupFailed
+    | ContextModifying
+    | ContextModified
+    | ContextModificationFailed
     | ConnectionReleasing
+    | ConnectionSetAside
+    | ConnectionAttended
     | ConnectionAbandoned
     | ConnectionReleased
     | RadioCapabilityReported
@@ -382,18 +600,42 @@ UeEvent: TypeAlias = (
     | N4Answered
     | N4Failed
     | N4Lost
+    | N4Replaced
     | UserPlaneWanted
     | UserPlaneRequested
     | UserPlaneOn
     | UserPlaneOff
+    | UserPlaneMoved
+    | IndicationTaken
+    | IndicationEnded
+    | SecondaryRatUsed
     | SessionModifying
     | SessionModified
     | SessionReleasing
     | SessionGone
     | SessionEnded
+    | DownlinkReported
     | PagingStarted
     | PagingEnded
     | PagingFailed
+    | ReachableUntil
+    | NetworkDeregistrationWanted
+    | NetworkDeregistrationSent
+    | NetworkDeregistrationAborted
+    | ConfigurationUpdateOwed
+    | ConfigurationUpdateSent
+    | ConfigurationUpdateStopped
+    | ConfigurationUpdated
+    | HandoverTriggered
+    | NasNotDelivered
+    | NextHopDerived
+    | HandoverPrepared
+    | HandoverAdmitted
+    | TargetTaken
+    | HandoverCompleted
+    | PathSwitched
+    | PathSwitchFailed
+    | HandoverEnded
     | TimerStarted
     | TimerStopped
     | WakeScheduled

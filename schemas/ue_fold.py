@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from schemas import beside, gmm_fold, handover_fold
 from schemas import ue_events as e
 from schemas.session import PduSession
 from schemas.ue import Connection, Paging, Timer, Ue
@@ -28,7 +29,7 @@ def _same(ue: Ue, _: object) -> Ue:
 
 
 def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
-    return replace(ue, connection=event.connection)
+    return gmm_fold.connected(replace(ue, connection=event.connection))
 
 
 def _uplink_taken(ue: Ue, event: e.UplinkTaken) -> Ue:
@@ -70,8 +71,35 @@ def _on_connection(**changes: Any) -> Callable[[Ue, object], Ue]:
 def _context_requested(ue: Ue, event: e.ContextRequested) -> Ue:
     if ue.connection is None:
         return ue
-    connection = replace(ue.connection, context="pending", kgnb_count=event.kgnb_count)
+    connection = replace(
+        ue.connection,
+        context="pending",
+        kgnb_count=event.kgnb_count,
+        nh=b"",
+        ncc=0,
+        rekeyed=False,
+    )
     return replace(ue, connection=connection)
+
+
+def _context_modifying(ue: Ue, event: e.ContextModifying) -> Ue:
+    if ue.connection is None:
+        return ue
+    ambr = event.ambr or ue.connection.ambr
+    modifying = "key" if event.key else "ambr"
+    return replace(ue, connection=replace(ue.connection, ambr=ambr, modifying=modifying))
+
+
+def _context_modified(ue: Ue, _: e.ContextModified) -> Ue:
+    here = ue.connection
+    if here is None:
+        return ue
+    changes: dict[str, Any] = {"modifying": ""}
+    target = ue.target
+    if here.modifying == "key":
+        changes |= {"rekeyed": False, "nh": b"", "ncc": 0}
+        target = None if target is None else replace(target, rekeyed=False)
+    return replace(ue, connection=replace(here, **changes), target=target)
 
 
 def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
@@ -84,18 +112,27 @@ def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
     return replace(
         ue,
         connection=None if here is None else mark(here),
+        beside=tuple(replace(b, connection=mark(b.connection)) for b in ue.beside),
         stale=tuple(mark(connection) for connection in ue.stale),
+        target=None if ue.target is None else mark(ue.target),
     )
+
+
+def _connection_attended(ue: Ue, event: e.ConnectionAttended) -> Ue:
+    return gmm_fold.connected(beside.attend(ue, event.amf_ue_ngap_id))
 
 
 def _connection_abandoned(ue: Ue, event: e.ConnectionAbandoned) -> Ue:
     if ue.connection is None or ue.connection.amf_ue_ngap_id != event.amf_ue_ngap_id:
-        return ue
+        return beside.forget(ue, event.amf_ue_ngap_id, keep=True)
     return replace(ue, connection=None, stale=(*ue.stale, ue.connection))
 
 
 def _connection_released(ue: Ue, event: e.ConnectionReleased) -> Ue:
     gone = event.amf_ue_ngap_id
+    if ue.target is not None and ue.target.amf_ue_ngap_id == gone:
+        ue = handover_fold.without_target(ue)
+    ue = beside.forget(ue, gone)
     here = ue.connection
     stale = tuple(c for c in ue.stale if c.amf_ue_ngap_id != gone)
     if here is None or here.amf_ue_ngap_id == gone:
@@ -149,8 +186,16 @@ def _security_mode_completed(ue: Ue, event: e.SecurityModeCompleted) -> Ue:
         return ue
     connection = ue.connection
     if connection is not None:
-        connection = replace(connection, secured=True, kgnb_count=event.uplink - 1)
-    security = replace(ue.pending, uplink=event.uplink)
+        connection = replace(
+            connection,
+            secured=True,
+            kgnb_count=event.uplink - 1,
+            nh=b"",
+            ncc=0,
+            rekeyed=connection.context != "none",
+            modifying="old-key" if connection.modifying == "key" else connection.modifying,
+        )
+    security = replace(ue.pending, uplink=event.uplink, eap_success=b"")
     return replace(ue, security=security, pending=None, connection=connection)
 
 
@@ -183,7 +228,7 @@ def _guti_allocated(ue: Ue, event: e.GutiAllocated) -> Ue:
 
 
 def _guti_confirmed(ue: Ue, _: e.GutiConfirmed) -> Ue:
-    return replace(ue, tmsi_pending=False)
+    return gmm_fold.guti_known(replace(ue, tmsi_pending=False))
 
 
 def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
@@ -194,8 +239,11 @@ def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
         ue,
         registered=True,
         registration=registration,
+        update=None,
+        emergency=event.emergency,
         allowed_nssai=event.allowed_nssai,
         registration_area=event.registration_area,
+        t3512=event.t3512,
     )
 
 
@@ -216,12 +264,16 @@ def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
     return replace(
         ue,
         registered=False,
+        emergency=False,
         registration=None,
         challenge=None,
         pending=None,
         deregistering=False,
         allowed_nssai=(),
         registration_area=(),
+        update=None,
+        network_deregistration=None,
+        timers=gmm_fold.unwatched(ue.timers),
     )
 
 
@@ -252,13 +304,18 @@ def _n4_sent(ue: Ue, event: e.N4Sent) -> Ue:
 def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
     n4 = session.n4
     changes: dict[str, Any] = {"sent": None}
+    uplink, reported = event.uplink or session.uplink, session.reported
     if n4.sent is not None:
         changes |= {"downlink": n4.sent.downlink, "ambr": n4.sent.ambr}
         if n4.sent.message == "delete":
             changes["up_seid"] = 0
+            if session.user_plane in ("off", "wanted") and not n4.allocates:
+                uplink = None  # nobody sends there: the next one is another
+        if n4.sent.message == "delete" or n4.sent.downlink is not None:
+            reported = 0
     if event.up_seid:
-        changes["up_seid"] = event.up_seid
-    return replace(session, n4=replace(n4, **changes), uplink=event.uplink or session.uplink)
+        changes |= {"up_seid": event.up_seid, "since": n4.sent.at if n4.sent is not None else 0}
+    return replace(session, n4=replace(n4, **changes), uplink=uplink, reported=reported)
 
 
 def _n4_failed(session: PduSession, _: e.N4Failed) -> PduSession:
@@ -266,11 +323,25 @@ def _n4_failed(session: PduSession, _: e.N4Failed) -> PduSession:
 
 
 def _n4_lost(session: PduSession, _: e.N4Lost) -> PduSession:
-    return replace(session, n4=replace(session.n4, up_seid=0, downlink=None, ambr=None, sent=None))
+    n4 = replace(session.n4, up_seid=0, since=0, downlink=None, ambr=None, sent=None)
+    return replace(session, n4=n4, reported=0)
+
+
+def _n4_replaced(session: PduSession, event: e.N4Replaced) -> PduSession:
+    n4 = replace(session.n4, up_seid=event.up_seid, downlink=None, ambr=None, sent=None)
+    return replace(session, n4=n4, reported=0)
 
 
 def _user_plane_requested(session: PduSession, event: e.UserPlaneRequested) -> PduSession:
     return replace(session, user_plane="requested", amf_ue_ngap_id=event.amf_ue_ngap_id)
+
+
+def _resources_requested(ue: Ue, event: e.UserPlaneRequested) -> Ue:
+    here = ue.connection
+    told = event.ambr
+    if here is not None and told and here.amf_ue_ngap_id == event.amf_ue_ngap_id:
+        ue = replace(ue, connection=replace(here, ambr=told))
+    return _on_session(_user_plane_requested)(ue, event)
 
 
 def _user_plane_on(session: PduSession, event: e.UserPlaneOn) -> PduSession:
@@ -282,6 +353,18 @@ def _user_plane_off(session: PduSession, _: e.UserPlaneOff) -> PduSession:
     return replace(session, user_plane="off", access=None, amf_ue_ngap_id=0)
 
 
+def _user_plane_moved(session: PduSession, event: e.UserPlaneMoved) -> PduSession:
+    return replace(session, access=event.access) if session.user_plane == "on" else session
+
+
+def _indication_taken(ue: Ue, event: e.IndicationTaken) -> Ue:
+    return replace(ue, indication=event.indication)
+
+
+def _indication_ended(ue: Ue, _: e.IndicationEnded) -> Ue:
+    return replace(ue, indication=None)
+
+
 def _session_modifying(session: PduSession, event: e.SessionModifying) -> PduSession:
     return replace(session, stage="modifying", ambr=event.ambr, pti=event.pti)
 
@@ -291,7 +374,7 @@ def _session_modified(session: PduSession, _: e.SessionModified) -> PduSession:
 
 
 def _session_releasing(session: PduSession, event: e.SessionReleasing) -> PduSession:
-    return replace(session, stage="releasing", pti=event.pti)
+    return replace(session, stage="releasing", pti=event.pti, release_cause=event.cause)
 
 
 def _session_gone(session: PduSession, _: e.SessionGone) -> PduSession:
@@ -324,7 +407,9 @@ def _timer_stopped(ue: Ue, event: e.TimerStopped) -> Ue:
 
 
 def _wake_scheduled(ue: Ue, event: e.WakeScheduled) -> Ue:
-    return replace(ue, wake_at=event.at)
+    """It is for the timer that was started with it, or is the next to end."""
+    timer = next((name for name, timer in ue.timers.items() if timer.at == event.at), "")
+    return replace(ue, wake_at=event.at, wake_for=timer)
 
 
 _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
@@ -334,7 +419,12 @@ _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
     e.ContextRequested: _context_requested,
     e.ContextSetUp: _on_connection(context="set-up"),
     e.ContextSetupFailed: _on_connection(context="none"),
+    e.ContextModifying: _context_modifying,
+    e.ContextModified: _context_modified,
+    e.ContextModificationFailed: _on_connection(modifying=""),
     e.ConnectionReleasing: _connection_releasing,
+    e.ConnectionSetAside: lambda ue, _: beside.set_aside(ue),
+    e.ConnectionAttended: _connection_attended,
     e.ConnectionAbandoned: _connection_abandoned,
     e.ConnectionReleased: _connection_released,
     e.RadioCapabilityReported: _radio_capability,
@@ -365,18 +455,26 @@ _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
     e.N4Answered: _on_session(_n4_answered),
     e.N4Failed: _on_session(_n4_failed),
     e.N4Lost: _on_session(_n4_lost),
+    e.N4Replaced: _on_session(_n4_replaced),
     e.UserPlaneWanted: _on_session(lambda s, _: replace(s, user_plane="wanted")),
-    e.UserPlaneRequested: _on_session(_user_plane_requested),
+    e.UserPlaneRequested: _resources_requested,
     e.UserPlaneOn: _on_session(_user_plane_on),
     e.UserPlaneOff: _on_session(_user_plane_off),
+    e.UserPlaneMoved: _on_session(_user_plane_moved),
+    e.IndicationTaken: _indication_taken,
+    e.IndicationEnded: _indication_ended,
+    e.SecondaryRatUsed: _same,
     e.SessionModifying: _on_session(_session_modifying),
     e.SessionModified: _on_session(_session_modified),
     e.SessionReleasing: _on_session(_session_releasing),
     e.SessionGone: _on_session(_session_gone),
     e.SessionEnded: _session_ended,
+    e.DownlinkReported: _on_session(lambda s, _: replace(s, reported=s.reported + 1)),
     e.PagingStarted: _paging_started,
     e.PagingEnded: _paging_ended,
     e.PagingFailed: _paging_failed,
+    **gmm_fold.EVOLVE,
+    **handover_fold.EVOLVE,
     e.TimerStarted: _timer_started,
     e.TimerStopped: _timer_stopped,
     e.WakeScheduled: _wake_scheduled,

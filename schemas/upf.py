@@ -32,6 +32,10 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     """UP Function Features (8.2.25)."""
     load: int = 0
     """In per cent (8.2.34): what the UPF has told last, 0 if it never has."""
+    reduction: int = 0
+    """By how much it wants its traffic reduced, in per cent (6.2.4)."""
+    reduced_until: int = 0
+    """Until when, in milliseconds since the Unix epoch."""
     since: int = 0
     """The core's own Recovery Time Stamp for this UPF, in seconds since 1900. Constant: the core
     loses no state, so no restart of a process is one of the CP function (TS 23.007 19A)."""
@@ -42,8 +46,17 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     refused: int = 0
     """How often in a row an association setup had no answer or a refusal."""
     wake_at: int = 0
-    """When the association is tried again, in milliseconds since the Unix epoch; 0 for never."""
+    """When the association is tried again, or of a UPF that has one, what is left over asked for
+    again; in milliseconds since the Unix epoch, 0 for never."""
     leftovers: tuple[Leftover, ...] = ()
+    tries: int = 0
+    """How often in a row a wake-up was set for what is left over."""
+
+    def load_at(self, now: int) -> int:
+        """The load that counts at a time in milliseconds, in per cent: what is left of the UPF is
+        less by what it wants to be spared."""
+        reduction = self.reduction if now < self.reduced_until else 0
+        return 100 - max(0, 100 - self.load) * (100 - reduction) // 100
 
 
 class UpfAsked(Event, frozen=True):
@@ -79,9 +92,10 @@ class UpfNotAssociated(Event, frozen=True):
 
 
 class UpfReleased(Event, frozen=True):
-    """There is no association any more."""
+    """There is no association any more; it is asked for at `wake_at`, 0 for never."""
 
     reason: str
+    wake_at: int = 0
 
 
 class UpfRestarted(Event, frozen=True):
@@ -102,11 +116,24 @@ class UpfLoad(Event, frozen=True):
     load: int
 
 
+class UpfOverloaded(Event, frozen=True):
+    """Overload Control Information: the UPF wants its traffic reduced, in per cent."""
+
+    reduction: int
+    until: int
+
+
 class LeftoverFound(Event, frozen=True):
     """The UPF has a session that nobody here has: it is to delete it."""
 
     up_seid: int
     number: int
+
+
+class LeftoversAwaited(Event, frozen=True):
+    """What is left over then is asked for at `wake_at`."""
+
+    wake_at: int
 
 
 class LeftoverDeleted(Event, frozen=True):
@@ -124,7 +151,9 @@ UpfEvent: TypeAlias = (
     | UpfRestarted
     | UpfReachable
     | UpfLoad
+    | UpfOverloaded
     | LeftoverFound
+    | LeftoversAwaited
     | LeftoverDeleted
     | Noted
 )
@@ -133,6 +162,11 @@ UpfEvent: TypeAlias = (
 def indexes(_: Upf) -> frozenset[tuple[str, str]]:
     """The index entries that lead to this UPF: none, its Node ID names it."""
     return frozenset()
+
+
+def keyed(_: Upf) -> object:
+    """All that `indexes` goes by: nothing."""
+    return None
 
 
 def _asked(upf: Upf, event: UpfAsked) -> Upf:
@@ -159,7 +193,9 @@ def _associated(upf: Upf, event: UpfAssociated) -> Upf:
         refused=0,
         wake_at=0,
         load=0 if restarted else upf.load,
+        reduced_until=0 if restarted else upf.reduced_until,
         leftovers=() if restarted else upf.leftovers,
+        tries=0,
     )
 
 
@@ -167,13 +203,15 @@ def _not_associated(upf: Upf, event: UpfNotAssociated) -> Upf:
     return replace(upf, asked=0, refused=upf.refused + 1, wake_at=event.wake_at)
 
 
-def _released(upf: Upf, _: UpfReleased) -> Upf:
-    return replace(upf, associated=False, asked=0, load=0, leftovers=())
+def _released(upf: Upf, event: UpfReleased) -> Upf:
+    ended = replace(upf, associated=False, asked=0, load=0, leftovers=(), tries=0)
+    return replace(ended, wake_at=event.wake_at)
 
 
 def _restarted(upf: Upf, _: UpfRestarted) -> Upf:
     # What it had is known by the time stamp that stays: it is told once it is associated again.
-    return replace(upf, associated=False, reachable=True, asked=0, load=0, leftovers=())
+    ended = replace(upf, associated=False, reachable=True, asked=0, load=0)
+    return replace(ended, leftovers=(), tries=0, wake_at=0)
 
 
 def _leftover_found(upf: Upf, event: LeftoverFound) -> Upf:
@@ -181,9 +219,15 @@ def _leftover_found(upf: Upf, event: LeftoverFound) -> Upf:
     return replace(upf, leftovers=found)
 
 
+def _leftovers_awaited(upf: Upf, event: LeftoversAwaited) -> Upf:
+    return replace(upf, wake_at=event.wake_at, tries=upf.tries + 1)
+
+
 def _leftover_deleted(upf: Upf, event: LeftoverDeleted) -> Upf:
     kept = tuple(found for found in upf.leftovers if found.number != event.number)
-    return replace(upf, leftovers=kept)
+    if kept:
+        return replace(upf, leftovers=kept)
+    return replace(upf, leftovers=(), tries=0, wake_at=0)
 
 
 _EVOLVE: dict[type, Callable[[Upf, Any], Upf]] = {
@@ -194,8 +238,12 @@ _EVOLVE: dict[type, Callable[[Upf, Any], Upf]] = {
     UpfReleased: _released,
     UpfRestarted: _restarted,
     UpfReachable: lambda upf, event: replace(upf, reachable=event.reachable),
+    UpfOverloaded: lambda upf, event: replace(
+        upf, reduction=event.reduction, reduced_until=event.until
+    ),
     UpfLoad: lambda upf, event: replace(upf, load=event.load),
     LeftoverFound: _leftover_found,
+    LeftoversAwaited: _leftovers_awaited,
     LeftoverDeleted: _leftover_deleted,
     Noted: lambda upf, _: upf,
 }

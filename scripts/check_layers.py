@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final
 
 LAYERS: Final = {
+    "k8s": {"evcore", "eventing", "schemas"},
     "evcore": {
         "loadgen",
         "gateway",

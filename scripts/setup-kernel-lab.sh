@@ -2,8 +2,8 @@
 # Prepares tests/kernel: SCTP of a Linux kernel, in a virtual machine, for machines whose own
 # kernel has none. Says what it does; what is there already is left alone.
 #
-#   1. installs, if missing, the Debian packages qemu-system-x86, busybox-static, libsctp-dev
-#      and a C compiler (needs root);
+#   1. installs, if missing, the Debian packages qemu-system-x86, busybox-static, libsctp-dev,
+#      a C compiler and Python's headers (needs root);
 #   2. fetches Debian's kernel package and unpacks it (it is not installed);
 #   3. builds PyPI pysctp for the project's Python.
 #
@@ -30,6 +30,8 @@ command -v qemu-system-x86_64 >/dev/null || missing="$missing qemu-system-x86"
 [ -x /bin/busybox ] || [ -x /usr/bin/busybox ] || missing="$missing busybox-static"
 [ -e /usr/include/netinet/sctp.h ] || missing="$missing libsctp-dev"
 command -v cc >/dev/null || missing="$missing gcc libc6-dev"
+headers=$("$python" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+[ -e "$headers/Python.h" ] || missing="$missing python3-dev"
 if [ -n "$missing" ]; then
     [ "$(id -u)" = 0 ] || fail "run as root: apt-get install$missing"
     say "installing$missing"

@@ -160,6 +160,10 @@ class Engine(Protocol):
         share and that no later append changes. Steps of one aggregate are in its order."""
         ...
 
+    async def feed_end(self) -> bytes:
+        """The cursor behind the last step that there is; empty where there is none."""
+        ...
+
     async def put_document(self, name: str, body: bytes) -> int:
         """Add a version to a document; its number. The same body as the last adds none."""
         ...

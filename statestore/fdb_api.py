@@ -4,7 +4,10 @@ The bindings have none, and their module cannot be imported without the native c
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+API_VERSION: Final = 730
+"""Of the client library: 7.3."""
 
 
 class FdbError(Exception):

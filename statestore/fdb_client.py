@@ -94,13 +94,16 @@ class Client:
                 raise StoreUnavailable(f"FoundationDB is too slow: {err}") from None
             raise StoreError(_TOO_LARGE.get(err.code, f"FoundationDB refuses: {err}")) from None
 
-    def start_page(self, reader: Reader, begin: bytes, end: bytes, limit: int) -> Page:
-        """Start to read up to `limit` rows, or some 80 kB, from `begin` to just below `end`."""
+    def start_page(
+        self, reader: Reader, begin: bytes, end: bytes, limit: int, *, reverse: bool = False
+    ) -> Page:
+        """Start to read up to `limit` rows, or some 80 kB, from `begin` to just below `end`; with
+        `reverse` the last ones, the last first."""
         # The public iterator blocks the thread between the pieces of a range; this, which it
         # is made of, does not.
         select = self._api.KeySelector.first_greater_or_equal
         return reader._get_range(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-            select(begin), select(end), limit, self._api.StreamingMode.want_all, 1, False
+            select(begin), select(end), limit, self._api.StreamingMode.want_all, 1, reverse
         )
 
     async def page(
@@ -127,6 +130,17 @@ class Client:
         if limit > 0:
             await self.run(read_on)
         return rows
+
+    async def last(self, begin: bytes, end: bytes) -> KeyValue | None:
+        """The last row of a range."""
+
+        async def read(transaction: Transaction) -> KeyValue | None:
+            future = self.start_page(transaction.snapshot, begin, end, 1, reverse=True)
+            await ready(future)
+            rows, _, _ = future.wait()
+            return rows[0] if rows else None
+
+        return await self.run(read)
 
     async def values(self, keys: Iterable[bytes]) -> list[bytes | None]:
         """The values of keys, at one moment."""

@@ -30,7 +30,6 @@ from statestore.fdb_keys import (
 )
 from statestore.fdb_load import Loading
 
-API_VERSION = 730
 FORMAT = 1
 _PATIENCE = 10.0
 _SLICE = 100
@@ -190,6 +189,11 @@ class FoundationDbEngine:
         for start in range(0, len(rows), _SLICE):
             entries += await self._entries(rows[start : start + _SLICE])
         return entries
+
+    async def feed_end(self) -> bytes:
+        """See `Engine.feed_end`."""
+        row = await self._client.last(self._keys.feeds, end_below(self._keys.feeds))
+        return b"" if row is None else row.key[-STAMP_OCTETS:]
 
     async def _entries(self, rows: Sequence[KeyValue]) -> list[FeedEntry]:
         told = [(r.value[SEQ_OCTETS:].decode(), int.from_bytes(r.value[:SEQ_OCTETS])) for r in rows]

@@ -1,20 +1,21 @@
 """The typed event log: aggregates folded from sealed steps, and steps made ready to append."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import msgspec
 
-from schemas.aggregates import Kind, kind_of
+from schemas.aggregates import Entries, Kind, kind_of
 from schemas.network import Network, version_of
 from schemas.step import Step, encode
-from statestore.contract import Append, Engine, IndexKey, Loaded, StoreDamaged
+from statestore.contract import Append, Engine, IndexKey, Loaded, Record, StoreDamaged
 from statestore.vault import AggregateSealer, Vault
 
 SNAPSHOT_EVERY = 64
 """Steps between snapshots: what bounds the replay of a cold read."""
 
 _NETWORK = "network/"
+_PAGE = 500
 
 
 class Aggregate:
@@ -51,30 +52,69 @@ class EventLog:
     async def load(self, names: Sequence[str]) -> list[Aggregate]:
         """Fold each aggregate from its snapshot and the steps after it."""
         loaded = await self.engine.load(names)
-        return [self._fold(name, found) for name, found in zip(names, loaded, strict=True)]
+        return [await self._fold(name, found) for name, found in zip(names, loaded, strict=True)]
 
-    def _fold(self, name: str, loaded: Loaded | None) -> Aggregate:
+    async def at(self, name: str, seq: int) -> Aggregate:
+        """An aggregate as it was after its step `seq`, 0 for before its first.
+
+        Raises:
+            StoreDamaged: it has fewer steps.
+        """
+        (loaded,) = await self.engine.load([name]) if seq else (None,)
+        key = await self.engine.data_key(name) if loaded is None else loaded.data_key
+        if key is None:
+            raise StoreDamaged(f"{name} has no steps")
+        aggregate = Aggregate(name, self._vault.sealer(key, name), key)
+        if loaded is not None and loaded.snapshot_seq <= seq:
+            self._resume(aggregate, loaded)
+        await self._advance(aggregate, seq)
+        if aggregate.seq != seq:
+            raise StoreDamaged(f"{name} has {aggregate.seq} steps, and {seq} were expected")
+        return aggregate
+
+    async def _fold(self, name: str, loaded: Loaded | None) -> Aggregate:
         key = self._vault.new_data_key() if loaded is None else loaded.data_key
         aggregate = Aggregate(name, self._vault.sealer(key, name), key)
         if loaded is None:
             return aggregate
-        if loaded.snapshot_seq:
-            plain = aggregate.sealer.open("snapshot", loaded.snapshot_seq, loaded.snapshot)
-            aggregate.state = aggregate.kind.decode_state(plain)
-            aggregate.seq = aggregate.snapshot_seq = loaded.snapshot_seq
+        if not self._resume(aggregate, loaded):
+            await self._advance(aggregate, loaded.snapshot_seq)
         for seq, body in loaded.tail:
-            aggregate.apply(self._open(aggregate.kind, aggregate.sealer, seq, body))
+            aggregate.apply(self.opened(aggregate, seq, body))
         if aggregate.seq != loaded.head:
             raise StoreDamaged(f"{name}: {aggregate.seq} steps read, the head is {loaded.head}")
         return aggregate
 
+    async def _advance(self, aggregate: Aggregate, seq: int) -> None:
+        """Apply the steps up to `seq`, and look at none behind it."""
+        left = seq - aggregate.seq
+        if left > 0:
+            async for step in self.steps(aggregate.name, aggregate.seq, min(left, _PAGE)):
+                aggregate.apply(step)
+                if step.seq >= seq:
+                    return
+
     @staticmethod
-    def _open(kind: Kind, sealer: AggregateSealer, seq: int, body: bytes) -> Step[Any]:
-        plain = sealer.open("step", seq, body)
-        try:
-            return kind.decode_step(plain)
-        except msgspec.DecodeError as err:
-            raise StoreDamaged(f"step {seq} cannot be read by this version: {err}") from None
+    def _resume(aggregate: Aggregate, loaded: Loaded) -> bool:
+        """Begin with the snapshot, if there is one that this version can take."""
+        if not loaded.snapshot_seq:
+            return False
+        plain = aggregate.sealer.open("snapshot", loaded.snapshot_seq, loaded.snapshot)
+        state = aggregate.kind.snapshots.decode(plain)
+        if state is None:
+            return False
+        aggregate.state = state
+        aggregate.seq = aggregate.snapshot_seq = loaded.snapshot_seq
+        return True
+
+    def opened(self, aggregate: Aggregate, seq: int, body: bytes) -> Step[Any]:
+        """A step of an aggregate, as it was read from the engine.
+
+        Raises:
+            WrongKeyError: it was sealed under another key.
+            StoreDamaged: this version cannot read it.
+        """
+        return _opened(aggregate.name, aggregate.kind, aggregate.sealer, Record(seq, body))
 
     @staticmethod
     def entry(aggregate: Aggregate, step: Step[Any], before: Any, take_from: str = "") -> Append:
@@ -83,32 +123,33 @@ class EventLog:
         `before` is the state before it: the index entries to put and to drop are the
         difference. A snapshot goes along when one is due.
         """
-        had, has = aggregate.kind.indexes(before), aggregate.kind.indexes(aggregate.state)
+        put, drop = aggregate.kind.index_changes(before, aggregate.state)
         snapshot = b""
         if step.seq - aggregate.snapshot_seq >= SNAPSHOT_EVERY:
             aggregate.snapshot_seq = step.seq
-            snapshot = aggregate.sealer.seal("snapshot", step.seq, encode(aggregate.state))
+            plain = aggregate.kind.snapshots.encode(aggregate.state)
+            snapshot = aggregate.sealer.seal("snapshot", step.seq, plain)
         return Append(
             aggregate=aggregate.name,
             seq=step.seq,
             trigger=step.trigger.id,
             body=aggregate.sealer.seal("step", step.seq, encode(step)),
             data_key=aggregate.data_key if step.seq == 1 else b"",
-            put=_keys(has - had),
-            drop=_keys(had - has),
+            put=_keys(put),
+            drop=_keys(drop),
             take_from=take_from,
             snapshot=snapshot,
         )
 
-    async def steps(self, name: str, after: int = 0, page: int = 500) -> AsyncIterator[Step[Any]]:
+    async def steps(self, name: str, after: int = 0, page: int = _PAGE) -> AsyncIterator[Step[Any]]:
         """Every step of an aggregate with a sequence number above `after`, in order."""
         key = await self.engine.data_key(name)
         if key is None:
             return
         kind, sealer = kind_of(name), self._vault.sealer(key, name)
         while records := await self.engine.read(name, after, page):
-            for seq, body in records:
-                yield self._open(kind, sealer, seq, body)
+            for record in records:
+                yield _opened(name, kind, sealer, record)
             after = records[-1].seq
 
     async def step(self, name: str, seq: int) -> Step[Any] | None:
@@ -146,5 +187,13 @@ class EventLog:
         return self._networks[version]
 
 
-def _keys(entries: Iterable[tuple[str, str]]) -> tuple[IndexKey, ...]:
-    return tuple(IndexKey(*entry) for entry in sorted(entries))
+def _opened(name: str, kind: Kind, sealer: AggregateSealer, record: Record) -> Step[Any]:
+    plain = sealer.open("step", record.seq, record.body)
+    try:
+        return kind.decode_step(plain)
+    except msgspec.DecodeError as err:
+        raise StoreDamaged(f"step {record.seq} of {name} cannot be read: {err}") from None
+
+
+def _keys(entries: Entries) -> tuple[IndexKey, ...]:
+    return tuple([IndexKey(*entry) for entry in sorted(entries)]) if entries else ()

@@ -51,6 +51,7 @@ _FEED = """
 SELECT position, name, seq, body FROM log JOIN aggregates ON id = aggregate
 WHERE position > ? ORDER BY position LIMIT ?
 """
+_FEED_END = "SELECT max(position) FROM log"
 _LAST_DOCUMENT = """
 SELECT version, body FROM documents WHERE name = ? ORDER BY version DESC LIMIT 1
 """
@@ -173,6 +174,11 @@ class SqliteEngine:
             FeedEntry(position.to_bytes(_CURSOR_OCTETS), name, seq, body)
             for position, name, seq, body in rows
         ]
+
+    async def feed_end(self) -> bytes:
+        """See `Engine.feed_end`."""
+        position = self._value(_FEED_END, ())
+        return b"" if position is None else position.to_bytes(_CURSOR_OCTETS)
 
     async def put_document(self, name: str, body: bytes) -> int:
         """See `Engine.put_document`."""

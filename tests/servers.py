@@ -1,6 +1,5 @@
 """Real servers for tests: each test has its own, on free ports of the loopback interface."""
 
-import socket
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,22 +8,17 @@ from typing import NamedTuple
 from nats.aio.client import Client
 
 from evcore import population as populations
-from evcore.local.autoscaler import Group
+from evcore.emulated import free_udp_port
 from evcore.local.broker import Broker
 from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
 from evcore.local.data import DataDirectory
+from evcore.local.group import Group
 from evcore.local.lag import settled
 from eventing.bus import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
+from schemas.objectives import ObjectiveConfig
 from transport import Mode
-
-
-def free_udp_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @asynccontextmanager
@@ -76,6 +70,7 @@ async def site(
     max_under_way: int = 8192,
     upfs: tuple[UpfConfig, ...] = (),
     data_networks: tuple[DataNetworkConfig, ...] = (),
+    objectives: tuple[ObjectiveConfig, ...] = (),
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
@@ -91,7 +86,7 @@ async def site(
         udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP, max_under_way=max_under_way
     )
     n4 = N4Config(port=free_udp_port())
-    config = Config(n2=n2, n4=n4, upf=upfs, data_network=data_networks)
+    config = Config(n2=n2, n4=n4, upf=upfs, data_network=data_networks, objective=objectives)
     try:
         async with local_core(data, config, groups) as core:
             yield Site(core, data, population)

@@ -50,6 +50,7 @@ class NgapPeek:
     direction: str
     """``"InitiatingMessage"``, ``"SuccessfulOutcome"`` or ``"UnsuccessfulOutcome"``."""
     amf_ue_ngap_id: int | None
+    """Of a PATH SWITCH REQUEST, its Source AMF UE NGAP ID."""
     ran_ue_ngap_id: int | None
     global_ran_node_id: str | None
     """``"<mcc>-<mnc>-<gnb|ngenb|n3iwf>-<bits>-<id in hexadecimal>"``, safe in a NATS subject."""
@@ -93,11 +94,75 @@ def ngap_check(data: bytes) -> dict[str, Any] | None:
     None for a PDU without fault, else ``reject`` (whether the procedure is rejected, rather
     than continued without the IE), ``cause`` (a tree of the Cause IE), ``deviations`` (a
     sentence each), and the Criticality Diagnostics trees ``diagnostics`` (for an ERROR
-    INDICATION) and ``diagnostics_for_response``. IEs out of order are accepted.
+    INDICATION) and ``diagnostics_for_response``. IEs out of order are a fault (10.3.6).
 
     Raises:
         WireError: kind ``ngap-decode``, for octets that are no NGAP PDU at all.
     """
+
+@final
+class NgapRead:
+    """A received PDU, read once for what is asked of it in turn."""
+
+    @property
+    def peek(self) -> NgapPeek:
+        """What `ngap_peek` says."""
+    def check(self) -> dict[str, Any] | None:
+        """What `ngap_check` says.
+
+        Raises:
+            WireError: kind ``ngap-decode``.
+        """
+
+    def ies(self) -> dict[str, Any]:
+        """The IEs by name, as `ngap_decode` has them in ``ies``; of a repeated one, the first.
+
+        It is quick after a `check` that has found nothing.
+
+        Raises:
+            WireError: kind ``ngap-decode``, as `ngap_decode`.
+        """
+
+def ngap_read(data: bytes) -> NgapRead:
+    """A received PDU.
+
+    Raises:
+        WireError: kind ``ngap-decode``, as `ngap_peek`.
+    """
+
+@final
+class NgapTemplate:
+    """A PDU about a UE, of which many differ in few values. The rest of it is read from its tree
+    once, and not each time."""
+
+    def __new__(cls, tree: dict[str, Any]) -> Self:
+        """The template of a tree, in which the values that will be replaced are only examples.
+
+        Raises:
+            WireError: kind ``ngap-encode``.
+        """
+
+    def encode(
+        self,
+        amf_ue_ngap_id: int,
+        ran_ue_ngap_id: int,
+        *,
+        nas_pdu: bytes | None = None,
+        security_key: bytes | None = None,
+        masked_imeisv: bytes | None = None,
+        radio_capability: bytes | None = None,
+        sessions: list[tuple[int, bytes, int]] | None = None,
+    ) -> bytes:
+        """The octets of the PDU with other values: the ids of the UE, be they in UE-NGAP-IDs, and
+        those of the named IEs, which the template must have.
+
+        `sessions` are those of its list of PDU sessions to set up, as many as that has: a PDU
+        session identity, a NAS message or ``b""`` for none, and the TEID of the UPF.
+
+        Raises:
+            WireError: kind ``ngap-encode``, for an IE that the template has not, and for a value
+                that its IE cannot have.
+        """
 
 # 5GS NAS (TS 24.501)
 
@@ -137,12 +202,78 @@ def nas_decode(data: bytes) -> dict[str, Any]:
         WireError: kind ``nas-decode``, with `ie`, `offset` and `cause` where they are known.
     """
 
+@final
+class NasRead:
+    """A plain uplink message, decoded once for all that is asked of it."""
+
+    tree: dict[str, Any] | None
+    """The tree, without the NAS message container of a SECURITY MODE COMPLETE and the payload
+    container of an UL NAS TRANSPORT of N1 SM information; None where the message cannot be
+    decoded."""
+    container: bytes | None
+    """The octets in that container."""
+    fault: str
+    """Why there is no tree."""
+    answer: bytes | None
+    """What `nas_answer` says."""
+
+def nas_read(plain: bytes) -> NasRead:
+    """Decode a plain uplink message; the container in it, which may be anything, is not."""
+
 def nas_encode(tree: dict[str, Any]) -> bytes:
     """The octets of a plain NAS message.
 
     Raises:
         WireError: kind ``nas-encode``.
     """
+
+def nas_authentication_request(ngksi: int, abba: bytes, rand: bytes, autn: bytes) -> bytes:
+    """An AUTHENTICATION REQUEST (8.2.1) of 5G AKA, under a native ngKSI.
+
+    Raises:
+        WireError: kind ``nas-encode``: an ngKSI over 6, a RAND or an AUTN that has not 16 octets.
+    """
+
+def nas_dl_transport(container: bytes, psi: int, cause: int | None = None) -> bytes:
+    """A DL NAS TRANSPORT (8.2.11) of N1 SM information, which is not looked at.
+
+    `psi` is the PDU session identity, `cause` the value of a 5GMM cause.
+
+    Raises:
+        WireError: kind ``nas-encode``, for a container that is too long.
+    """
+
+@final
+class NasTemplate:
+    """A plain downlink message that many UEs get, each with values of its own. The rest of it is
+    read from its tree once, and not each time."""
+
+    def __new__(cls, tree: dict[str, Any]) -> Self:
+        """The template of a tree, in which the values that will be replaced are only examples.
+
+        Raises:
+            WireError: kind ``nas-encode``.
+        """
+
+    def registration_accept(self, tmsi: int) -> bytes:
+        """The octets of a REGISTRATION ACCEPT, with another 5G-TMSI in its 5G-GUTI.
+
+        Raises:
+            WireError: kind ``nas-encode``, for the template of another message, or of one without
+                a 5G-GUTI.
+        """
+
+    def establishment_accept(
+        self, psi: int, pti: int, ipv4: str, interface_id: int | None
+    ) -> bytes:
+        """The octets of a PDU SESSION ESTABLISHMENT ACCEPT with another PDU session identity, PTI
+        and PDU address: an IPv4 address, ``""`` for none, and the 64 bits of an IPv6 interface
+        identifier, None for none.
+
+        Raises:
+            WireError: kind ``nas-encode``, for the template of another message, for an address
+                that is none, and for neither.
+        """
 
 def nas_answer(plain: bytes) -> bytes | None:
     """The network's answer that clause 7 gives to a faulty plain message: 5GMM STATUS and
@@ -297,6 +428,9 @@ def pfcp_check(data: bytes) -> dict[str, Any] | None:
     - ``"reject"``: answer with the cause and the offending IE: a length that is not the header's,
       a mandatory IE, or one whose condition is in the message, that is missing or malformed;
     - ``"ignore"``: an optional IE is malformed; take the message without it.
+
+    An optional IE of no length in an Update group is no fault: it takes that IE from the rule
+    (5.6.3), and its tree is ``{"octets": ""}``.
     """
 
 # Authentication (TS 33.501 6.1, TS 35.206)
@@ -349,6 +483,54 @@ def verify_auts(k: bytes, opc: bytes, rand: bytes, auts: bytes) -> int:
     Raises:
         WireError: kind ``aka-mac`` when its MAC-S is wrong.
     """
+
+# EAP-AKA' (RFC 9048, TS 33.501 6.1.3.1 and annex F)
+
+@final
+class EapAkaKeys:
+    """The keys of one full authentication (RFC 9048 3.3)."""
+
+    k_encr: bytes
+    k_aut: bytes
+    """Of AT_MAC, 32 octets."""
+    k_re: bytes
+    msk: bytes
+    emsk: bytes
+    kausf: bytes
+    """The first 32 octets of the EMSK (TS 33.501 6.1.3.1)."""
+
+def eap_aka_keys(ck: bytes, ik: bytes, sn_name: str, autn: bytes, identity: str) -> EapAkaKeys:
+    """The keys below CK and IK, by way of CK' and IK' (TS 33.402 A.2).
+
+    `identity` is the IMSI, digits alone, in 5GS (TS 33.501 F.3).
+
+    Raises:
+        WireError: kind ``eap``, for a key or an AUTN that has not 16 octets.
+    """
+
+def eap_aka_challenge(
+    identifier: int, rand: bytes, autn: bytes, sn_name: str, k_aut: bytes
+) -> bytes:
+    """An EAP-Request of AKA'-Challenge: AT_RAND, AT_AUTN, AT_KDF, AT_KDF_INPUT and AT_MAC."""
+
+def eap_aka_mac_is_right(data: bytes, k_aut: bytes) -> bool:
+    """Whether a packet of EAP-AKA' has an AT_MAC, and it is that of `k_aut`.
+
+    Raises:
+        WireError: kind ``eap``, for octets that are no packet of EAP-AKA'.
+    """
+
+def eap_decode(data: bytes) -> dict[str, Any]:
+    """What an EAP packet says: ``code`` and ``identifier``, of a request or response ``type``, of
+    EAP-AKA' (50) ``subtype`` and ``attributes``, from the type of each to its octets behind type
+    and length. AT_KDF and those that may be skipped (from 128) may be there twice: the last counts.
+
+    Raises:
+        WireError: kind ``eap``.
+    """
+
+def eap_result(identifier: int, success: bool) -> bytes:
+    """EAP-Success or EAP-Failure."""
 
 # Keys (TS 33.501 annex A)
 

@@ -1,34 +1,67 @@
-"""The commands put together."""
+"""The commands put together. One that is named is imported alone: a function has to start fast."""
 
-from typing import Annotated
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
 import evcore
-from evcore.commands import demo, doctor, function, load, logs, replay, sessions, subscribers, up
 
-app = typer.Typer(
-    name="evcore",
-    help="An event-sourced, serverless 5G core control plane.",
-    epilog=(
-        "A first run: `evcore demo`. A core to keep: `evcore subscriber add`, `evcore up`, then "
-        "`evcore log show SUPI`."
-    ),
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+
+class Command(NamedTuple):
+    """A command, or a group of them where it has no help here."""
+
+    name: str
+    module: str
+    help: str = ""
+
+
+COMMANDS: Final = (
+    Command("up", "up", "Run a core on this machine."),
+    Command("demo", "demo", "Show all of it, from nothing to a verified log."),
+    Command("load", "load", "Run gNBs and UEs against a core."),
+    Command("subscriber", "subscribers"),
+    Command("session", "sessions"),
+    Command("network", "network"),
+    Command("log", "logs"),
+    Command("replay", "replay", "Try another version of a procedure on the log."),
+    Command("swap", "swap", "Swap a procedure of a core for another version of it."),
+    Command("doctor", "doctor", "See what this machine has."),
+    Command("function", "function"),
+    Command("gateway", "gateway"),
+    Command("dispatch", "dispatch", "POST events to functions over HTTP."),
+    Command("announce", "announce", "POST what happens to a Knative Broker."),
+    Command("streams", "streams", "Make the streams of a cluster."),
 )
-app.command("up", short_help="Run a core on this machine.")(up.up)
-app.command("demo", short_help="Show all of it, from nothing to a verified log.")(demo.demo)
-app.command("load", short_help="Run gNBs and UEs against a core.")(load.load)
-app.add_typer(subscribers.app, name="subscriber")
-app.add_typer(sessions.app, name="session")
-app.add_typer(logs.app, name="log")
-app.command("replay", short_help="Try another version of a procedure on the log.")(replay.replay)
-app.command("doctor", short_help="See what this machine has.")(doctor.doctor)
-app.add_typer(function.app, name="function")
+"""In the order of the help."""
+
+
+def app(arguments: Sequence[str]) -> typer.Typer:
+    """The command line, or as much of it as `arguments` need."""
+    made = typer.Typer(
+        name="evcore",
+        help="An event-sourced, serverless 5G core control plane.",
+        epilog=(
+            "A first run: `evcore demo`. A core to keep: `evcore subscriber add`, `evcore up`, "
+            "then `evcore log show SUPI`."
+        ),
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+        context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    )
+    made.callback()(_options)
+    named = [command for command in COMMANDS if command.name in arguments[:1]]
+    for command in named or COMMANDS:
+        module: Any = import_module(f"evcore.commands.{command.module}")
+        if command.help:
+            run = getattr(module, command.module)
+            made.command(command.name, short_help=command.help)(run)
+        else:
+            made.add_typer(module.app, name=command.name)
+    return made
 
 
 def _version(wanted: bool) -> None:
@@ -37,7 +70,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _options(
     version: Annotated[
         bool,

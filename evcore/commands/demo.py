@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-import socket
 import tempfile
 import time
 from pathlib import Path
@@ -130,9 +129,9 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: No
     def indented(text: str) -> None:
         notices.say(f"  {text}")
 
-    n2 = N2Config(udp_port=_free_udp_port(), transport=Mode.AUTO)
-    n4 = N4Config(port=_free_udp_port())
-    tables = tuple(replace(upf, port=_free_udp_port()) for upf in emulated.tables(upfs))
+    n2 = N2Config(udp_port=emulated.free_udp_port(), transport=Mode.AUTO)
+    n4 = N4Config(port=emulated.free_udp_port())
+    tables = tuple(replace(upf, port=emulated.free_udp_port()) for upf in emulated.tables(upfs))
     config = Config(n2=n2, n4=n4, upf=tables, data_network=(emulated.DATA_NETWORK,))
     async with (
         emulated.emulated(tables) as user_plane,
@@ -173,10 +172,3 @@ async def _back_to_zero(scaler: Autoscaler) -> bool:
             return True
         await asyncio.sleep(0.2)
     return False
-
-
-def _free_udp_port() -> int:
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

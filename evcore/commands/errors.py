@@ -2,22 +2,15 @@
 
 import os
 import re
+import sys
 import traceback
 from pathlib import Path
 from typing import Final, cast
 
 import typer
 
-from evcore.commands.output import clean
-from evcore.local.process import ProcessError
-from eventing.bus import BusError
-from loadgen import ConfigError as LoadConfigError
-from loadgen import LoadError
-from schemas.config import ConfigError
+from evcore.commands.printable import clean
 from schemas.redact import HIDDEN
-from statestore.contract import StoreError
-from statestore.importers import ImportProblem
-from transport import TransportError
 
 
 class UsageError(Exception):
@@ -34,15 +27,16 @@ PIPE_CLOSED: Final = 141
 """What a shell says of a program that SIGPIPE has ended."""
 
 _EXPECTED: Final = (
-    BusError,
-    CommandError,
-    ConfigError,
-    LoadConfigError,
-    LoadError,
-    ProcessError,
-    StoreError,
-    TransportError,
+    ("eventing.bus", "BusError"),
+    ("evcore.local.process", "ProcessError"),
+    ("loadgen", "ConfigError"),
+    ("loadgen", "LoadError"),
+    ("schemas.config", "ConfigError"),
+    ("statestore.contract", "StoreError"),
+    ("transport", "TransportError"),
 )
+"""Errors that tell a user what to mend. Where a module has not been imported, none is of it: a
+function that starts has no time for modules that it does not need."""
 _SHOWN_PROBLEMS: Final = 20
 _KEY: Final = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
 """What may be a key, and stands in an error because somebody typed it in the wrong place."""
@@ -71,15 +65,21 @@ def _sentences(error: BaseException) -> list[str]:
     if isinstance(error, BaseExceptionGroup):
         group = cast("BaseExceptionGroup[BaseException]", error)
         return [sentence for one in group.exceptions for sentence in _sentences(one)]
-    if isinstance(error, ImportProblem):
-        shown = list(error.problems[:_SHOWN_PROBLEMS])
-        left = len(error.problems) - len(shown)
-        return [*shown, f"and {left} more problems"] if left else shown
-    if isinstance(error, (*_EXPECTED, UsageError)):
+    if _is(error, "statestore.importers", "ImportProblem"):
+        problems = cast("list[str]", [*getattr(error, "problems", ())])
+        left = len(problems) - _SHOWN_PROBLEMS
+        return [*problems[:_SHOWN_PROBLEMS], f"and {left} more problems"] if left > 0 else problems
+    if isinstance(error, UsageError | CommandError) or any(_is(error, *one) for one in _EXPECTED):
         return [str(error)]
     if isinstance(error, typer.TyperException):
         return [_about_usage(error)]
     return [_of_the_machine(error) or _bug(error)]
+
+
+def _is(error: BaseException, module: str, name: str) -> bool:
+    """Whether an error is of a class, if there is anything of that class."""
+    found = sys.modules.get(module)
+    return found is not None and isinstance(error, getattr(found, name))
 
 
 def _of_the_machine(error: BaseException) -> str:

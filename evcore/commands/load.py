@@ -126,6 +126,19 @@ def load(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Give subscribers that are there new credentials.")
     ] = False,
+    faults: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            min=0,
+            max=1,
+            help="Share of the messages lost, late, twice, out of order, garbled or wrong.",
+        ),
+    ] = None,
+    tacs: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="TACs of the gNBs, in turn, as 1,2."),
+    ] = None,
     provision: Annotated[
         bool, typer.Option(help="Put the UEs into the store of the local core first.")
     ] = True,
@@ -169,6 +182,10 @@ def load(
         sessions["dnn"] = dnn
     if session_type is not None:
         sessions["session_type"] = session_type.value
+    if faults is not None:
+        sessions["faults"] = faults
+    if tacs is not None:
+        sessions["tacs"] = _tacs(tacs)
     config = LoadConfig(
         host=target.n2.host,
         port=target.n2.port,
@@ -231,7 +248,9 @@ async def _load(config: LoadConfig, target: Target) -> tuple[Report, list[str]]:
     async with emulated.emulated(target.upfs if sessions else (), target.n4) as upfs:
         if not await upfs.associated():
             raise CommandError("the emulated UPFs got no association with the core")
-        report = await run_load(config, downlink_data=upfs.downlink_data)
+        report = await run_load(
+            config, downlink_data=upfs.downlink_data, downlink_tunnel=upfs.downlink_tunnel
+        )
         return report, upfs.violations
 
 
@@ -326,6 +345,13 @@ def _slices(texts: tuple[str, ...]) -> tuple[SNssai, ...]:
     except ConfigError as err:
         raise UsageError(f"--slices: {err}") from None
     return tuple(SNssai(one.sst, one.sd) for one in found)
+
+
+def _tacs(text: str) -> tuple[int, ...]:
+    try:
+        return tuple(int(one) for one in text.split(","))
+    except ValueError:
+        raise UsageError(f"--tacs is {text!r}, not numbers such as 1,2") from None
 
 
 def _check_outputs(paths: list[Path]) -> None:

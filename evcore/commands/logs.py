@@ -184,17 +184,20 @@ def verify(
 ) -> None:
     """Decide every recorded step again, and compare events and outputs octet for octet.
 
-    The exit status is 1 if anything differs.
+    Steps of a version that was swapped in are decided again by that version, as it is kept in the
+    data directory; where it is not, they are counted apart. The exit status is 1 if anything
+    differs.
     """
     if (supi is None) == (not everything):
         raise UsageError("name a SUPI, or say --all")
     name = None if supi is None else aggregate_of(supi)
     result = run_tool(_verify(name, Where(data, config, secrets)))
-    for line in result.differing:
+    for line in (*result.differing, *result.elsewhere):
         typer.echo(line)
     typer.echo(
         f"verify: aggregates={result.aggregates} steps={result.steps} "
         f"differences={len(result.differing)}"
+        + (f" elsewhere={len(result.elsewhere)}" if result.elsewhere else "")
     )
     raise typer.Exit(FAILED if result.differing else 0)
 

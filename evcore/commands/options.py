@@ -7,7 +7,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 import typer
 
 from evcore.commands.errors import UsageError
-from evcore.commands.output import clean
+from evcore.commands.printable import clean
 from evcore.local.data import DEFAULT
 from schemas.aggregates import KINDS, UNIDENTIFIED, ue_aggregate
 from schemas.identity import supi_of_imsi
@@ -17,11 +17,21 @@ Data: TypeAlias = Annotated[
 ]
 ConfigFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--config", metavar="FILE", help="An evcore.toml, for the store that it names."),
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="EVCORE_CONFIG",
+        help="An evcore.toml, for the store that it names.",
+    ),
 ]
 SecretsFile: TypeAlias = Annotated[
     Path | None,
-    typer.Option("--secrets", metavar="FILE", help="Secrets file, if not the data directory's."),
+    typer.Option(
+        "--secrets",
+        metavar="FILE",
+        envvar="EVCORE_SECRETS",
+        help="Secrets file, if not the data directory's.",
+    ),
 ]
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON, one document a line.")]
 Supi: TypeAlias = Annotated[

@@ -7,11 +7,14 @@ piped; on a terminal it has colours as well, unless NO_COLOR says no.
 import contextlib
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 from rich.text import Text
+
+from evcore.commands.printable import clean
 
 
 class _Console(Console):
@@ -42,10 +45,16 @@ class Notices:
         with contextlib.suppress(OSError):
             self._console.print(Text(text, style=style))
 
+    @contextlib.contextmanager
+    def below(self, shown: RenderableType) -> Generator[Callable[[RenderableType], None]]:
+        """Keep something below all lines for the length of a block; what is yielded changes it."""
 
-def clean(text: str) -> str:
-    """`text` as it may go to a terminal: what a gNB calls itself may hold anything."""
-    return text if text.isprintable() else ascii(text)[1:-1]
+        def draw(found: RenderableType) -> None:
+            with contextlib.suppress(OSError):
+                live.update(found, refresh=True)
+
+        with Live(shown, console=self._console, auto_refresh=False, transient=True) as live:
+            yield draw
 
 
 def print_json(document: Any, *, indent: int | None = None) -> None:

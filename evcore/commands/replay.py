@@ -11,7 +11,8 @@ from rich.text import Text
 from evcore.commands.errors import FAILED, UsageError, without_keys
 from evcore.commands.logs import names_of, progressing
 from evcore.commands.options import DATA, ConfigFile, Data, SecretsFile, Where, aggregate_of
-from evcore.commands.output import clean, console
+from evcore.commands.output import console
+from evcore.commands.printable import clean
 from evcore.commands.running import run_tool
 from evcore.logs.access import opened
 from evcore.logs.candidate import load_module, procedure_of
@@ -63,7 +64,8 @@ async def _replay(name: str | None, procedures: Procedures, where: Where) -> int
     steps = differing = 0
     async with opened(*where, read_only=True) as access:
         names = await names_of(access, name)
-        replayer = Replayer(access.log, access.subscribers, procedures)
+        kept = access.variants.procedures
+        replayer = Replayer(access.log, access.subscribers, procedures, kept)
         for one in progressing(names):
             async for found in replayer.steps(one):
                 steps += 1

@@ -1,6 +1,7 @@
 """Running a command's coroutine so that a signal ends it in order."""
 
 import asyncio
+import logging
 import os
 import signal
 from collections.abc import Coroutine
@@ -18,6 +19,13 @@ class Interrupted(Exception):
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
         self.status = 128 + number
+
+
+def log_to_stderr() -> None:
+    """Have what goes wrong told on standard error, where a container's log is kept."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
+    logging.getLogger().addHandler(handler)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:

@@ -1,26 +1,21 @@
 """`evcore session`: the PDU sessions of UEs."""
 
-import os
 from typing import Annotated
 
 import typer
 
+from evcore import operator
 from evcore.commands.errors import CommandError
 from evcore.commands.options import DATA, Data, Supi, supi_of
 from evcore.commands.output import Notices, print_columns
 from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
-from eventing.bus import connected
-from eventing.publisher import Publisher
 from functions.runtime.replay import all_aggregates
 from schemas import config as configuration
 from schemas.aggregates import ue_aggregate
-from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SessionRelease
-from schemas.identity import slot_of
-from schemas.procedures import Procedure
+from schemas.cloudevents import EventType, SessionRelease
 from schemas.session import PduSession
-from schemas.step import encode
 from schemas.ue import Ue
 
 app = typer.Typer(help="PDU sessions: list, release.", no_args_is_help=True)
@@ -74,18 +69,6 @@ async def _ids(data: DataDirectory, supi: str) -> set[int]:
 
 
 async def _publish(data: DataDirectory, supi: str, psi: int) -> None:
-    config = configuration.load(data.config_file)
-    event = CloudEvent(
-        id=f"operator-{os.urandom(8).hex()}",
-        source="/evcore/operator",
-        type=EventType.SESSION_RELEASE,
-        partitionkey=supi,
-        data=encode(SessionRelease(psi)),
-        datacontenttype=MSGPACK_MEDIA_TYPE,
-        procedure=Procedure.SESSION,
-        slot=slot_of(supi),
-    )
-    async with connected(config.nats.url, "evcore session") as client:
-        publisher = Publisher(client, config.nats.partitions)
-        await publisher.start()
-        await publisher.publish([publisher.outgoing(event)])
+    bus = configuration.load(data.config_file).nats
+    wish = operator.event(EventType.SESSION_RELEASE, supi, SessionRelease(psi))
+    await operator.publish(bus, [wish])

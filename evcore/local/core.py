@@ -1,8 +1,8 @@
 """The local core: nats-server, the gateways and an autoscaler of workers."""
 
 import asyncio
-import contextlib
 import re
+import signal
 import sys
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
@@ -11,14 +11,21 @@ from typing import Final
 
 from msgspec import structs
 
-from evcore.local.autoscaler import Autoscaler, Group, Scale
+from evcore.local import network
+from evcore.local.autoscaler import Autoscaler
 from evcore.local.backoff import Backoff
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
+from evcore.local.forking import ForkServer
+from evcore.local.group import Group, Scale
 from evcore.local.process import Process, ProcessError
+from evcore.swap.runner import Swaps
 from eventing.bus import connected
-from eventing.streams import BusConfig, ensure
-from schemas.config import Config, NatsConfig
+from eventing.stats import StatsWatch
+from eventing.streams import bus_config, ensure
+from schemas import config as configuration
+from schemas.config import Config
+from schemas.objectives import objectives_of
 from schemas.procedures import Procedure
 from transport import Mode
 
@@ -36,15 +43,25 @@ class LocalCore:
     """The processes of a core that runs on this machine."""
 
     def __init__(
-        self, data: DataDirectory, config: Config, broker: Broker, scaler: Autoscaler
+        self,
+        data: DataDirectory,
+        config: Config,
+        broker: Broker,
+        scaler: Autoscaler,
+        updated: asyncio.Event,
+        stats: StatsWatch,
     ) -> None:
         self.data = data
         self.config = config
         self.broker = broker
         self.scaler = scaler
+        self.stats = stats
+        """What the workers say of their work."""
         self.gateway: Process | None = None
         self.gateway_n4: Process | None = None
         """None where no UPF is configured."""
+        self.updated = updated
+        """Set when `evcore network update` has written another configuration."""
         self._listens: re.Match[str] | None = None
 
     async def start_gateway(self) -> Process:
@@ -107,6 +124,19 @@ class LocalCore:
         """Where gNBs connect, as the gateway said it."""
         return self._listens[2] if self._listens is not None else ""
 
+    async def reload(self) -> int:
+        """Take the configuration of the network over that is in the file now; the number of gNBs
+        that are told.
+
+        Raises:
+            ConfigError: it is wrong.
+            BusError: the broker cannot be reached.
+            StoreError: the log cannot be read.
+        """
+        self.config = configuration.load(self.data.config_file)
+        await self.scaler.restart()
+        return await network.announce(self.data, self.config.nats)
+
     async def keep_running(self, tell: Callable[[str], None]) -> None:
         """Start the gateways and the broker anew when they end, as Kubernetes would."""
 
@@ -159,7 +189,7 @@ async def local_core(
         groups: which procedures are hosted together.
         changed: told of each change of a group's number of workers.
         broker_port: the port of the broker, 0 for a free one.
-        ended: told of each worker that ended unasked, in a sentence.
+        ended: told of each worker that ended unasked, and what becomes of swaps, in a sentence.
 
     Raises:
         ConfigError: the data directory cannot be used, or another core runs on it.
@@ -167,28 +197,37 @@ async def local_core(
         BusError: the streams that are there do not fit the configuration.
     """
     data.prepare()
+    updated = asyncio.Event()
+    # From when the lock is held, whoever updates the network sends it, and it must end nothing.
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, updated.set)
     async with data.held() as lock:
         broker = await Broker.start(data.broker, data.log("nats-server"), broker_port, keep=(lock,))
         try:
             nats = structs.replace(config.nats, url=broker.url)
             config = data.write_config(structs.replace(config, nats=nats))
             async with connected(broker.url, "evcore-up") as client:
-                await ensure(client, _bus(nats))
-                scaler = Autoscaler(groups, data, client, broker.monitor_url, changed, ended)
-                core = LocalCore(data, config, broker, scaler)
+                await ensure(client, bus_config(nats))
+                stats = StatsWatch()
+                await stats.start(client)
+                forks = ForkServer(data.log("fork-server"))
+                scaler = Autoscaler(
+                    *(groups, data, client, broker.monitor_url, changed, ended, forks.start),
+                    objectives=objectives_of(config.objective),
+                    stats=stats,
+                )
+                core = LocalCore(data, config, broker, scaler, updated, stats)
+                swaps = Swaps(scaler, data, client, stats, ended)
+                await swaps.begin()
                 await core.start_gateways()
-                scaling = asyncio.ensure_future(scaler.run())
+                await forks.begin()
+                running = [asyncio.ensure_future(one.run()) for one in (scaler, forks, swaps)]
                 try:
                     yield core
                 finally:
-                    scaling.cancel()
-                    with contextlib.suppress(asyncio.CancelledError):
-                        await scaling
+                    for task in running:
+                        task.cancel()
+                    await asyncio.wait(running)
                     await core.stop_gateways()
-                    await scaler.stop()
+                    await asyncio.gather(scaler.stop(), forks.stop(), swaps.stop())
         finally:
             await broker.stop()
-
-
-def _bus(nats: NatsConfig) -> BusConfig:
-    return BusConfig(nats.partitions, nats.replicas, nats.max_bytes)

@@ -45,6 +45,11 @@ class DataDirectory:
         return self.root / "jetstream"
 
     @property
+    def variants(self) -> Path:
+        """Versions of procedures that were swapped in."""
+        return self.root / "procedures"
+
+    @property
     def logs(self) -> Path:
         """Where the processes write what they have to say."""
         return self.root / "logs"
@@ -62,6 +67,18 @@ class DataDirectory:
     def running(self) -> bool:
         """Whether a core runs on it."""
         return lock.is_held(self._lock)
+
+    @property
+    def owner(self) -> int:
+        """The process of the core that runs on it.
+
+        Raises:
+            ConfigError: it is not known.
+        """
+        found = lock.owner(self._lock)
+        if not found:
+            raise ConfigError(f"{self._lock} does not say which process runs on {self.root}")
+        return found
 
     def held(self) -> AbstractAsyncContextManager[int]:
         """Keep other cores off it for the length of a block; see `lock.held`."""
@@ -130,7 +147,10 @@ class DataDirectory:
         """
         made = msgspec.structs.replace(config, store=StoreConfig(self.store_url))
         with self._usable():
-            self.config_file.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
+            # A process that starts meanwhile reads the one before, or this one.
+            part = self.root / "config.json.new"
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
+            part.replace(self.config_file)
         return made
 
     @contextmanager

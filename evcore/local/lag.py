@@ -4,9 +4,18 @@ import asyncio
 import json
 import urllib.request
 from http.client import HTTPException
-from typing import Any
+from typing import Any, NamedTuple
 
 from eventing import subjects
+
+
+class Queue(NamedTuple):
+    """The messages of one procedure."""
+
+    waits: int = 0
+    """Pending, or delivered and not acknowledged."""
+    arrived: int = 0
+    """All that there have been, counted again each time that they had to be delivered again."""
 
 
 async def lag(monitor_url: str) -> dict[str, int]:
@@ -15,9 +24,18 @@ async def lag(monitor_url: str) -> dict[str, int]:
     Raises:
         OSError: the broker's monitoring endpoint does not answer, or not with what it should.
     """
+    return {procedure: queue.waits for procedure, queue in (await queues(monitor_url)).items()}
+
+
+async def queues(monitor_url: str) -> dict[str, Queue]:
+    """The queues of the procedures.
+
+    Raises:
+        OSError: the broker's monitoring endpoint does not answer, or not with what it should.
+    """
     url = f"{monitor_url}/jsz?consumers=true&streams=true"
     try:
-        return lag_by_procedure(await asyncio.to_thread(_get, url))
+        return queues_by_procedure(await asyncio.to_thread(_get, url))
     except (HTTPException, ValueError, KeyError, TypeError, AttributeError) as err:
         raise OSError(f"{url} answers strangely: {err}") from None
 
@@ -30,17 +48,21 @@ async def settled(monitor_url: str) -> None:
         await asyncio.sleep(0.1)  # the broker tells it to who asks, and only then
 
 
-def lag_by_procedure(jsz: dict[str, Any]) -> dict[str, int]:
-    """Messages pending or unacknowledged for each procedure, of a ``/jsz`` document."""
-    found: dict[str, int] = {}
+def queues_by_procedure(jsz: dict[str, Any]) -> dict[str, Queue]:
+    """The queue of each procedure, of a ``/jsz`` document."""
+    found: dict[str, Queue] = {}
     for account in jsz.get("account_details", ()):
         for stream in account.get("stream_detail", ()):
             if stream.get("name") != subjects.STREAM:
                 continue
             for consumer in stream.get("consumer_detail", ()):
                 procedure = consumer["name"].rpartition("-")[0]
-                waits = consumer["num_pending"] + consumer["num_ack_pending"]
-                found[procedure] = found.get(procedure, 0) + waits
+                pending = consumer["num_pending"]
+                waits, arrived = found.get(procedure, Queue())
+                found[procedure] = Queue(
+                    waits + pending + consumer["num_ack_pending"],
+                    arrived + pending + consumer["delivered"]["consumer_seq"],
+                )
     return found
 
 

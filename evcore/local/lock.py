@@ -53,6 +53,15 @@ def is_held(path: Path) -> bool:
         os.close(descriptor)
 
 
+def owner(path: Path) -> int:
+    """The process that holds the lock file at `path`; 0 if it has not said so."""
+    descriptor = _open(path)
+    try:
+        return _owner(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def _open(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)

@@ -7,15 +7,16 @@ import os
 import re
 import signal
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 _PR_SET_PDEATHSIG: Final = 1
 _prctl: Final = ctypes.CDLL(None).prctl
 """Looked up here, because little may be done between fork and exec."""
 
-_LONGEST_LINE: Final = 1 << 20
+LONGEST_LINE: Final = 1 << 20
+"""Octets of a line that are kept; a longer one is dropped."""
 _PREFIX: Final = re.compile(r"\[\d+\] \S+ \S+ \[[A-Z]+\] |evcore [a-z0-9 ]+: ")
 """What nats-server and our own processes put in front of what they say."""
 
@@ -24,11 +25,30 @@ class ProcessError(Exception):
     """A process ended that should not have; it says which and with what last words."""
 
 
+class _Child(Protocol):
+    """What is started, by asyncio or otherwise."""
+
+    @property
+    def pid(self) -> int: ...
+
+    @property
+    def returncode(self) -> int | None: ...
+
+    @property
+    def stderr(self) -> asyncio.StreamReader | None: ...
+
+    async def wait(self) -> int: ...
+
+    def kill(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
 class Process:
     """One child. Its standard error goes to a file, its last lines are at hand."""
 
-    def __init__(self, name: str, child: asyncio.subprocess.Process, log: Path) -> None:
-        """Use `start`."""
+    def __init__(self, name: str, child: _Child, log: Path) -> None:
+        """A child that runs already; `start` starts one."""
         self.name = name
         self.log = log
         self.stopping = False
@@ -50,6 +70,7 @@ class Process:
         patience: float = 30.0,
         orphaned: signal.Signals = signal.SIGKILL,
         keep: Sequence[int] = (),
+        environment: Mapping[str, str] | None = None,
     ) -> "Process":
         """Start `command`; return when a line of its standard error matches `ready`.
 
@@ -61,6 +82,7 @@ class Process:
             patience: how long it may take, in seconds.
             orphaned: the signal that it gets when this process is gone.
             keep: file descriptors that it holds open.
+            environment: variables that it has beside those of this process.
 
         Raises:
             ProcessError: it cannot be started, ends before it is ready or does not get ready.
@@ -73,10 +95,11 @@ class Process:
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
-                limit=_LONGEST_LINE,
+                limit=LONGEST_LINE,
                 preexec_fn=_dying_with_parent(orphaned),
                 start_new_session=True,
                 pass_fds=tuple(keep),
+                env={**os.environ, **(environment or {})},
             )
         except OSError as err:
             about = f" ({err.filename})" if err.filename else ""

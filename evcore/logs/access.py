@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from evcore.local.data import DataDirectory
+from evcore.swap.kept import Kept
 from schemas import config as configuration
 from schemas.config import ConfigError
 from statestore.log import EventLog
@@ -15,10 +16,11 @@ from statestore.vault import Vault
 
 
 class Access(NamedTuple):
-    """The log and the subscriptions of one store."""
+    """The log and the subscriptions of one store, and the versions that were swapped in."""
 
     log: EventLog
     subscribers: SubscriberStore
+    variants: Kept
 
 
 @asynccontextmanager
@@ -54,7 +56,7 @@ async def opened(
     engine = await open_store(url, read_only=read_only)
     try:
         vault = Vault(master_key)
-        yield Access(EventLog(engine, vault), SubscriberStore(engine, vault))
+        yield Access(EventLog(engine, vault), SubscriberStore(engine, vault), Kept(directory))
     finally:
         await engine.close()
 

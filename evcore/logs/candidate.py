@@ -1,13 +1,13 @@
 """Another version of a procedure, from wherever it is, to be tried on recorded logs."""
 
 import importlib
-import importlib.util
 import re
 import sys
 from pathlib import Path
 from types import ModuleType
 
 from evcore.commands.errors import UsageError
+from functions.runtime.variants import VariantError, load_file
 from schemas.procedures import MODULES, Procedure
 
 
@@ -55,20 +55,11 @@ def _is_path(name: str) -> bool:
 
 
 def _from_file(path: Path) -> ModuleType:
-    if not path.is_file():
-        raise UsageError(f"there is no file {path}")
-    if path.suffix != ".py":
-        raise UsageError(f"{path} is no file of Python: its name does not end with .py")
-    # A name of its own, so that `registration.py` does not stand for anything else.
-    name = f"evcore_candidate.{path.stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise UsageError(f"{path} is no file of Python")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # where dataclasses look for the module of a class
     sys.path.append(str(path.resolve().parent))
-    spec.loader.exec_module(module)
-    return module
+    try:
+        return load_file(path)
+    except VariantError as err:
+        raise UsageError(str(err)) from None
 
 
 def _from_name(name: str) -> ModuleType:

@@ -7,7 +7,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from evcore.commands.output import clean
+from evcore.commands.printable import clean
 from evcore.logs import asn1 as asn1_text
 from schemas.cloudevents import EventType
 from schemas.step import Page, SendNgap, SendPfcp, Step

@@ -15,12 +15,14 @@ class Verification:
         self.steps = 0
         self.differing: list[str] = []
         """A line for each step that is decided otherwise now, or cannot be read."""
+        self.elsewhere: list[str] = []
+        """A line for each step that a version has decided which is not here."""
 
 
 async def verify_aggregates(access: Access, names: Iterable[str]) -> Verification:
     """Decide every step of `names` again, and compare the fold with what a reader loads."""
     result = Verification()
-    replayer = Replayer(access.log, access.subscribers)
+    replayer = Replayer(access.log, access.subscribers, variants=access.variants.procedures)
     for name in names:
         result.aggregates += 1
         try:
@@ -35,7 +37,9 @@ async def verify_aggregates(access: Access, names: Iterable[str]) -> Verificatio
 async def _verify(replayer: Replayer, name: str, result: Verification) -> None:
     async for found in replayer.steps(name):
         result.steps += 1
-        if not found.same:
+        if found.elsewhere:
+            result.elsewhere.append(f"{name} step {found.recorded.seq}: {found.error}")
+        elif not found.same:
             why = found.error or "events or outputs differ"
             result.differing.append(f"{name} step {found.recorded.seq}: {why}")
     if not await replayer.state_is_the_fold(name):

@@ -5,65 +5,43 @@ import asyncio
 import logging
 import signal
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import ModuleType
 
 import uvloop
 
 from eventing.bus import BusError, connected
-from eventing.streams import BusConfig
-from functions.identification import HomeNetworkKey
-from functions.runtime.worker import Worker, WorkerConfig
+from eventing.collecting import collect_seldom
+from eventing.heartbeat import beating
+from functions.runtime.opening import opened_store, worker_config
+from functions.runtime.variants import VariantError, load_all
+from functions.runtime.worker import Worker, with_variants
 from schemas import config as configuration
 from schemas.config import Config, ConfigError, Secrets
 from schemas.procedures import Procedure
-from schemas.version import VERSION
 from statestore.contract import StoreError
-from statestore.log import EventLog
-from statestore.open import open_store
-from statestore.subscribers import SubscriberStore
-from statestore.vault import Vault
 
 
-def worker_config(
-    config: Config, secrets: Secrets, procedures: tuple[Procedure, ...]
-) -> WorkerConfig:
-    """What a worker is, of the configuration files.
-
-    Raises:
-        ConfigError: a key is missing or wrong.
-    """
-    tmsi_key = configuration.key_of(secrets.tmsi_key, "tmsi_key")
-    keys = {
-        key.id: HomeNetworkKey(
-            key.profile, configuration.key_of(key.private_key, f"home network key {key.id}")
-        )
-        for key in secrets.home_network_keys
-    }
-    nats = config.nats
-    return WorkerConfig(
-        procedures=procedures,
-        bus=BusConfig(nats.partitions, nats.replicas, nats.max_bytes),
-        network=configuration.network_of(config, tmsi_key),
-        home_network_keys=keys,
-        version=VERSION,
-    )
-
-
-async def work(config: Config, secrets: Secrets, procedures: tuple[Procedure, ...]) -> None:
-    """Run a worker until SIGTERM or SIGINT."""
-    settings = worker_config(config, secrets, procedures)
-    vault = Vault(configuration.key_of(secrets.master_key, "master_key"))
-    engine = await open_store(config.store.url)
-    try:
-        async with connected(config.nats.url, "evcore-worker") as client:
-            events = EventLog(engine, vault)
-            worker = Worker(settings, client, events, SubscriberStore(engine, vault))
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGTERM, signal.SIGINT):
-                loop.add_signal_handler(number, worker.stop)
-            await worker.run()
-    finally:
-        await engine.close()
+async def work(
+    config: Config,
+    secrets: Secrets,
+    procedures: tuple[Procedure, ...],
+    variants: Mapping[Procedure, ModuleType] | None = None,
+) -> None:
+    """Run a worker until SIGTERM or SIGINT, with `variants` in the place of procedures."""
+    settings = with_variants(worker_config(config, secrets, procedures), variants or {})
+    async with (
+        opened_store(config, secrets) as (events, subscribers),
+        connected(config.nats.url, "evcore-worker") as client,
+        beating(),
+    ):
+        worker = Worker(settings, client, events, subscribers)
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, worker.stop)
+        collect_seldom()
+        await worker.run()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -72,6 +50,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--config", type=Path)
     parser.add_argument("--secrets", type=Path)
     parser.add_argument("--procedures", default=",".join(Procedure))
+    parser.add_argument(
+        "--with", dest="variants", metavar="PROCEDURE=FILE", action="append", default=[]
+    )
     options = parser.parse_args(arguments)
     logging.basicConfig(
         level=logging.WARNING, format="%(asctime)s %(name)s %(levelname)s %(message)s"
@@ -80,8 +61,8 @@ def main(arguments: list[str] | None = None) -> int:
         procedures = tuple(Procedure(name) for name in options.procedures.split(","))
         config = configuration.load(options.config)
         secrets = configuration.load_secrets(options.secrets)
-        uvloop.run(work(config, secrets, procedures))
-    except (ConfigError, StoreError, BusError, ValueError) as err:
+        uvloop.run(work(config, secrets, procedures, load_all(options.variants)))
+    except (ConfigError, StoreError, BusError, VariantError, ValueError) as err:
         sys.stderr.write(f"evcore worker: {err}\n")
         return 1
     return 0

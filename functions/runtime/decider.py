@@ -30,6 +30,8 @@ class Inputs(NamedTuple):
     flags: tuple[int, ...] = ()
     oracle: Callable[[str], str] = nobody
     """Answers what a decision asks (`Env.ask`)."""
+    rejects: Callable[[], None] | None = None
+    """Told when the decision denies the UE what it asked for."""
 
 
 class Forward(NamedTuple):
@@ -60,6 +62,8 @@ def decide(
         return None
     if made.forward:
         return Forward(made.procedure)
+    if env.rejected and given.rejects is not None:
+        given.rejects()
     return Step(
         seq=seq,
         at=given.now,

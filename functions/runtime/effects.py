@@ -1,16 +1,18 @@
 """What leaves after the append: a step's outputs as CloudEvents, the same each time."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from eventing import binding, subjects, timers
-from eventing.publisher import Outgoing, Publisher
-from functions.runtime import fan_out
+from eventing.publisher import Outgoing, outgoing
+from functions.runtime import fan_out, wakes
 from functions.runtime.coverage import Coverage
+from functions.runtime.fan_out import Audience
+from functions.runtime.wakes import SharedWakes, wake_up
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -23,13 +25,14 @@ from schemas.step import (
     FanOut,
     FanOutSessions,
     HandOff,
-    Output,
     Page,
     SendNgap,
     SendPfcp,
     Step,
     Wake,
 )
+from schemas.ue_events import DownlinkCounted
+from schemas.waking import FINE
 from statestore.contract import Engine, StoreUnavailable
 
 log = logging.getLogger(__name__)
@@ -41,74 +44,77 @@ def event_id(aggregate: str, step: Step[Any], index: int) -> str:
 
 
 class Effects:
-    """How outputs leave."""
+    """What outputs become."""
 
-    def __init__(
-        self, client: Client, publisher: Publisher, engine: Engine, partitions: int
-    ) -> None:
-        self._client = client
-        self._publisher = publisher
+    def __init__(self, engine: Engine, partitions: int) -> None:
         self._engine = engine
         self._partitions = partitions
         self._coverage = Coverage(engine)
+        self._wakes = SharedWakes(partitions)
 
-    async def send_downlinks(self, aggregate: str, step: Step[Any]) -> None:
-        """Hand the NGAP and PFCP messages of a step to their gateways: first, for latency.
+    async def downlinks(self, aggregate: str, step: Step[Any]) -> list[Outgoing]:
+        """The NGAP and PFCP messages of a step, for their gateways: first, for latency.
 
         One that does not leave is no loss: the timers of NAS, NGAP and N4 repeat it.
         """
+        found: list[Outgoing] = []
         for index, output in enumerate(step.outputs):
-            identifier = event_id(aggregate, step, index)
-            try:
-                async for subject, event in self._downlinks(identifier, aggregate, step, output):
-                    headers = binding.to_headers(event)
-                    await self._client.publish(subject, event.data, headers=headers)
-            except (NatsError, StoreUnavailable) as err:
-                log.warning("%s: a message is not sent: %s", identifier, err)
-
-    async def _downlinks(
-        self, identifier: str, aggregate: str, step: Step[Any], output: Output
-    ) -> AsyncIterator[tuple[str, CloudEvent]]:
-        """The messages for gateways that an output becomes, with their subjects."""
-        match output:
-            case SendNgap(gnb, association, pdu):
-                event = _ngap(identifier, aggregate, step, gnb, pdu)
-                yield subjects.downlink(gnb, association), event
-            case Page(tais, pdu):
-                for gnb, association in await self._coverage.of(tais):
-                    one = f"{identifier}/{gnb}/{association}"
-                    event = _ngap(one, aggregate, step, gnb, pdu)
-                    yield subjects.downlink(gnb, association), event
-            case SendPfcp():
-                event = CloudEvent(
-                    id=identifier,
-                    source=f"/{aggregate}",
-                    type=EventType.PFCP_DOWNLINK,
-                    partitionkey=output.partitionkey,
-                    data=output.pdu,
-                    datacontenttype=PFCP_MEDIA_TYPE,
-                    procedure=step.procedure,
-                    slot=output.slot,
-                    sequence=output.number,
-                    traceparent=step.trigger.traceparent,
+            if isinstance(output, SendNgap):
+                identifier = event_id(aggregate, step, index)
+                event = _ngap(identifier, aggregate, step, output.gnb, output.pdu)
+                headers = binding.to_headers(event)
+                counts = [e.nas_count for e in step.events if isinstance(e, DownlinkCounted)]
+                if counts:
+                    headers = binding.with_counts(headers, counts[0], counts[-1])
+                subject = subjects.downlink(output.gnb, output.association)
+                found.append(Outgoing(subject, event.data, headers))
+            elif isinstance(output, SendPfcp):
+                event = _pfcp(event_id(aggregate, step, index), aggregate, step, output)
+                subject = subjects.n4(output.upf)
+                found.append(Outgoing(subject, event.data, binding.to_headers(event)))
+            elif isinstance(output, Page):
+                found += await self._pages(
+                    event_id(aggregate, step, index), aggregate, step, output
                 )
-                yield subjects.n4(output.upf), event
-            case _:
-                pass
+        return found
 
-    def queued(self, aggregate: str, step: Step[Any]) -> list[Outgoing]:
-        """The wake-ups and hand-offs of a step, for JetStream."""
+    async def _pages(
+        self, identifier: str, aggregate: str, step: Step[Any], page: Page
+    ) -> list[Outgoing]:
+        """A PAGING for each gNB that serves a tracking area of it."""
+        found: list[Outgoing] = []
+        try:
+            for gnb, association in await self._coverage.of(page.tais):
+                one = f"{identifier}/{gnb}/{association}"
+                event = _ngap(one, aggregate, step, gnb, page.pdu)
+                subject = subjects.downlink(gnb, association)
+                found.append(Outgoing(subject, event.data, binding.to_headers(event)))
+        except StoreUnavailable as err:
+            log.warning("%s: nobody is paged: %s", identifier, err)
+        return found
+
+    def queued(self, aggregate: str, step: Step[Any], wake: str = "") -> list[Outgoing]:
+        """The wake-ups and hand-offs of a step, for JetStream. Of several wake-ups the last takes
+        the place of the others, so it is the only one that is sent. What is to be at once has a
+        message of its own, beside that which it shares.
+
+        `wake` is the index entry of a wake-up that the UE shares with others, where the step has
+        written one (`Job.wake`). What is returned is told to `kept` once JetStream has it.
+        """
         messages: list[Outgoing] = []
+        if wake:
+            shared = self._wakes.ask(f"{aggregate}/{step.seq}/wake", aggregate, wake)
+            if shared is not None:
+                messages.append(shared)
+        last = max((i for i, o in enumerate(step.outputs) if isinstance(o, Wake)), default=-1)
         for index, output in enumerate(step.outputs):
             if isinstance(output, Wake):
-                event = CloudEvent(
-                    id=event_id(aggregate, step, index),
-                    source=f"/{aggregate}",
-                    type=EventType.TIMER,
-                    partitionkey=aggregate,
-                    procedure=output.procedure,
-                    slot=slot_of_aggregate(aggregate, step.trigger.slot or 0),
-                )
+                soon = output.at < step.at + FINE
+                if (wake and not soon) or index != last:
+                    continue
+                identifier = event_id(aggregate, step, index)
+                slot = slot_of_aggregate(aggregate, step.trigger.slot or 0)
+                event = wake_up(identifier, f"/{aggregate}", aggregate, output.procedure, slot)
                 messages.append(timers.schedule(event, aggregate, output.at, self._partitions))
             elif isinstance(output, HandOff):
                 event = CloudEvent(
@@ -122,20 +128,68 @@ class Effects:
                     slot=output.slot,
                     traceparent=step.trigger.traceparent,
                 )
-                messages.append(self._publisher.outgoing(event))
+                messages.append(outgoing(event, self._partitions))
         return messages
 
-    async def fan_out(self, aggregate: str, step: Step[Any]) -> None:
-        """Tell the UEs of a gNB's association that their connections are gone, or those of a UPF
-        that their sessions are, page by page.
+    def kept(self, messages: Sequence[Outgoing]) -> None:
+        """JetStream has these messages of `queued`."""
+        self._wakes.kept(messages)
+
+    def woken(self, event: CloudEvent) -> AsyncIterator[list[Outgoing]]:
+        """What wakes those that share the wake-up of a TIMERS_DUE, page by page."""
+        return self._pages_for(wakes.audience_of(event, self._partitions))
+
+    async def fan_out(self, aggregate: str, step: Step[Any]) -> AsyncIterator[list[Outgoing]]:
+        """What tells the UEs of a gNB's association that their connections are gone, or those of a
+        UPF that their sessions are, page by page.
 
         Interrupted, it starts anew with the redelivered trigger; each UE takes it once.
         """
         for index, output in enumerate(step.outputs):
             if isinstance(output, FanOut | FanOutSessions):
                 base = event_id(aggregate, step, index)
-                async for page in fan_out.events_of(self._engine, aggregate, base, output):
-                    await self._publisher.publish([self._publisher.outgoing(e) for e in page])
+                audience = fan_out.audience_of(aggregate, base, output)
+                async for page in self._pages_for(audience):
+                    yield page
+
+    async def _pages_for(self, audience: Audience) -> AsyncIterator[list[Outgoing]]:
+        async for page in fan_out.events_of(self._engine, audience):
+            yield [outgoing(event, self._partitions) for event in page]
+
+
+async def send_downlinks(client: Client, effects: Effects, aggregate: str, step: Step[Any]) -> None:
+    """Hand the NGAP and PFCP messages of a step to their gateways."""
+    for subject, data, headers in await effects.downlinks(aggregate, step):
+        try:
+            await client.publish(subject, data, headers=headers)
+        except NatsError as err:
+            log.warning("%s: a message is not sent: %s", headers["ce-id"], err)
+
+
+def fans_out(step: Step[Any]) -> bool:
+    """Whether a step tells many UEs something."""
+    return any(isinstance(output, FanOut | FanOutSessions) for output in step.outputs)
+
+
+def answers_last(step: Step[Any]) -> bool:
+    """Whether what a step says is an answer for UEs that are to be told first (TS 38.413
+    8.7.4.2.2). A UPF is answered before: it is to be associated when its sessions come back."""
+    return any(isinstance(output, FanOut) for output in step.outputs)
+
+
+def _pfcp(identifier: str, aggregate: str, step: Step[Any], output: SendPfcp) -> CloudEvent:
+    return CloudEvent(
+        id=identifier,
+        source=f"/{aggregate}",
+        type=EventType.PFCP_DOWNLINK,
+        partitionkey=output.partitionkey,
+        data=output.pdu,
+        datacontenttype=PFCP_MEDIA_TYPE,
+        procedure=step.procedure,
+        slot=output.slot,
+        sequence=output.number,
+        traceparent=step.trigger.traceparent,
+    )
 
 
 def _ngap(identifier: str, aggregate: str, step: Step[Any], gnb: str, pdu: bytes) -> CloudEvent:

@@ -1,4 +1,6 @@
-"""Outputs that become an event for each of many UEs: found in an index, told page by page."""
+"""An event for each of many UEs, of an output or of a wake-up that they share: found in an index,
+told page by page.
+"""
 
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
@@ -29,11 +31,8 @@ class Audience(NamedTuple):
     """Of the rest of a key and its owner; None for one that is not meant."""
 
 
-async def events_of(
-    engine: Engine, aggregate: str, base: str, output: FanOut | FanOutSessions
-) -> AsyncIterator[list[CloudEvent]]:
-    """The events of an output, page by page. Their ids begin with `base`: the same each time."""
-    audience = audience_of(aggregate, base, output)
+async def events_of(engine: Engine, audience: Audience) -> AsyncIterator[list[CloudEvent]]:
+    """What an audience is told, page by page: the same each time, as long as the index is."""
     prefix, after = audience.prefix, ""
     while page := await engine.scan(audience.kind, prefix, after, PAGE):
         after = page[-1][0]
@@ -42,7 +41,7 @@ async def events_of(
 
 
 def audience_of(aggregate: str, base: str, output: FanOut | FanOutSessions) -> Audience:
-    """Who an output is for."""
+    """Who an output is for. The ids of their events begin with `base`."""
     if isinstance(output, FanOut):
         return _connections(aggregate, base, output)
     return _sessions(aggregate, base, output)
@@ -62,7 +61,7 @@ def _connections(aggregate: str, base: str, output: FanOut) -> Audience:
             source=f"/{aggregate}",
             type=EventType.CONNECTION_LOST,
             partitionkey=index_ngap(amf_id),
-            data=encode(ConnectionLost(amf_id, output.reason, output.order)),
+            data=encode(ConnectionLost(amf_id, output.reason, output.order, output.association)),
             datacontenttype=MSGPACK_MEDIA_TYPE,
             procedure=output.procedure,
             slot=slot_of_aggregate(owner, slot_of_amf_ue_ngap_id(amf_id)),
@@ -81,7 +80,7 @@ def _sessions(aggregate: str, base: str, output: FanOutSessions) -> Audience:
             source=f"/{aggregate}",
             type=EventType.SESSION_LOST,
             partitionkey=index_seid(seid),
-            data=encode(SessionLost(seid, output.recovery_time_stamp)),
+            data=encode(SessionLost(seid, output.recovery_time_stamp, output.at, output.kept)),
             datacontenttype=MSGPACK_MEDIA_TYPE,
             procedure=Procedure.SESSION,
             slot=slot_of_aggregate(owner, slot_of_seid(seid)),

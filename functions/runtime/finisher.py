@@ -1,15 +1,20 @@
-"""The end of a job: its outputs sent, then its event acknowledged."""
+"""The desk of a worker that pulls: outputs sent over NATS, then their event acknowledged."""
 
 import asyncio
 import logging
 from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
-from eventing.intake import Intake
+from nats.aio.client import Client
+
+from eventing import subjects
+from eventing.dead_letters import dead_letter
+from eventing.intake import Delivery, Intake
 from eventing.publisher import Outgoing, Publisher
-from functions.runtime.effects import Effects
+from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
-from schemas.step import FanOut, FanOutSessions, Step
+from functions.runtime.meter import Meter
+from schemas.step import Step
 
 log = logging.getLogger(__name__)
 
@@ -20,10 +25,19 @@ UNDER_WAY: Final = 16
 class Finisher:
     """Sends effects and acknowledges, without holding up the next batch."""
 
-    def __init__(self, intake: Intake, publisher: Publisher, effects: Effects) -> None:
+    def __init__(
+        self,
+        client: Client,
+        intake: Intake,
+        publisher: Publisher,
+        effects: Effects,
+        meter: Meter,
+    ) -> None:
+        self._client = client
         self._intake = intake
         self._publisher = publisher
         self._effects = effects
+        self._meter = meter
         self._tasks: dict[asyncio.Task[None], Sequence[Job]] = {}
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
@@ -34,43 +48,87 @@ class Finisher:
         caused them is let go.
         """
         waiting: list[Outgoing] = []
+        wakes: dict[str, Outgoing] = {}
+        """By their subjects: of two on one, JetStream would keep the later."""
         fan_outs: list[tuple[Job, Step[Any]]] = []
-        finished: list[Job] = []
+        finished: list[tuple[Job, Step[Any]]] = []
         for job, step in done:
-            queued = self._effects.queued(job.aggregate, step)
-            waiting.extend(queued)
-            fans_out = any(isinstance(output, FanOut | FanOutSessions) for output in step.outputs)
-            if fans_out:
+            queued = self._effects.queued(job.aggregate, step, job.wake)
+            for message in queued:
+                if message.subject.startswith(subjects.TIMERS):
+                    wakes[message.subject] = message
+                else:
+                    waiting.append(message)
+            many = fans_out(step)
+            if many:
                 fan_outs.append((job, step))
-            if not _answers_last(step):
-                await self._effects.send_downlinks(job.aggregate, step)
-            if fans_out or queued:
-                finished.append(job)
+            if not answers_last(step):
+                await send_downlinks(self._client, self._effects, job.aggregate, step)
+            if many or queued:
+                finished.append((job, step))
             else:
                 await self._intake.ack(job.delivery)
+                self._meter.decided(step, job.delivery, rejected=job.rejected)
         if finished:
-            await self._later(self._settle(waiting, fan_outs, finished), finished)
+            jobs = [job for job, _ in finished]
+            await self._later(self._settle([*waiting, *wakes.values()], fan_outs, finished), jobs)
 
     async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
         """Publish events in the place of others, and acknowledge those."""
         if done:
             messages = [message for _, message in done]
             jobs = [job for job, _ in done]
-            await self._later(self._settle(messages, [], jobs), jobs)
+            await self._later(self._hand_on(messages, jobs), jobs)
+
+    async def wake(self, job: Job) -> None:
+        """See `Desk.wake`."""
+        await self._later(self._wake(job), [job])
+
+    async def _wake(self, job: Job) -> None:
+        async for page in self._effects.woken(job.event):
+            await self._publisher.publish(page)
+        await self.ack(job.delivery)
+
+    async def _hand_on(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:
+        await self._publisher.publish(messages)
+        for job in jobs:
+            await self.ack(job.delivery)
 
     async def _settle(
         self,
         messages: Sequence[Outgoing],
         fan_outs: Sequence[tuple[Job, Step[Any]]],
-        jobs: Sequence[Job],
+        done: Sequence[tuple[Job, Step[Any]]],
     ) -> None:
         await self._publisher.publish(messages)
+        self._effects.kept(messages)
         for job, step in fan_outs:
-            await self._effects.fan_out(job.aggregate, step)
-            if _answers_last(step):
-                await self._effects.send_downlinks(job.aggregate, step)
-        for job in jobs:
+            async for page in self._effects.fan_out(job.aggregate, step):
+                await self._publisher.publish(page)
+            if answers_last(step):
+                await send_downlinks(self._client, self._effects, job.aggregate, step)
+        for job, step in done:
             await self._intake.ack(job.delivery)
+            self._meter.decided(step, job.delivery, rejected=job.rejected)
+
+    async def ack(self, delivery: Delivery) -> None:
+        """See `Desk.ack`."""
+        await self._intake.ack(delivery)
+        self._meter.passed(delivery)
+
+    async def again(self, delivery: Delivery, after: float) -> None:
+        """See `Desk.again`."""
+        await self._intake.again(delivery, after)
+
+    async def keep(self, delivery: Delivery, reason: str) -> None:
+        """Put an event that nobody can take into the stream of dead letters."""
+        await self._publisher.publish([dead_letter(delivery, reason)])
+
+    async def refuse(self, delivery: Delivery, reason: str) -> None:
+        """Keep what is no event as a dead letter, and acknowledge it."""
+        await self.keep(delivery, reason)
+        await self._intake.ack(delivery)
+        self._meter.failed(delivery)
 
     @property
     def under_way(self) -> list[Job]:
@@ -96,9 +154,3 @@ class Finisher:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:
                 task.cancel()
-
-
-def _answers_last(step: Step[Any]) -> bool:
-    """Whether what a step says is an answer for UEs that are to be told first. A UPF is answered
-    before: it is to be associated when its sessions come back."""
-    return any(isinstance(output, FanOut) for output in step.outputs)

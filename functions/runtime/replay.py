@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from functions.dispatch import Procedures
 from functions.runtime.decider import Forward, Inputs, decide
+from functions.runtime.variants import is_variant
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
@@ -40,6 +41,8 @@ class Redecided(Struct, frozen=True):
     """The state that both were decided on: the fold of what is recorded."""
     error: str = ""
     """Why deciding failed, empty if it did not."""
+    elsewhere: bool = False
+    """Whether it was not decided again, for the version that decided is not here."""
 
     @property
     def same(self) -> bool:
@@ -54,17 +57,23 @@ class Redecided(Struct, frozen=True):
 
 
 class Replayer:
-    """Decides the steps of aggregates again, with the procedures it is given."""
+    """Decides the steps of aggregates again, with the procedures it is given.
+
+    `variants` gives the procedures for a step of a version that was swapped in, by the procedure
+    and the version in the step; None where that version is not here.
+    """
 
     def __init__(
         self,
         events: EventLog,
         subscribers: SubscriberStore,
         procedures: Procedures | None = None,
+        variants: Callable[[str, str], Procedures | None] | None = None,
     ) -> None:
         self._log = events
         self._subscribers = subscribers
         self._procedures = procedures or Procedures()
+        self._variants = variants
 
     async def steps(self, aggregate: str) -> AsyncIterator[Redecided]:
         """Every step of an aggregate, decided again on the state that is recorded before it."""
@@ -76,6 +85,10 @@ class Replayer:
                 state = kind.evolve(state, event)
 
     async def _again(self, aggregate: str, state: Any, step: Step[Any]) -> Redecided:
+        procedures = self._decides(step)
+        if procedures is None:
+            why = f"decided by {step.procedure} {step.version}, which is not here"
+            return Redecided(aggregate, step, None, state, why, elsewhere=True)
         given = Inputs(
             now=step.at,
             entropy=step.entropy,
@@ -87,12 +100,18 @@ class Replayer:
             oracle=told(step),
         )
         try:
-            now = decide(self._procedures, state, step.seq, step.trigger, given)
+            now = decide(procedures, state, step.seq, step.trigger, given)
         except Exception as err:
             return Redecided(aggregate, step, None, state, f"{type(err).__name__}: {err}")
         if isinstance(now, Forward):
             return Redecided(aggregate, step, None, state, f"forwarded to {now.procedure}")
         return Redecided(aggregate, step, now, state)
+
+    def _decides(self, step: Step[Any]) -> Procedures | None:
+        """The procedures for a step: those it was decided by, if they are not replaced here."""
+        if is_variant(step.version) and step.procedure not in self._procedures.replaced:
+            return None if self._variants is None else self._variants(step.procedure, step.version)
+        return self._procedures
 
     async def _subscriber(self, aggregate: str, version: int) -> Subscriber | None:
         if not version or aggregate.startswith(UNIDENTIFIED):

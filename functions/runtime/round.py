@@ -16,11 +16,14 @@ from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.job import Job, out_of_turn
 from functions.runtime.oracle import Oracle
 from functions.runtime.subscriptions import Subscriptions
+from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS, Flag
+from schemas.identity import PARTITIONS, partition_of
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
+from schemas.waking import WAKE
 from statestore.contract import Append, Appended, Duplicate, IndexKey, IndexTaken
 from statestore.log import Aggregate, EventLog
 
@@ -57,7 +60,12 @@ class _Attempt(Struct):
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
     """The time, in milliseconds, and the entropy of a new decision."""
-    return time.time_ns() // 1_000_000, os.urandom(ENTROPY_OCTETS)
+    return _milliseconds(), os.urandom(ENTROPY_OCTETS)
+
+
+def _milliseconds() -> int:
+    """The time of this host, which the ages of events are measured with."""
+    return time.time_ns() // 1_000_000
 
 
 class Decider:
@@ -75,16 +83,30 @@ class Decider:
         network: Network,
         network_version: str,
         draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
-        partitions: int = 16,
+        partitions: int = PARTITIONS,
     ) -> None:
         self._log = events
         self._oracle = Oracle(events, network, partitions)
-        self._procedures = procedures
+        self.procedures = procedures
         self._subscriptions = subscriptions
         self._network = network
         self._version = network_version
         self._draw = draw
+        self._partitions = partitions
+        self._hosting: Sequence[Procedures] | None = None
         self.cache = Cache()
+
+    def host(self, hosting: Sequence[Procedures] | None) -> None:
+        """Decide with other procedures in each partition from now on; with None, with those it was
+        made with in all of them."""
+        self._hosting = hosting
+
+    def _hosted(self, job: Job) -> Procedures:
+        """The procedures that decide about a job here."""
+        if self._hosting is None:
+            return self.procedures
+        slot = slot_of_aggregate(job.aggregate, job.event.slot or 0)
+        return self._hosting[partition_of(slot, self._partitions)]
 
     async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
         """Decide about `jobs`, in order for each aggregate.
@@ -120,7 +142,7 @@ class Decider:
         poisoned: bool,
     ) -> None:
         held: set[str] = set()
-        flags = (int(Flag.POISONED),) if poisoned else DEFAULT_FLAGS
+        flags = (*DEFAULT_FLAGS, Flag.POISONED.value) if poisoned else DEFAULT_FLAGS
         for job in jobs:
             if not job.aggregate:
                 result.nothing.append(job)
@@ -180,9 +202,11 @@ class Decider:
         result: Round,
         attempt: _Attempt,
     ) -> None:
+        if job.event.type == EventType.SUBSCRIPTION_CHANGED:
+            self._subscriptions.forget(aggregate.name)
         version, subscriber = await self._subscriptions.of(aggregate.name)
         now, entropy = self._draw(job.event)
-        asking = self._oracle.asking(aggregate, job.event)
+        asking = self._oracle.asking(aggregate, job.event, lambda: job.age(_milliseconds()))
         given = Inputs(
             now=now,
             entropy=entropy,
@@ -192,11 +216,13 @@ class Decider:
             subscription=version,
             flags=flags,
             oracle=asking,
+            rejects=job.reject,
         )
         before = aggregate.state
+        procedures = self._hosted(job)
         while True:
             try:
-                step = decide(self._procedures, before, aggregate.seq + 1, job.event, given)
+                step = decide(procedures, before, aggregate.seq + 1, job.event, given)
                 if isinstance(step, Step):
                     aggregate.apply(step)
                 break
@@ -263,8 +289,10 @@ class Decider:
             if isinstance(outcome, Appended):
                 self.cache.appended(append)
                 self._oracle.addresses.appended(append)
+                job.wake = next((key for kind, key in append.put if kind == WAKE), "")
                 result.appended.append((job, step))
                 continue
+            job.rejected = False
             self.cache.drop(append.aggregate)
             if isinstance(outcome, IndexTaken):
                 self._oracle.addresses.conflict(outcome.entry)

@@ -1,8 +1,28 @@
 """What of a step is still to leave when its trigger comes a second time."""
 
-from schemas.step import Output, Page, SendNgap, SendPfcp, Wake
-from schemas.ue import Ue
+from typing import Any
+
+from msgspec.structs import replace
+
+from schemas.gnb import Gnb
+from schemas.step import Output, Page, SendNgap, SendPfcp, Step, Wake
+from schemas.ue import Ue, connections
+from schemas.ue_events import ConnectionReleasing
 from schemas.upf import Upf
+
+
+def standing(step: Step[Any], state: object) -> Step[Any]:
+    """A step with what is still to leave, now that the aggregate has moved on to `state`.
+
+    The places of the rest stay, with nothing in them: what is sent has its place in its id.
+    """
+    nothing: Any = None
+    last = is_last_word(step, state)
+    kept = tuple(
+        output if stands(output, state) or (last and isinstance(output, SendNgap)) else nothing
+        for output in step.outputs
+    )
+    return replace(step, outputs=kept)
 
 
 def stands(output: Output, state: object) -> bool:
@@ -14,13 +34,25 @@ def stands(output: Output, state: object) -> bool:
     """
     match output:
         case Wake(at):
-            return isinstance(state, Ue | Upf) and state.wake_at == at
+            return isinstance(state, Ue | Upf | Gnb) and state.wake_at == at
         case SendNgap() | Page():
             return False
         case SendPfcp(number=number):
             return number is None or _awaited(number, state)
         case _:
             return True
+
+
+def is_last_word(step: Step[Any], state: object) -> bool:
+    """Whether a step has begun the release of a connection that is not over.
+
+    What it told the gNB is the last that there is to say then, as a DEREGISTRATION ACCEPT that
+    nothing repeats. The gateway does not send it twice.
+    """
+    released = {e.amf_ue_ngap_id for e in step.events if isinstance(e, ConnectionReleasing)}
+    return isinstance(state, Ue) and any(
+        here.releasing and here.amf_ue_ngap_id in released for here in connections(state)
+    )
 
 
 def _awaited(number: int, state: object) -> bool:

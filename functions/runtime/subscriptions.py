@@ -22,6 +22,10 @@ class Subscriptions:
         self._store = store
         self._kept: OrderedDict[str, tuple[float, int, Subscriber | None]] = OrderedDict()
 
+    def forget(self, aggregate: str) -> None:
+        """Read it anew the next time: somebody has changed it."""
+        self._kept.pop(aggregate.removeprefix(_PREFIX), None)
+
     async def of(self, aggregate: str) -> tuple[int, Subscriber | None]:
         """Version and subscription; (0, None) for none."""
         if not aggregate.startswith(_PREFIX) or aggregate.startswith(UNIDENTIFIED):

@@ -11,8 +11,10 @@ import uvloop
 
 import wire
 from eventing.bus import BusError, connected
+from eventing.collecting import collect_seldom
+from eventing.heartbeat import beating
 from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure_streams
+from eventing.streams import bus_config, ensure_streams
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
 from schemas import config as configuration
@@ -26,7 +28,7 @@ async def serve(config: Config, secrets: Secrets) -> None:
     tmsi_key = configuration.key_of(secrets.tmsi_key, "tmsi_key")
     network = configuration.network_of(config, tmsi_key)
     router = Router(network.guami, wire.TmsiCipher(tmsi_key))
-    bus = BusConfig(config.nats.partitions, config.nats.replicas, config.nats.max_bytes)
+    bus = bus_config(config.nats)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -40,8 +42,10 @@ async def serve(config: Config, secrets: Secrets) -> None:
             Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=Limits()
         )
         gateway.start(transport)
+        collect_seldom()
         sys.stderr.write(f"evcore gateway n2: {transport.mode} at {transport.address}\n")
-        await stopped.wait()
+        async with beating():
+            await stopped.wait()
         await gateway.stop()
 
 

@@ -11,16 +11,19 @@ from typing import Any, Final
 
 from msgspec import Struct
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 
 import wire
-from eventing import subjects
+from eventing import binding, subjects
 from eventing.bus import BusError
+from eventing.client import listen
 from eventing.publisher import Publisher
 from eventing.streams import waiting_bytes
-from gateway.n2.peer import MAX_DOWNLINK, Peer
+from gateway.n2 import in_order
+from gateway.n2.in_order import Downlink
+from gateway.n2.peer import MAX_DOWNLINK, Peer, UeConnection
 from gateway.n2.routing import Route, Router
+from gateway.n2.sent import Sent
 from gateway.outbox import Outbox
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -29,7 +32,7 @@ from schemas.cloudevents import (
     CloudEvent,
     EventType,
 )
-from schemas.procedures import Procedure
+from schemas.procedures import OPENING, Procedure
 from schemas.step import encode
 from transport import NGAP_PPID, Association, BufferFull, Transport, TransportError
 
@@ -56,6 +59,8 @@ class Counters(Struct):
     wrong_ppid: int = 0
     undeliverable: int = 0
     """Downlink PDUs for an association that is full or gone; the NAS timers repeat them."""
+    repeated: int = 0
+    """Downlink PDUs that came again, and were not sent again."""
     overloads: int = 0
 
 
@@ -80,6 +85,7 @@ class N2Gateway:
         self._peers: dict[int, Peer] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._chores: set[asyncio.Task[None]] = set()
+        self._sent = Sent()
         self._paused_since = 0.0
         self._overloaded = False
         """Whether gNBs have been told."""
@@ -185,18 +191,31 @@ class N2Gateway:
             return self._router.initial(peek, f"{peer.id}-{ran_ue_ngap_id:x}"), 0
         if peek.amf_ue_ngap_id is None:
             return self._router.node(peer.gnb), None
-        connection = peer.connections.get(ran_ue_ngap_id or 0)
+        return self._connected(peer, peek, ran_ue_ngap_id)
+
+    def _connected(
+        self, peer: Peer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
+    ) -> tuple[Route, int | None]:
+        """Where a message goes that names its UE, and its place on the connection."""
+        if ran_ue_ngap_id is None:
+            return self._router.connected(peek, None), None
+        if peek.message in OPENING:
+            # After a handover messages are counted anew, from the first of the UE's new gNB.
+            peer.opened(ran_ue_ngap_id)
+            return self._router.connected(peek, None), 0
+        connection = peer.connections.get(ran_ue_ngap_id)
         if connection is None:
             return self._router.connected(peek, None), None
         connection.sequence += 1
         if peek.message == "UEContextReleaseComplete":
-            del peer.connections[ran_ue_ngap_id or 0]
+            del peer.connections[ran_ue_ngap_id]
         return self._router.connected(peek, connection.hint), connection.sequence
 
     def _named(self, peer: Peer, gnb: str) -> None:
         """A gNB has said who it is; whether it may be, the core says."""
         peer.gnb = subjects.token(gnb)
         peer.named, peer.ready = True, False
+        peer.overloaded = False  # its NG SETUP clears what it was told (TS 38.413 8.7.1.1)
 
     def _enqueue(
         self,
@@ -262,7 +281,7 @@ class N2Gateway:
             self._start_overload(peer)
 
     def _start_overload(self, peer: Peer) -> None:
-        if not peer.ready or peer.overloaded:
+        if not peer.ready or peer.overloaded or len(peer.downlink) >= MAX_DOWNLINK:
             return
         action = "permit-emergency-sessions-and-mobile-terminated-services-only"
         pdu = wire.ngap_encode(
@@ -283,23 +302,27 @@ class N2Gateway:
         for peer in self._peers.values():
             if peer.overloaded:
                 peer.overloaded = False
-                self._send(peer, 0, pdu)
+                # However much waits for it: one that is not told would stay away for ever.
+                peer.downlink.append((0, pdu))
+                self._flush(peer)
 
     # Downlink
 
     async def _listen(self, peer: Peer) -> None:
-        async def deliver(message: Msg) -> None:
-            self._deliver(peer, message)
+        def heard(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
+            self._deliver(peer, data, headers or {})
 
-        subject = subjects.downlinks_of(peer.id)
-        found = await self._client.subscribe(subject, cb=deliver, pending_bytes_limit=0)
+        found = await listen(self._client, subjects.downlinks_of(peer.id), heard)
         if id(peer.association) in self._peers:
             self._subscriptions[peer.id] = found
         else:
             await found.unsubscribe()
 
-    def _deliver(self, peer: Peer, message: Msg) -> None:
-        pdu = message.data
+    def _deliver(self, peer: Peer, pdu: bytes, headers: dict[str, str]) -> None:
+        identifier = headers.get("ce-id")
+        if identifier is not None and self._sent.again(identifier):
+            self.counters.repeated += 1
+            return
         try:
             peek = wire.ngap_peek(pdu)
         except wire.WireError:
@@ -309,12 +332,28 @@ class N2Gateway:
             self._set_up(peer)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
-        spoke = (message.headers or {}).get("ce-procedure")
-        if connection is not None and spoke in _PROCEDURES:
-            connection.hint = Procedure(spoke)
-        self._send(peer, peer.stream_for(ran_ue_ngap_id), pdu)
+        stream = peer.stream_for(peek.amf_ue_ngap_id)
+        if connection is None:
+            self._send(peer, stream, pdu)
+        else:
+            spoke = headers.get("ce-procedure")
+            if spoke in _PROCEDURES:
+                connection.hint = Procedure(spoke)
+            self._send_in_order(peer, connection, Downlink(stream, pdu, *binding.counts(headers)))
         if self._overloaded:
             self._start_overload(peer)
+
+    def _send_in_order(self, peer: Peer, connection: UeConnection, message: Downlink) -> None:
+        order = connection.downlink
+        held = order.held
+        for stream, pdu, _, _ in order.take(message):
+            self._send(peer, stream, pdu)
+        if order.held and not held:
+            self._loop.call_later(in_order.WAIT, self._overdue, peer, connection)
+
+    def _overdue(self, peer: Peer, connection: UeConnection) -> None:
+        for stream, pdu, _, _ in connection.downlink.flush():
+            self._send(peer, stream, pdu)
 
     def _set_up(self, peer: Peer) -> None:
         """The core has taken the gNB. An older association of the same gNB is a left-over."""

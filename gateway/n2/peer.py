@@ -3,6 +3,7 @@
 from collections import OrderedDict, deque
 from typing import Final
 
+from gateway.n2.in_order import InOrder
 from schemas.procedures import Procedure
 from transport import Association
 
@@ -14,13 +15,14 @@ MAX_DOWNLINK: Final = 4096
 
 
 class UeConnection:
-    """The message counter of one UE's N2 connection, and who spoke last on it."""
+    """The message counter of one UE's N2 connection, who spoke last on it, and in what order."""
 
-    __slots__ = ("hint", "sequence")
+    __slots__ = ("downlink", "hint", "sequence")
 
     def __init__(self) -> None:
         self.sequence = 0
         self.hint: Procedure | None = None
+        self.downlink = InOrder()
 
 
 class Peer:
@@ -66,9 +68,12 @@ class Peer:
             self.connections.popitem(last=False)
         return found
 
-    def stream_for(self, ran_ue_ngap_id: int | None) -> int:
-        """The SCTP stream of a PDU: 0 for the node, another for each UE (TS 38.412 clause 7)."""
+    def stream_for(self, amf_ue_ngap_id: int | None) -> int:
+        """The SCTP stream of a PDU: 0 for the node, another for each UE (TS 38.412 clause 7).
+
+        A UE's is that of the AMF's ID, which HANDOVER REQUEST has, too.
+        """
         streams = self.association.outbound_streams
-        if ran_ue_ngap_id is None or streams < 2:
+        if amf_ue_ngap_id is None or streams < 2:
             return 0
-        return 1 + ran_ue_ngap_id % (streams - 1)
+        return 1 + amf_ue_ngap_id % (streams - 1)

@@ -10,8 +10,10 @@ from pathlib import Path
 import uvloop
 
 from eventing.bus import BusError, connected
+from eventing.collecting import collect_seldom
+from eventing.heartbeat import beating
 from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure_streams
+from eventing.streams import bus_config, ensure_streams
 from gateway.n4.endpoint import EndpointError
 from gateway.n4.gateway import N4Gateway
 from schemas import config as configuration
@@ -22,7 +24,7 @@ async def serve(config: Config) -> None:
     """Run the gateway until SIGTERM or SIGINT."""
     if not config.upf:
         raise ConfigError("there is no [[upf]] to serve")
-    bus = BusConfig(config.nats.partitions, config.nats.replicas, config.nats.max_bytes)
+    bus = bus_config(config.nats)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -33,9 +35,11 @@ async def serve(config: Config) -> None:
         await publisher.start()
         gateway = N4Gateway(client, publisher, config.n4, config.upf)
         await gateway.start()
+        collect_seldom()
         count = len(config.upf)
         sys.stderr.write(f"evcore gateway n4: {count} UPF(s) at {gateway.address}\n")
-        await stopped.wait()
+        async with beating():
+            await stopped.wait()
         await gateway.stop()
 
 

@@ -11,11 +11,11 @@ from functools import partial
 from typing import Any, Final
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
+from eventing.client import listen
 from eventing.publisher import Publisher
 from gateway.n4.counters import Counters, log
 from gateway.n4.downlink import Downlink
@@ -85,12 +85,8 @@ class N4Gateway:
         )
         self._outbox.start()
         for peer in self._peers.all:
-            found = await self._client.subscribe(
-                subjects.n4(peer.node_id),
-                queue=QUEUE_GROUP,
-                cb=partial(self._deliver, peer),
-                pending_bytes_limit=0,
-            )
+            heard = partial(self._deliver, peer)
+            found = await listen(self._client, subjects.n4(peer.node_id), heard, QUEUE_GROUP)
             self._subscriptions.append(found)
         # What is told of UPFs leaves by the same connection, behind the subscriptions.
         looking = [self._chore(self._locate(peer)) for peer in self._peers.all]
@@ -137,8 +133,10 @@ class N4Gateway:
         if address is not None:
             self._peers.located(peer, address)
 
-    async def _deliver(self, peer: Peer, message: Msg) -> None:
-        self._downlink.deliver(peer, message.headers, message.data)
+    def _deliver(
+        self, peer: Peer, _: str, __: str, data: bytes, headers: dict[str, str] | None
+    ) -> None:
+        self._downlink.deliver(peer, headers, data)
 
     def _send(self, octets: bytes, address: Address) -> None:
         if self._endpoint is not None:

@@ -6,6 +6,7 @@ from typing import Final
 
 from gateway.n4.answers import Answers
 from gateway.n4.endpoint import Address
+from gateway.n4.load import LoadControl
 from gateway.n4.path import Path
 from gateway.n4.requests import Requests
 from schemas.config_n4 import UpfConfig, node_id_of
@@ -29,6 +30,7 @@ class Peer:
         self.address: Address | None = None
         """Where it is asked; None while its host has no address."""
         self.answers = Answers()
+        self.load = LoadControl()
         self.learnt: OrderedDict[tuple[str, int], None] = OrderedDict()
         self.key = f"upf/{self.node_id}"
         """The partition key of its events: the name of its aggregate."""

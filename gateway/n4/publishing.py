@@ -10,6 +10,7 @@ from schemas.cloudevents import (
     PFCP_MEDIA_TYPE,
     CloudEvent,
     EventType,
+    UpfLoadTold,
     UpfPath,
 )
 from schemas.step import encode
@@ -42,6 +43,10 @@ class Events:
         data = encode(UpfPath(peer.node_id, state, stamp))
         route = routing.node(peer)
         self._put(peer, route, EventType.UPF_PATH, data, MSGPACK_MEDIA_TYPE)
+
+    def load(self, peer: Peer, told: UpfLoadTold) -> None:
+        """What a UPF has told of its load."""
+        self._put(peer, routing.node(peer), EventType.UPF_LOAD, encode(told), MSGPACK_MEDIA_TYPE)
 
     def again(self, event: CloudEvent) -> None:
         """An event that the core may have had: it drops what it has taken, and answers again."""

@@ -54,10 +54,18 @@ class Uplink:
             self._other_version(peek, address)
         elif peek.message == "unknown":
             self._malformed(address, f"there is no message type {peek.message_type}")
-        elif not peek.request:
+        else:
+            self._known(peer, octets, peek, address)
+            if peek.message_type >= header.FIRST_OF_SESSIONS and not self._events.full:
+                told = peer.load.heard(octets, peer.path.stamp)
+                if told is not None:
+                    self._events.load(peer, told)
+
+    def _known(self, peer: Peer, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
+        if not peek.request:
             self._answer(peer, octets, peek)
         elif peek.message_type == path.HEARTBEAT_REQUEST:
-            self._heartbeat(peer, peek, address)
+            self._heartbeat(peer, octets, peek, address)
         else:
             found = Header(peek.version, peek.message_type, peek.seid, peek.sequence)
             self._request(peer, octets, found, peek.message, address)
@@ -82,14 +90,18 @@ class Uplink:
         answer = wire.pfcp_encode({"message": message, "sequence": peek.sequence, "ies": []})
         self._send(answer, address)
 
-    def _heartbeat(self, peer: Peer, peek: wire.PfcpPeek, address: Address) -> None:
-        """Answered here, once the core has told this UPF its Recovery Time Stamp."""
+    def _heartbeat(self, peer: Peer, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
+        """Answered here, once the core has told this UPF its Recovery Time Stamp; the core answers
+        those before that, and so tells it."""
         if peek.recovery_time_stamp is None:
             self._malformed(address, "a heartbeat without Recovery Time Stamp")
             return
         stamp = peer.path.core_stamp
         if stamp is not None:
             self._send(path.heartbeat("HeartbeatResponse", peek.sequence, stamp), address)
+        else:
+            found = Header(peek.version, peek.message_type, peek.seid, peek.sequence)
+            self._request(peer, octets, found, peek.message, address)
         peer.path.asked(peek.recovery_time_stamp)
 
     def _request(

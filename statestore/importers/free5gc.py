@@ -9,7 +9,7 @@ does not support is noted.
 from typing import Any
 
 from schemas.identity import SNssai
-from schemas.subscriber import Dnn, SubscribedSlice, Subscriber
+from schemas.subscriber import AuthMethod, Dnn, SubscribedSlice, Subscriber
 from statestore.importers import values
 from statestore.importers.assemble import (
     PLAIN_AMBR,
@@ -68,17 +68,24 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         forbidden_tacs=_forbidden(access, notes),
         nr_allowed="NR" not in access.items("ratRestrictions")
         and "5GC" not in access.items("coreNetworkTypeRestrictions"),
+        auth_method=_auth_method(secrets, notes),
     )
-    method = secrets.raw("authenticationMethod")
-    if method not in (None, "5G_AKA"):
-        notes.append(
-            note(secrets, "authenticationMethod", f"{shown(str(method))} was left out for 5G_AKA")
-        )
     for fields in (secrets, access, *sessions):
         fields.skip(*_HOUSEKEEPING)
         note_unread(fields, notes)
     notes.extend(f"{record}: {name} is not supported and was left out" for name in bundle.left_out)
     return made
+
+
+def _auth_method(fields: Fields, notes: list[str]) -> AuthMethod:
+    method = fields.raw("authenticationMethod")
+    if method in tuple(AuthMethod):
+        return AuthMethod(method)
+    if method is not None:
+        notes.append(
+            note(fields, "authenticationMethod", f"{shown(str(method))} was left out for 5G_AKA")
+        )
+    return AuthMethod.FIVE_G_AKA
 
 
 def _keys(fields: Fields) -> tuple[bytes, bytes]:

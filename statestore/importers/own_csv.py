@@ -9,8 +9,9 @@ Columns, in any order, set apart by commas or by semicolons: `supi` (or `imsi`),
 only a subscriber's first slice is a default one), `dnns` (names with blanks between them),
 `session_types` (of these DNNs; IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET with blanks between
 them), `uplink` and `downlink` (the UE-AMBR, in bit/s or as ``100 Mbps``), `amf`, `sqn` (12
-hexadecimal digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false) and
-`forbidden_tacs` (of 6 hexadecimal digits, with blanks between them).
+hexadecimal digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false),
+`auth_method` (5G_AKA or EAP_AKA_PRIME) and `forbidden_tacs` (of 6 hexadecimal digits, with
+blanks between them).
 
 A further line of the same subscriber adds a slice. It may leave out what is not about slices.
 """
@@ -20,7 +21,7 @@ from collections.abc import Callable
 from io import StringIO
 from typing import Any, TypeVar
 
-from schemas.subscriber import Ambr, Dnn, SubscribedSlice, Subscriber
+from schemas.subscriber import Ambr, AuthMethod, Dnn, SubscribedSlice, Subscriber
 from statestore.importers import values
 from statestore.importers.assemble import PLAIN_AMBR, PLAIN_DNN, check_slices, key, nssai, opc
 from statestore.importers.fields import Fields
@@ -28,7 +29,10 @@ from statestore.importers.problems import ImportProblem, shown
 
 T = TypeVar("T")
 
-_ONCE = ("k", "opc", "op", "amf", "sqn", "uplink", "downlink", "barred", "nr_allowed")
+_ONCE = (
+    *("k", "opc", "op", "amf", "sqn", "auth_method"),
+    *("uplink", "downlink", "barred", "nr_allowed"),
+)
 _ABOUT_SLICES = ("sst", "sd", "default", "dnns", "session_types")
 _COLUMNS = ("supi", "imsi", *_ONCE, "forbidden_tacs", *_ABOUT_SLICES)
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -106,6 +110,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         barred=first.take("barred", _boolean, False),
         forbidden_tacs=first.take("forbidden_tacs", _words(values.tac), ()),
         nr_allowed=first.take("nr_allowed", _boolean, True),
+        auth_method=first.take("auth_method", values.auth_method, AuthMethod.FIVE_G_AKA),
     )
 
 

@@ -8,14 +8,15 @@
 
 May be left out, with their defaults: "amf" ("8000"), "sqn" (0; a number or 12 hexadecimal
 digits), "ambr" ({"uplink": "1 Gbps", "downlink": 1000000000}, in bit/s where it is a number),
-"barred" (false), "forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true); of
+"barred" (false), "forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true),
+"auth_method" ("5G_AKA"; or "EAP_AKA_PRIME"); of
 a slice "sd", "default" (false) and "dnns"; of a DNN "session_types" (["IPV4"]), "ambr", "five_qi"
 (9), "arp_priority" (8), "arp_preemption_capability" and "arp_preemption_vulnerability" (false).
 """
 
 from typing import Any
 
-from schemas.subscriber import Ambr, Dnn, SubscribedSlice, Subscriber
+from schemas.subscriber import Ambr, AuthMethod, Dnn, SubscribedSlice, Subscriber
 from statestore.importers import values
 from statestore.importers.assemble import (
     PLAIN_AMBR,
@@ -58,6 +59,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         barred=fields.take("barred", values.boolean, False),
         forbidden_tacs=fields.each("forbidden_tacs", values.tac),
         nr_allowed=fields.take("nr_allowed", values.boolean, True),
+        auth_method=fields.take("auth_method", values.auth_method, AuthMethod.FIVE_G_AKA),
     )
     refuse_unread(fields)
     return made

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any
 
 from schemas.identity import supi_of_imsi
-from schemas.subscriber import PduSessionType
+from schemas.subscriber import AuthMethod, PduSessionType
 from statestore.importers.problems import shown
 
 _IMSI = re.compile(r"(?:imsi-)?([0-9]{6,15})")
@@ -117,3 +117,12 @@ def session_type(value: Any) -> PduSessionType:
         return PduSessionType(value)
     except ValueError:
         raise BadValue(f"is none of {', '.join(PduSessionType)}") from None
+
+
+def auth_method(value: Any) -> AuthMethod:
+    """An authentication method, as TS 29.503 names those that there are here."""
+    try:
+        return AuthMethod(value)
+    except ValueError:
+        names = " or ".join(AuthMethod)
+        raise BadValue(f"is {shown(repr(value))}, not {names}") from None

@@ -17,7 +17,7 @@ class Entry(NamedTuple):
 
 
 def entries(kind: str) -> list[Entry]:
-    """The lines of ``<kind>.txt``; `kind` is ngap, nas, pfcp, suci or sctp."""
+    """The lines of ``<kind>.txt``; `kind` is ngap, nas, pfcp, eap, suci or sctp."""
     text = Path(__file__).with_name(f"{kind}.txt").read_text(encoding="ascii")
     found: list[Entry] = []
     for line in text.splitlines():

@@ -8,7 +8,7 @@ from evcore.logs.access import opened
 from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
 from schemas.ue import Ue
-from statestore.contract import IndexKey
+from statestore.contract import Engine, IndexKey
 
 
 async def verified(data: DataDirectory) -> Verification:
@@ -33,16 +33,25 @@ async def ues(data: DataDirectory) -> dict[str, Ue]:
 
 
 async def index_entries(data: DataDirectory, kind: str) -> list[tuple[str, str]]:
-    """All entries of an index: what is left of connections, of 5G-TMSIs."""
+    """All entries of an index, at one moment: what is left of connections, of 5G-TMSIs."""
     async with opened(data.root) as access:
-        found: list[tuple[str, str]] = []
-        after = ""
-        while page := await access.log.engine.scan(kind, "", after):
-            found += page
-            after = page[-1][0]
-        for key, owner in found:
-            assert await access.log.engine.owners([IndexKey(kind, key)]) == [owner]
-        return found
+        engine = access.log.engine
+        found = await _scanned(engine, kind)
+        while True:
+            owners = await engine.owners([IndexKey(kind, key) for key, _ in found])
+            if owners == [owner for _, owner in found]:
+                return found
+            before, found = found, await _scanned(engine, kind)
+            assert found != before  # else a core that runs has written in between
+
+
+async def _scanned(engine: Engine, kind: str) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    after = ""
+    while page := await engine.scan(kind, "", after):
+        found += page
+        after = page[-1][0]
+    return found
 
 
 async def no_sessions(data: DataDirectory) -> None:

@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from evcore.commands.up import groups_of
+from evcore.logs.access import opened
 from loadgen import Procedure, run
+from schemas.subscriber import AuthMethod
 from tests.e2e import checks
 from tests.servers import site
 
@@ -71,4 +73,22 @@ async def test_stale_usims_are_re_synchronised(tmp_path: Path) -> None:
         assert report.ok, (report.violations, report.procedures)
         await it.settled()
     assert sum(ue.sqn > 1_000 for ue in (await checks.ues(it.data)).values()) >= 6
+    await checks.verified(it.data)
+
+
+async def test_eap_aka_prime(tmp_path: Path) -> None:
+    """As the subscription says, with a USIM that is ahead among them."""
+    async with site(tmp_path, 20) as it:
+        async with opened(it.data.root) as access:
+            names = [one["supi"] for one in it.population.to_json()]
+            stored = [await access.subscribers.get(name) for name in names]
+            subscribers = [one.subscriber for one in stored if one and one.subscriber]
+            method = AuthMethod.EAP_AKA_PRIME
+            await access.subscribers.put_all([replace(s, auth_method=method) for s in subscribers])
+        assert len(subscribers) == 20
+        report = await run(
+            it.load(programme=PROGRAMME, population=replace(it.population, sqn_ahead=3))
+        )
+        assert report.ok, (report.violations, report.procedures)
+        await it.settled()
     await checks.verified(it.data)

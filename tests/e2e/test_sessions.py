@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from evcore import emulated
 from evcore.commands.up import groups_of
 from evcore.emulated import EmulatedUpfs
-from evcore.local.autoscaler import Group
 from evcore.local.core import ALL_IN_ONE
+from evcore.local.group import Group
 from loadgen import Procedure, run
 from tests.e2e import checks
 from tests.evcore.cores import run as command

@@ -21,7 +21,7 @@ from eventing.bus import connected
 from eventing.publisher import Publisher
 from eventing.streams import ensure
 from functions.env import ENTROPY_OCTETS
-from functions.runtime.__main__ import worker_config
+from functions.runtime.opening import worker_config
 from functions.runtime.replay import all_aggregates
 from functions.runtime.resolve import connection_of
 from functions.runtime.worker import Worker

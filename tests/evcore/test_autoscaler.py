@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -11,8 +11,13 @@ import pytest
 from nats.aio.client import Client
 
 from evcore.local import autoscaler
-from evcore.local.autoscaler import Autoscaler, Group, Scale
+from evcore.local.autoscaler import Autoscaler
 from evcore.local.data import DataDirectory
+from evcore.local.group import Group, Scale
+from evcore.local.lag import Queue
+from evcore.local.process import Process
+from eventing.stats import Batches, Stats, StatsWatch
+from schemas.objectives import Objectives
 from schemas.procedures import Procedure
 from tests.servers import nats_client
 
@@ -24,12 +29,25 @@ FAILS = (sys.executable, "-c", "import sys; print('no way', file=sys.stderr); sy
 class Plant:
     """An autoscaler whose queues are as deep as a test says."""
 
-    def __init__(self, folder: Path, client: Client, group: Group, command: tuple[str, ...]):
+    def __init__(
+        self,
+        folder: Path,
+        client: Client,
+        group: Group,
+        command: tuple[str, ...],
+        objectives: Objectives | None,
+    ) -> None:
         self.waits = 0
+        self.arrived = 0
+        self.stats = StatsWatch()
         self.looks: asyncio.Queue[int] = asyncio.Queue()
         self.changes: asyncio.Queue[Scale] = asyncio.Queue()
         self.ends: asyncio.Queue[str] = asyncio.Queue()
         self.client = client
+
+        async def start(name: str, arguments: Sequence[str], log: Path) -> Process:
+            return await Process.start(name, [*command, *arguments], log)
+
         self.scaler = Autoscaler(
             (group,),
             DataDirectory(folder),
@@ -37,12 +55,18 @@ class Plant:
             "",
             self.changes.put_nowait,
             self.ends.put_nowait,
-            command,
+            start,
+            objectives=objectives,
+            stats=self.stats,
         )
 
-    async def lag(self, _: str) -> dict[str, int]:
+    async def queues(self, _: str) -> dict[str, Queue]:
         self.looks.put_nowait(self.waits)
-        return {Procedure.RAN: self.waits}
+        return {Procedure.RAN: Queue(self.waits, self.arrived)}
+
+    def says(self, worker: Process, cost: float) -> None:
+        """What an event has cost a worker by now."""
+        self.stats.note(Stats("w", "1", worker.pid, batches=Batches(10, 1000, 1000 * cost)))
 
     async def becomes(self, workers: int) -> None:
         """Wait until so many workers run."""
@@ -60,12 +84,13 @@ async def scaling(
     monkeypatch: pytest.MonkeyPatch,
     group: Group = RAN,
     command: tuple[str, ...] = PAUSES,
+    objectives: Objectives | None = None,
 ) -> AsyncGenerator[Plant]:
     monkeypatch.setattr(autoscaler, "POLL", 0.01)
     monkeypatch.setattr(autoscaler, "IDLE_POLL", 0.01)
     async with nats_client(folder) as client:
-        plant = Plant(folder, client, group, command)
-        monkeypatch.setattr(autoscaler, "lag", plant.lag)
+        plant = Plant(folder, client, group, command, objectives)
+        monkeypatch.setattr(autoscaler, "queues", plant.queues)
         task = asyncio.create_task(plant.scaler.run())
         try:
             yield plant
@@ -152,11 +177,11 @@ async def test_a_broker_that_does_not_say_changes_nothing(
         await plant.becomes(1)
         asked = asyncio.Event()
 
-        async def silent(_: str) -> dict[str, int]:
+        async def silent(_: str) -> dict[str, Queue]:
             asked.set()
             raise OSError("it does not answer")
 
-        monkeypatch.setattr(autoscaler, "lag", silent)
+        monkeypatch.setattr(autoscaler, "queues", silent)
         await asked.wait()
         asked.clear()
         await asked.wait()
@@ -167,14 +192,53 @@ async def test_a_bug_in_it_does_not_end_it(home: Path, monkeypatch: pytest.Monke
     async with scaling(home, monkeypatch) as plant:
         calls: list[Any] = []
 
-        async def wrong(_: str) -> dict[str, int]:
+        async def wrong(_: str) -> dict[str, Queue]:
             calls.append(None)
-            monkeypatch.setattr(autoscaler, "lag", plant.lag)
+            monkeypatch.setattr(autoscaler, "queues", plant.queues)
             raise ValueError("what")
 
-        monkeypatch.setattr(autoscaler, "lag", wrong)
+        monkeypatch.setattr(autoscaler, "queues", wrong)
         said = await plant.ends.get()
         assert said == "the autoscaler failed and goes on: ValueError: what"
         plant.waits = 1
         await plant.becomes(1)
         assert len(calls) == 1
+
+
+async def test_by_the_waiting_time_that_is_predicted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the length of the queue until it is known what an event costs; then by its objective."""
+    group = Group("ran", (Procedure.RAN,), max_workers=9, target=10, cooldown=3600.0)
+    objectives = Objectives({Procedure.RAN: 0.1})
+    async with scaling(home, monkeypatch, group, objectives=objectives) as plant:
+        plant.waits = 11
+        await plant.becomes(2)
+        plant.says(plant.scaler.workers[0], cost=0.002)
+        await plant.looked(3)
+        assert len(plant.scaler.workers) == 2, "eleven of 2 ms are done with in time"
+        plant.waits = 1400
+        await plant.becomes(8)
+
+
+async def test_by_length_alone_where_a_group_says_so(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    group = Group("ran", (Procedure.RAN,), max_workers=9, target=1000, objectives=Objectives())
+    objectives = Objectives({Procedure.RAN: 0.1})
+    async with scaling(home, monkeypatch, group, objectives=objectives) as plant:
+        plant.waits = 1
+        await plant.becomes(1)
+        plant.says(plant.scaler.workers[0], cost=0.002)
+        plant.waits = 1400
+        await plant.becomes(2)
+
+
+async def test_cold_starts_are_counted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scaling(home, monkeypatch) as plant:
+        for waits, workers in ((1, 1), (11, 2), (0, 0), (11, 2)):
+            plant.waits = waits
+            await plant.becomes(workers)
+        count, pid = plant.scaler.cold_starts_of("ran")
+        assert count == 2
+        assert pid == plant.scaler.workers[0].pid

@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from evcore import cli
-from evcore.commands import app, errors
+from evcore.commands import app as commands
+from evcore.commands import errors
 from evcore.commands.errors import CommandError, UsageError, sentences, status_of
 from evcore.local.process import ProcessError
 from schemas.config import ConfigError
@@ -74,7 +75,7 @@ def fail(error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
     def raises(*_: object, **__: object) -> None:
         raise error
 
-    monkeypatch.setattr(app, "app", raises)
+    monkeypatch.setattr(commands, "app", lambda _: raises)
 
 
 def test_a_traceback_for_whoever_asks(monkeypatch: pytest.MonkeyPatch) -> None:

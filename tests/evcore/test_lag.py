@@ -8,12 +8,17 @@ from typing import Any
 import pytest
 
 from evcore.local.broker import free_port
-from evcore.local.lag import lag, lag_by_procedure
+from evcore.local.lag import Queue, lag, queues_by_procedure
 from eventing import subjects
 
 
 def consumer(name: str, pending: int, unacknowledged: int) -> dict[str, Any]:
-    return {"name": name, "num_pending": pending, "num_ack_pending": unacknowledged}
+    return {
+        "name": name,
+        "delivered": {"consumer_seq": 10 + unacknowledged, "stream_seq": 99},
+        "num_pending": pending,
+        "num_ack_pending": unacknowledged,
+    }
 
 
 def document(*consumers: dict[str, Any], stream: str = subjects.STREAM) -> dict[str, Any]:
@@ -27,12 +32,15 @@ def test_by_procedure() -> None:
         consumer("registration-15", 0, 2),
         consumer("context-release-0", 0, 0),
     )
-    assert lag_by_procedure(jsz) == {"registration": 6, "context-release": 0}
+    assert queues_by_procedure(jsz) == {
+        "registration": Queue(6, 26),
+        "context-release": Queue(0, 10),
+    }
 
 
 @pytest.mark.parametrize("jsz", [{}, {"account_details": []}, document(stream="OTHER")])
 def test_nothing_there(jsz: dict[str, Any]) -> None:
-    assert lag_by_procedure(jsz) == {}
+    assert queues_by_procedure(jsz) == {}
 
 
 @asynccontextmanager

@@ -53,9 +53,11 @@ def test_add_and_show(evcore: Shell) -> None:
 
 def test_add_with_everything(evcore: Shell) -> None:
     more = ("--amf", "9001", "--sqn", 32, "--slices", "1-0A0B0C, 2", "--dnn", "ims.example")
+    more = (*more, "--auth-method", "EAP_AKA_PRIME")
     evcore.ok("subscriber", "add", SUPI.removeprefix("imsi-"), "--k", K, "--op", OP, *more)
     one = asyncio.run(stored(SUPI))
     assert (one.opc.hex(), one.amf.hex(), one.sqn) == (OPC_OF_OP, "9001", 32)
+    assert one.auth_method == "EAP_AKA_PRIME"
     assert [(s.nssai, s.default, s.dnns[0].name) for s in one.slices] == [
         (SNssai(1, "0a0b0c"), True, "ims.example"),
         (SNssai(2), False, "ims.example"),

@@ -6,7 +6,8 @@ import msgspec
 from msgspec.structs import replace
 
 from evcore.logs.access import opened
-from schemas.step import Step, encode
+from schemas.aggregates import kind_of
+from schemas.step import Step
 from tests.evcore import recording
 from tests.evcore.recording import OTHER_SUPI, RAN, SUPI, UE, Recorded, played
 from tests.evcore.shell import Said, Shell
@@ -79,7 +80,8 @@ def test_a_subscription_that_is_not_that_version(evcore: Shell, recorded: Record
 
 
 def test_a_snapshot_that_is_not_the_fold(evcore: Shell, recorded: Recorded) -> None:
-    asyncio.run(_snapshot(recorded, encode(played().ue(2))))
+    other = kind_of(UE).snapshots.encode(played().ue(2))
+    asyncio.run(_snapshot(recorded, other))
     assert differing(evcore("log", "verify", SUPI)) == [
         f"{UE}: its snapshot is not the fold of its steps"
     ]

@@ -211,6 +211,18 @@ async def test_consumers_are_added_and_removed(
     assert data(await take(intake, 1)) == pdus([2000])
 
 
+async def test_a_request_ends_with_the_wish(
+    client: Client, intake: Intake, publisher: Publisher
+) -> None:
+    await intake.consume([ONE, OTHER])
+    await until(lambda: _stands(client, ONE, 1))
+    await intake.consume([OTHER])
+    await publish(publisher, 0, [1])
+    await publish(publisher, 1, [2])
+    assert data(await take(intake, 1)) == pdus([2])
+    assert (await consumer(client, ONE))["num_pending"] == 1
+
+
 async def test_a_request_that_has_expired_is_made_anew(
     client: Client, intake: Intake, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

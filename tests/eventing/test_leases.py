@@ -12,7 +12,8 @@ from nats.errors import OutboundBufferLimitError
 from eventing import leases as leases_module
 from eventing import subjects
 from eventing.bus import connected
-from eventing.leases import Lease, Membership, bucket
+from eventing.leases import Lease, Membership, bucket, live
+from eventing.watching import end
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, until
 
@@ -188,3 +189,21 @@ async def test_leaving_a_broker_that_is_gone_is_no_error(bus: Bus, fleet: Fleet)
     await worker.client.close()
     await worker.membership.leave()
     assert worker.sees("a")
+
+
+async def test_whoever_renews_a_lease_just_then_is_not_overlooked(client: Client) -> None:
+    kv = await bucket(client)
+    names = [f"w{number}" for number in range(4)]
+
+    async def renew(name: str) -> None:
+        while True:
+            await kv.put(name, msgspec.json.encode(Lease(name, ("registration",), "1")))
+
+    for name in names:
+        await kv.put(name, msgspec.json.encode(Lease(name, ("registration",), "1")))
+    renewing = [asyncio.ensure_future(renew(name)) for name in names]
+    try:
+        for _ in range(200):
+            assert sorted(one.worker for one in await live(client)) == names
+    finally:
+        await end(renewing)

@@ -9,7 +9,8 @@ import pytest
 from nats.aio.client import Client
 
 from eventing import publisher as publisher_module
-from eventing.publisher import REPEATED, Outgoing, Publisher
+from eventing.binding import REPEATED
+from eventing.publisher import Outgoing, Publisher
 from eventing.streams import BusConfig, ensure, ensure_streams
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, Stored, event, stored, until

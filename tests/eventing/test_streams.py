@@ -14,6 +14,7 @@ from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, consumer, count, event, stored, until
 
 CONFIG = BusConfig(partitions=3)
+STREAMS = {"EVCORE", "EVCORE_DEAD", "KV_evcore-leases", "KV_evcore-assignments"}
 
 
 async def made(client: Client) -> dict[str, Any]:
@@ -33,7 +34,7 @@ async def test_a_consumer_for_each_procedure_and_partition(client: Client) -> No
     wanted = {
         f"EVCORE/{procedure}-000{partition}" for procedure in Procedure for partition in "012"
     }
-    assert (await made(client)).keys() == {"EVCORE", "EVCORE_DEAD"} | wanted
+    assert (await made(client)).keys() == STREAMS | wanted
 
 
 async def test_making_them_again_changes_nothing(client: Client) -> None:
@@ -46,16 +47,16 @@ async def test_making_them_again_changes_nothing(client: Client) -> None:
 async def test_several_processes_make_them_at_once(bus: Bus, client: Client) -> None:
     async with clients(bus, 6) as several:
         await asyncio.gather(*(ensure(one, CONFIG) for one in several))
-    assert len(await made(client)) == 2 + 3 * len(Procedure)
+    assert len(await made(client)) == len(STREAMS) + 3 * len(Procedure)
 
 
 async def test_what_is_missing_is_made(client: Client) -> None:
     await ensure(client, CONFIG, [Procedure.RAN])
     first = await made(client)
-    assert len(first) == 2 + 3
+    assert len(first) == len(STREAMS) + 3
     await ensure(client, CONFIG, [Procedure.RAN, Procedure.REGISTRATION])
     both = await made(client)
-    assert len(both) == 2 + 6
+    assert len(both) == len(STREAMS) + 6
     assert first.items() <= both.items()
 
 
@@ -66,7 +67,7 @@ async def test_another_number_of_partitions_is_refused(client: Client) -> None:
         await ensure(client, BusConfig(partitions=4))
     assert str(refused.value) == (
         "the stream EVCORE was made for 3 partitions, not 4; "
-        "the number is fixed while the stream exists"
+        "the number is fixed while the stream exists: set partitions = 3 in [nats]"
     )
     assert await made(client) == before
 

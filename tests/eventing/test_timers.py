@@ -9,8 +9,9 @@ import pytest
 from nats.aio.client import Client
 
 from eventing import binding, timers
+from eventing.binding import REPEATED
 from eventing.intake import Delivery, Intake
-from eventing.publisher import REPEATED, Publisher
+from eventing.publisher import Publisher
 from eventing.streams import BusConfig, ensure
 from functions.runtime.job import parse
 from schemas.cloudevents import CloudEvent, EventType

@@ -4,14 +4,19 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 import wire
 from functions.authentication import RETRANSMISSIONS
-from functions.connection import COMMON_TIMERS, Origin
+from functions.connection import COMMON_TIMERS, MAX_BESIDE, MAX_RELEASING, Origin
+from functions.ngap_faults import FAILURES
+from schemas import beside
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.flags import Flag
 from schemas.gnb import Gnb, NgSetupFailed
 from schemas.step import FanOut, SendNgap, Step, Wake, encode
-from schemas.ue import Connection, SecurityContext, Ue
+from schemas.ue import Connection, SecurityContext, Ue, connections
 from schemas.ue_events import (
     AuthenticationFailed,
     AuthenticationStarted,
@@ -19,9 +24,11 @@ from schemas.ue_events import (
     SecurityModeStarted,
     TimerStarted,
 )
+from tests.functions.handover_checks import check_handover, check_next_hops
 from tests.functions.world import World
 
 RELEASE_COMMAND, ERROR_INDICATION = "UEContextReleaseCommand", "ErrorIndication"
+REFUSALS = frozenset({ERROR_INDICATION, "PathSwitchRequestFailure", *FAILURES.values()})
 
 PLAIN_ALLOWED = frozenset({0x5B, 0x56, 0x5A, 0x58, 0x44, 0x46, 0x4D, 0x64})
 """What may go without protection before the secure exchange (TS 24.501 4.4.4.2): IDENTITY
@@ -48,7 +55,8 @@ def read(pdu: bytes) -> Downlink:
     ies: dict[str, Any] = {}
     for item in tree["ies"]:
         ies.update(item)
-    pair = ies.get("UE-NGAP-IDs", {}).get("uE-NGAP-ID-pair", {})
+    ids = ies.get("UE-NGAP-IDs", {})
+    pair = ids.get("uE-NGAP-ID-pair", ids)
     nas = ies.get("NAS-PDU")
     return Downlink(
         tree["message"],
@@ -69,6 +77,7 @@ class CheckedWorld(World):
         """The RAND that each K_AMF was made with."""
         self.kgnbs: dict[str, int] = {}
         """The connection that each K_gNB was given to."""
+        self.next_hops: set[str] = set()
         self.checked = 0
 
     def record(self, name: str, step: Step[Any]) -> None:
@@ -85,8 +94,12 @@ class CheckedWorld(World):
             self._check_context(before, step, after)
             self._check_downlinks(before, step, after, downlinks)
             _check_timers(name, after)
+            if Flag.POISONED not in step.flags:
+                _check_owed(name, after)
             _check_wakes(step)
-        else:
+            check_handover(after)
+            check_next_hops(step, self.next_hops)
+        elif isinstance(after, Gnb):
             _check_ran(before, step, after, downlinks)
 
     def deliver(self, event: CloudEvent) -> None:
@@ -113,8 +126,7 @@ class CheckedWorld(World):
         if now != was:
             completed = [e for e in step.events if isinstance(e, SecurityModeCompleted)]
             assert len(completed) == 1
-            assert before.pending is not None
-            assert before.pending.kamf == now
+            assert now in {c.kamf for c in _contexts(before) if c != before.security}
         for event in step.events:
             if isinstance(event, AuthenticationStarted):
                 rand = self.rands.setdefault(event.challenge.kamf, event.challenge.rand)
@@ -133,11 +145,11 @@ class CheckedWorld(World):
     def _check_downlinks(
         self, before: Ue, step: Step[Any], after: Ue, downlinks: list[Downlink]
     ) -> None:
-        known = {c.amf_ue_ngap_id: c for c in (*_connections(before), *_connections(after))}
-        ended = {c.amf_ue_ngap_id for c in _connections(before) if c.releasing}
+        known = {c.amf_ue_ngap_id: c for c in (*connections(before), *connections(after))}
+        ended = {c.amf_ue_ngap_id for c in connections(before) if c.releasing}
         for sent in downlinks:
-            if sent.message == ERROR_INDICATION:
-                continue
+            if sent.message in REFUSALS:
+                continue  # it goes to who asks, on whatever connection
             assert sent.amf_ue_ngap_id in known, f"{sent.message} on no connection of the UE"
             assert sent.message == RELEASE_COMMAND or sent.amf_ue_ngap_id not in ended, (
                 f"{sent.message} on a connection that is released"
@@ -172,11 +184,8 @@ class CheckedWorld(World):
 
 
 def _contexts(ue: Ue) -> Iterator[SecurityContext]:
-    yield from (context for context in (ue.security, ue.pending) if context is not None)
-
-
-def _connections(ue: Ue) -> Iterator[Connection]:
-    yield from (c for c in (ue.connection, *ue.stale) if c is not None)
+    pending = (ue.pending, *(found.pending for found in ue.beside))
+    yield from (context for context in (ue.security, *pending) if context is not None)
 
 
 def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, int]:
@@ -199,12 +208,44 @@ def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, 
 def _check_rejection(before: Ue, step: Step[Any]) -> None:
     """AUTHENTICATION REJECT goes to who failed, or who told an identity after it had failed."""
     failed = any(isinstance(e, AuthenticationFailed) for e in step.events)
-    asked = before.registration is not None and before.registration.stage == "identifying"
+    registrations = (before.registration, *(found.registration for found in before.beside))
+    asked = any(r is not None and r.stage == "identifying" for r in registrations)
     assert failed or asked
+
+
+def _check_owed(name: str, ue: Ue) -> None:
+    """What the network wants of a UE goes on, and its silence is watched over."""
+    wanted, update, here = ue.network_deregistration, ue.update, ue.connection
+    assert ue.registered or (wanted is None and update is None)
+    sent = update is not None and update.command and not update.given_up
+    assert bool(sent) == ("T3555" in ue.timers), (update, ue.timers)
+    assert wanted is not None or "T3522" not in ue.timers
+    watched = ue.timers.keys() & {"mobile-reachable", "implicit-deregistration"}
+    assert not watched or (here is None and ue.registered)
+    if here is None and ue.registered and not name.startswith(UNIDENTIFIED):
+        assert ue.timers, "nobody finds out that the UE is gone"
+    if wanted is not None and here is None:
+        assert "T3513" in ue.timers
+    busy = ue.registration is not None or ue.challenge is not None or ue.deregistering
+    if wanted is not None and here is not None and here.secured and not busy:
+        assert here.releasing or ue.pending is not None or ue.successor or "T3522" in ue.timers
 
 
 def _check_timers(name: str, ue: Ue) -> None:
     """A timer runs for something, and what waits for the other side has a timer."""
+    for found in ue.beside:
+        assert not found.connection.secured, "it is proved, and not the current one"
+        assert not found.connection.releasing
+        number = found.connection.amf_ue_ngap_id
+        here = (ue.connection,) if ue.connection is not None else ()
+        alone = replace(ue, connection=None, beside=(found,), stale=(*ue.stale, *here))
+        alone = replace(alone, registration=None, challenge=None, pending=None)
+        alone = replace(alone, deregistering=False, successor="")
+        others = [n for n in ue.timers if n in COMMON_TIMERS]
+        timers = {n: t for n, t in ue.timers.items() if n not in others}
+        _check_timers(name, beside.attend(replace(alone, timers=timers), number))
+    assert len(ue.beside) <= MAX_BESIDE
+    assert len(ue.stale) <= MAX_RELEASING + MAX_BESIDE
     registration = ue.registration
     stage = registration.stage if registration is not None else ""
     running = set(ue.timers) & set(COMMON_TIMERS)
@@ -213,8 +254,8 @@ def _check_timers(name: str, ue: Ue) -> None:
     assert "T3550" not in running or stage == "accepted"
     assert "T3560" not in running or challenged
     assert "T3570" not in running or stage == "identifying"
-    assert registration is not None or ue.deregistering or not challenged
-    releasing = [c for c in _connections(ue) if c.releasing]
+    assert registration is not None or ue.deregistering or ue.registered or not challenged
+    releasing = [c for c in connections(ue) if c.releasing]
     assert bool(releasing) == ("ng-release" in ue.timers), (releasing, ue.timers)
     if ue.connection is None:
         assert not running
@@ -222,7 +263,7 @@ def _check_timers(name: str, ue: Ue) -> None:
         assert not challenged
         assert not ue.deregistering
     elif not ue.connection.releasing and not ue.successor:
-        waits = registration is not None or ue.deregistering
+        waits = registration is not None or ue.deregistering or challenged
         assert bool(running) == waits, f"{name}: {stage} with {ue.timers}"
     assert all(timer.count <= RETRANSMISSIONS for timer in ue.timers.values())
     if ue.successor and not name.startswith(UNIDENTIFIED):
@@ -231,12 +272,17 @@ def _check_timers(name: str, ue: Ue) -> None:
 
 def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlink]) -> None:
     """What a RAN node is told goes to where it spoke from; what it loses, its UEs lose too."""
-    origin = Origin(step.trigger.source) if downlinks or step.outputs else None
+    from_n2 = step.trigger.source.startswith("/n2/")
+    origin = Origin(step.trigger.source) if step.outputs and from_n2 else None
+    here = origin.association if origin is not None else after.association
     for output in step.outputs:
-        assert isinstance(output, SendNgap | FanOut)
-        if isinstance(output, SendNgap):
-            assert origin is not None
-            assert (output.gnb, output.association) == (origin.gnb, origin.association)
+        assert isinstance(output, SendNgap | FanOut | Wake)
+        if isinstance(output, SendNgap) and not _relayed(output):
+            assert output.association == here
+            assert origin is None or output.gnb == origin.gnb
+        if isinstance(output, Wake):
+            assert (after.wake_at, after.updating is not None) == (output.at, True)
+    assert not after.wake_at or after.updating is not None
     sent = [found.message for found in downlinks]
     assert len(sent) <= 2, sent
     if step.trigger.data[:2] == b"\x00\x09" and step.trigger.type == EventType.NGAP_UPLINK:
@@ -253,6 +299,14 @@ def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlin
         assert "NGSetupFailure" in sent
         assert origin is not None
         assert after.association != origin.association
+
+
+def _relayed(output: SendNgap) -> bool:
+    """Whether a message is another node's, handed on."""
+    return wire.ngap_peek(output.pdu).message in (
+        "DownlinkRANConfigurationTransfer",
+        "DownlinkRIMInformationTransfer",
+    )
 
 
 def _check_wakes(step: Step[Any]) -> None:

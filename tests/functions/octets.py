@@ -91,6 +91,13 @@ def captured_nas() -> list[bytes]:
     nssai = [{"sst": 1, "sd": "010203"}, {"sst": 2}]
     auts = {"octets": "00" * 14}
     failure = {"message-type": "authentication-failure"}
+    update = {"registration-type": "periodic-registration-updating", "follow-on-request": False}
+    service = {
+        "message-type": "service-request",
+        "ngksi": {"native": 0},
+        "service-type": "signalling",
+        "5g-s-tmsi": {"s-tmsi": {"amf-set-id": 1, "amf-pointer": 0, "tmsi": 5}},
+    }
     trees: list[dict[str, Any]] = [
         request,
         {**request, "5gs-mobile-identity": {"guti": guti}, "requested-nssai": nssai},
@@ -114,6 +121,12 @@ def captured_nas() -> list[bytes]:
             "payload-container": {"octets": "2e0101c1"},
             "pdu-session-id": 1,
         },
+        {"message-type": "deregistration-accept-ue-terminated"},
+        {"message-type": "configuration-update-complete"},
+        service,
+        {**service, "service-type": "mobile-terminated-services", "uplink-data-status": [1]},
+        {**service, "ue-request-type": "nas-signalling-connection-release"},
+        {**request, "5gs-registration-type": update, "5gs-mobile-identity": {"guti": guti}},
     ]
     return [wire.nas_encode(tree) for tree in trees]
 

@@ -6,7 +6,7 @@ It keeps its own keys and counts, and asserts what a real UE would (MACs, AUTN, 
 from typing import Any
 
 import wire
-from tests.functions.world import OPC, K, World
+from tests.functions.world import ASSOCIATION, GNB, OPC, K, World
 
 SN_NAME = "5G:mnc001.mcc001.3gppnetwork.org"
 
@@ -19,6 +19,7 @@ class Phone:
         self.msin = f"{number:010d}"
         self.supi = f"imsi-00101{self.msin}"
         self.plmn, self.tac = "001-01", tac
+        self.gnb, self.association = GNB, ASSOCIATION
         self.ran_id = number
         self.amf_id: int | None = None
         self.k, self.opc, self.sqn = K, OPC, 0
@@ -99,7 +100,7 @@ class Phone:
             "ies": [{k: v} for k, v in ies.items() if v is not None],
         }
         self.amf_id = None
-        self.world.uplink(tree)
+        self.world.uplink(tree, self.gnb, self.association)
 
     def location(self) -> dict[str, Any]:
         tai = {"pLMNIdentity": self.plmn, "tAC": self.tac}
@@ -108,7 +109,8 @@ class Phone:
 
     def ngap(self, message: str, **ies: Any) -> None:
         found = [{"AMF-UE-NGAP-ID": self.amf_id}, {"RAN-UE-NGAP-ID": self.ran_id}]
-        self.world.uplink({"message": message, "ies": [*found, *({k: v} for k, v in ies.items())]})
+        tree = {"message": message, "ies": [*found, *({k: v} for k, v in ies.items())]}
+        self.world.uplink(tree, self.gnb, self.association)
 
     def uplink(self, nas: bytes) -> None:
         self.ngap(
@@ -214,6 +216,35 @@ class Phone:
             self.ngap("InitialContextSetupResponse")
         self.say({"message-type": "registration-complete"})
         return accept
+
+    def update(self) -> dict[str, Any]:
+        """Take the CONFIGURATION UPDATE COMMAND that must be the last message, and complete it."""
+        command = self.hear()[-1]
+        assert command["message-type"] == "configuration-update-command", command
+        self.guti = command.get("5g-guti", {}).get("guti", self.guti)
+        if command.get("configuration-update-indication", {}).get("ack"):
+            self.say({"message-type": "configuration-update-complete"})
+        return command
+
+    def leave(self) -> dict[str, Any]:
+        """Take the DEREGISTRATION REQUEST that must be the last message, and accept it."""
+        request = self.hear()[-1]
+        assert request["message-type"] == "deregistration-request-ue-terminated", request
+        self.say({"message-type": "deregistration-accept-ue-terminated"})
+        return request
+
+    def s_tmsi(self) -> dict[str, Any]:
+        assert self.guti is not None
+        return {"s-tmsi": {"amf-set-id": 1, "amf-pointer": 0, "tmsi": self.guti["tmsi"]}}
+
+    def service_request(self, kind: str = "signalling", **more: Any) -> dict[str, Any]:
+        return {
+            "message-type": "service-request",
+            "ngksi": {"native": self.ngksi},
+            "service-type": kind,
+            "5g-s-tmsi": self.s_tmsi(),
+            **more,
+        }
 
     def idle(self) -> None:
         """Have the gNB release the connection for inactivity."""

@@ -5,8 +5,14 @@ from typing import Any
 from msgspec.structs import replace
 
 import wire
-from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SessionRelease
-from schemas.identity import slot_of
+from schemas.cloudevents import (
+    MSGPACK_MEDIA_TYPE,
+    CloudEvent,
+    EventType,
+    SessionLost,
+    SessionRelease,
+)
+from schemas.identity import index_seid, slot_of
 from schemas.procedures import Procedure
 from schemas.step import encode
 from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
@@ -29,15 +35,31 @@ _LISTS = (
 class Site:
     """A UE that is registered at a gNB, and UPFs."""
 
-    def __init__(self, *, types: tuple[PduSessionType, ...] = (PduSessionType.IPV4V6,)) -> None:
+    def __init__(
+        self,
+        *,
+        types: tuple[PduSessionType, ...] = (PduSessionType.IPV4V6,),
+        slices: tuple[SubscribedSlice, ...] = (),
+        tac: int = 1,
+        requested: list[dict[str, Any]] | None = None,
+        world: type[World] = World,
+        features: tuple[str, ...] = (),
+        ftup: bool = True,
+    ) -> None:
         dnns = (Dnn("internet", types, Ambr(10_000_000, 20_000_000)),)
-        slices = (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
-        self.world = World(subscriber(slices=slices), network=N4_NETWORK)
+        slices = slices or (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
+        nodes = tuple(
+            upf if ftup else replace(upf, n3=f"10.3.0.{index}")
+            for index, upf in enumerate(N4_NETWORK.upfs, 1)
+        )
+        self.world = world(subscriber(slices=slices), network=replace(N4_NETWORK, upfs=nodes))
+        self.world.features = features
         ng_setup(self.world)
-        self.world.associate()
+        self.world.associate(features=("FTUP",) if ftup else ())
         self.world.pfcp.clear()
-        self.upfs = Upfs(self.world)
-        self.phone = Phone(self.world)
+        self.upfs = Upfs(self.world, ftup=ftup)
+        self.phone = Phone(self.world, tac=tac)
+        self.phone.requested = requested
         self.phone.register()
         self.phone.hear()
         self.teid = 100
@@ -94,6 +116,43 @@ class Site:
         name = f"{message}Response"
         self.phone.ngap(name, **{f"PDUSessionResourceSetupList{suffix}": items})
         self.upfs.serve()
+
+    def set_up_fails(self, message: str, psi: int = 1) -> None:
+        """The gNB has no resources for a session."""
+        transfer = {"cause": {"radioNetwork": "radio-resources-not-available"}}
+        name = "pDUSessionResourceSetupUnsuccessfulTransfer"
+        items = [{"pDUSessionID": psi, name: transfer}]
+        suffix = "SURes" if message == "PDUSessionResourceSetup" else "CxtRes"
+        lists = {f"PDUSessionResourceFailedToSetupList{suffix}": items}
+        self.phone.ngap(f"{message}Response", **lists)
+        self.upfs.serve()
+
+    def lose(self, seid: int, at: int, *, kept: bool = False) -> None:
+        """Word comes that the UPF of a session had restarted by then, or was associated anew."""
+        self.world.count += 1
+        self.world.deliver(
+            CloudEvent(
+                f"t-{self.world.count}",
+                "/upf",
+                EventType.SESSION_LOST,
+                index_seid(seid),
+                encode(SessionLost(seid, self.upfs.recovery, at, kept)),
+                MSGPACK_MEDIA_TYPE,
+                Procedure.SESSION,
+                slot_of(self.phone.supi),
+            )
+        )
+
+    def restore_twice(self, address: str) -> None:
+        """Have a UPF that knows nothing of a session be asked for it, and once more before it
+        answers; it is silent from then on."""
+        name, _ = self.upfs.session(address)
+        seid = self.session().n4.seid
+        self.upfs.tables[name].clear()
+        self.upfs.silent = True
+        self.lose(seid, self.world.now)
+        self.world.advance(1)
+        self.lose(seid, self.world.now)
 
     def establish(self, psi: int = 1) -> str:
         """A whole establishment; the UE's address."""

@@ -8,6 +8,7 @@ from functions.runtime.decider import Inputs
 from schemas.cloudevents import CloudEvent
 from schemas.flags import Flag
 from schemas.procedures import Procedure
+from tests.functions import operator
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
@@ -141,6 +142,19 @@ def moved() -> Phone:
     return phone
 
 
+def attacked() -> Phone:
+    """Others have come in the name of a UE that is connected, and proved nothing."""
+    phone = registered()
+    for ran_id in range(60, 66):
+        other = Phone(phone.world)
+        other.ran_id, other.guti = ran_id, phone.guti
+        deregisters = ran_id % 2 == 0
+        tree = other.deregistration() if deregisters else other.request()
+        other.initial(wire.nas_encode(tree))
+    phone.hear()
+    return phone
+
+
 def deregistering() -> Phone:
     """A deregistration without a MAC, and the UE is challenged."""
     phone = idle()
@@ -157,6 +171,40 @@ def deregistering_secured() -> Phone:
 def releasing() -> Phone:
     phone = registered()
     phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    return phone
+
+
+def commanded() -> Phone:
+    """A CONFIGURATION UPDATE COMMAND with a new 5G-GUTI waits for its COMPLETE."""
+    phone = idle()
+    phone.open_again(phone.service_request("mobile-terminated-services"))
+    phone.hear()
+    phone.ngap("InitialContextSetupResponse")
+    assert "T3555" in phone.world.ue().timers
+    return phone
+
+
+def asked_to_leave() -> Phone:
+    """A DEREGISTRATION REQUEST of the network waits for its ACCEPT."""
+    phone = registered()
+    operator.deregister(phone.world, phone.supi, reregister=True)
+    assert "T3522" in phone.world.ue().timers
+    return phone
+
+
+def paged_to_leave() -> Phone:
+    """The network pages the UE, to deregister it."""
+    phone = idle()
+    operator.deregister(phone.world, phone.supi, cause=12)
+    assert "T3513" in phone.world.ue().timers
+    return phone
+
+
+def overdue() -> Phone:
+    """The mobile reachable timer has expired, and nobody pages any more."""
+    phone = idle()
+    phone.world.advance(3900)
+    assert "implicit-deregistration" in phone.world.ue().timers
     return phone
 
 
@@ -177,8 +225,13 @@ STATES: dict[str, Callable[[], Phone]] = {
         failed_by_guti,
         reauthenticating,
         moved,
+        attacked,
         deregistering,
         deregistering_secured,
         releasing,
+        commanded,
+        asked_to_leave,
+        paged_to_leave,
+        overdue,
     )
 }

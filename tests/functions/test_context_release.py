@@ -33,8 +33,8 @@ def test_inactivity_leads_to_cm_idle(phone: Phone) -> None:
     ue = phone.world.ue()
     assert ue.connection is None
     assert ue.registered
-    assert ue.timers == {}
-    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "tai"}
+    assert phone.world.timers() == set()
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "tai", "wake"}
     phone.world.verify()
 
 
@@ -49,7 +49,7 @@ def test_a_command_without_an_answer_is_repeated_and_then_believed(phone: Phone)
     assert [m[MESSAGE] for m in phone.hear()] == ["UEContextReleaseCommand"] * 5
     ue = phone.world.ue()
     assert ue.connection is None
-    assert ue.timers == {}
+    assert phone.world.timers() == set()
     phone.world.verify()
 
 
@@ -62,7 +62,7 @@ def test_a_release_during_a_registration_aborts_it() -> None:
     ue = phone.world.ue()
     assert ue.registration is None
     assert ue.challenge is None
-    assert ue.timers == {}
+    assert phone.world.timers() == set()
     steps = phone.world.steps[f"ue/{phone.supi}"]
     assert any(isinstance(e, RegistrationAborted) for s in steps for e in s.events)
     phone.world.verify()
@@ -71,7 +71,7 @@ def test_a_release_during_a_registration_aborts_it() -> None:
 def test_a_lost_association_releases_its_ues(phone: Phone) -> None:
     phone.world.lose()
     assert phone.world.ue().connection is None
-    assert {kind for kind, _ in phone.world.owners} == {"tmsi"}
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "wake"}
     assert phone.world.states[f"gnb/{GNB}"].association == ""
     phone.world.verify()
 
@@ -79,8 +79,8 @@ def test_a_lost_association_releases_its_ues(phone: Phone) -> None:
 def test_a_new_ng_setup_releases_the_ues_of_the_one_before(phone: Phone) -> None:
     ng_setup(phone.world, association="a2")
     assert phone.world.ue().connection is None
-    released = phone.world.steps[f"ue/{phone.supi}"][-1].events[-1]
-    assert isinstance(released, ConnectionReleased)
+    events = phone.world.steps[f"ue/{phone.supi}"][-1].events
+    released = next(e for e in events if isinstance(e, ConnectionReleased))
     assert released.reason == "NG SETUP"
 
 
@@ -148,7 +148,7 @@ def test_a_missing_mandatory_ie_is_answered_with_diagnostics(phone: Phone) -> No
 
 
 def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> None:
-    """Only one that is proved is kept beside a new one; the others are released at once."""
+    """The one that is proved stays the UE's, few are kept beside it, the others are released."""
     phone = Phone(World())
     phone.register()
     proved = phone.amf_id
@@ -158,8 +158,10 @@ def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> Non
         phone.initial(wire.nas_encode(phone.request()))
         phone.world.advance(2)
     ue = phone.world.ue()
-    kept = [c.amf_ue_ngap_id for c in ue.stale if not c.releasing]
-    assert kept == [proved]
+    assert ue.connection is not None
+    assert ue.connection.amf_ue_ngap_id == proved
+    assert len(ue.beside) <= 4
+    assert all(c.releasing for c in ue.stale)
     assert len(ue.stale) < 20, "what the gNB does not answer is let go, though more comes"
     phone.world.advance(60)
     assert phone.world.ue().stale == ()

@@ -6,16 +6,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import wire
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.procedures import Procedure
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import gnb, ng_setup, reset, setup_request, supported, update
+from tests.functions.ngap_messages import OF_NODE, OF_UE, of_node, of_ue
 from tests.functions.octets import IES, PROCEDURES, changed_pdu, ie, pdu
 from tests.functions.phone import Phone
 from tests.functions.test_fuzz_ue import CASUAL
-from tests.functions.world import ASSOCIATION, GNB
+from tests.functions.world import ASSOCIATION, GNB, NETWORK
 
 
 def down() -> CheckedWorld:
@@ -63,7 +65,13 @@ PDUS = [
         reset(ONE),
         {"message": "NGResetAcknowledge", "ies": []},
         INDICATION,
-        {"message": "UplinkRANConfigurationTransfer", "ies": []},
+        {"message": "AMFConfigurationUpdateAcknowledge", "ies": []},
+        {
+            "message": "AMFConfigurationUpdateFailure",
+            "ies": [{"Cause": {"misc": "unspecified"}}, {"TimeToWait": "v20s"}],
+        },
+        *(of_node(message) for message in OF_NODE),
+        *(of_ue(message, 77, 1) for message in OF_UE),
     )
 ]
 
@@ -89,12 +97,22 @@ octets = st.one_of(
 )
 associations = st.sampled_from([ASSOCIATION, ASSOCIATION, "a2", "a3"])
 kinds = st.sampled_from([EventType.ASSOCIATION_LOST, EventType.TIMER, "org.evcore.unheard-of"])
+networks = st.builds(
+    lambda name, capacity, areas: replace(
+        NETWORK, name=name, relative_capacity=capacity, tracking_areas=areas
+    ),
+    st.sampled_from(["test", "renamed"]),
+    st.integers(0, 2),
+    st.sampled_from([NETWORK.tracking_areas, NETWORK.tracking_areas[:1]]),
+)
 shots = st.one_of(
     st.tuples(st.just("pdu"), octets, associations),
     st.tuples(st.just("pdu"), octets, associations),
     st.tuples(st.just("lose"), associations),
     st.tuples(st.just("event"), kinds, st.binary(max_size=8)),
     st.tuples(st.just("again"), st.integers(0, 20)),
+    st.tuples(st.just("network"), networks),
+    st.tuples(st.just("wait"), st.integers(1, 100)),
 )
 
 
@@ -109,6 +127,10 @@ def shoot(world: CheckedWorld, shot: tuple[Any, ...]) -> None:
             source, key = f"/n2/{GNB}/{ASSOCIATION}", f"gnb-{GNB}"
             event = CloudEvent(f"t-{world.count}", source, kind, key, data, procedure=Procedure.RAN)
             world.deliver(event)
+        case ("network", network):
+            world.reconfigure(network)
+        case ("wait", seconds):
+            world.advance(seconds)
         case ("again", number):
             taken = [step.trigger for _, step in world.order]
             if taken:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.functions import operator
 from tests.functions.phone import Phone
 from tests.functions.site import MESSAGE, Site
 from tests.functions.world import World
@@ -13,7 +14,7 @@ from tests.functions.world import World
 EXAMPLES = max(1, int(60 * float(os.environ.get("EVCORE_FUZZ_EXAMPLES", "1"))))
 
 HEAD = {"procedure-transaction-identity": 5}
-LEFT = ("seid", "upf", "address", "ngap", "gnb")
+LEFT = ("seid", "teid", "upf", "address", "ngap", "gnb")
 
 messages = st.sampled_from(
     [
@@ -40,16 +41,27 @@ shots = st.one_of(
     st.tuples(st.just("service-request"), some, some),
     st.tuples(st.just("downlink")),
     st.tuples(st.just("restart"), st.integers(0, 1)),
+    st.tuples(
+        st.just("refuse"),
+        st.sampled_from(["SessionEstablishmentRequest", "SessionModificationRequest"]),
+        st.integers(1, 3),
+    ),
+    st.tuples(st.just("late"), st.integers(-5000, 0)),
     st.tuples(st.just("lose")),
-    st.tuples(st.just("advance"), st.sampled_from([0.1, 4.0, 16.0, 40.0])),
+    st.tuples(st.just("deregister"), st.booleans()),
+    st.tuples(
+        st.just("gmm"),
+        st.sampled_from(["deregistration-accept-ue-terminated", "configuration-update-complete"]),
+    ),
+    st.tuples(st.just("advance"), st.sampled_from([0.1, 4.0, 16.0, 40.0, 4000.0])),
 )
 
 
 class Storm:
     """One UE, to which all of it happens."""
 
-    def __init__(self) -> None:
-        self.site = Site()
+    def __init__(self, *, ftup: bool) -> None:
+        self.site = Site(ftup=ftup)
         self.site.upfs.silent = True
 
     def shoot(self, shot: tuple[Any, ...]) -> None:  # noqa: C901, PLR0912 - a table of shots
@@ -64,9 +76,7 @@ class Storm:
                 site.upfs.answer(*world.pfcp.popleft())
             case ("drop", told) if world.pfcp:
                 upf, key, number, pdu = world.pfcp.popleft()
-                if number is None:
-                    site.upfs.answer(upf, key, number, pdu)  # nothing repeats what has none
-                elif told:
+                if told and number is not None:
                     world.unanswered(upf, key, number, pdu)
             case ("twice",) if world.pfcp:
                 site.upfs.answer(*world.pfcp[0])
@@ -96,8 +106,18 @@ class Storm:
                 site.upfs.tables[name].clear()
                 site.upfs.recovery += 1
                 world.path("up", name, site.upfs.recovery)
+            case ("refuse", message, times):
+                site.upfs.refuse[message] = times
+            case ("late", before):
+                for session in world.ue().sessions:
+                    if session.n4.since:
+                        site.lose(session.n4.seid, session.n4.since + before - 1)
             case ("lose",):
                 world.lose()
+            case ("deregister", again):
+                operator.deregister(world, site.phone.supi, reregister=again)
+            case ("gmm", kind) if connected:
+                site.phone.say({MESSAGE: kind})
             case ("advance", seconds):
                 world.advance(seconds)
             case _:
@@ -108,6 +128,7 @@ class Storm:
         """The UPFs answer again, and the UE registers anew and goes."""
         site, world = self.site, self.site.world
         site.upfs.silent = False
+        site.upfs.refuse.clear()
         site.upfs.serve()
         self._settle(world)
         other = Phone(world)
@@ -130,9 +151,9 @@ def _is_at(site: Site, session: Any) -> bool:
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(st.lists(shots, min_size=1, max_size=14))
-def test_nothing_is_left(fired: list[tuple[Any, ...]]) -> None:
-    storm = Storm()
+@given(st.lists(shots, min_size=1, max_size=14), st.booleans())
+def test_nothing_is_left(fired: list[tuple[Any, ...]], ftup: bool) -> None:
+    storm = Storm(ftup=ftup)
     for shot in fired:
         storm.shoot(shot)
     storm.end()

@@ -10,7 +10,15 @@ from msgspec.structs import replace
 
 import wire
 from functions.runtime import resolve
-from schemas.cloudevents import CloudEvent, ConnectionLost, EventType, Identified, Unidentified
+from schemas.cloudevents import (
+    CloudEvent,
+    ConnectionLost,
+    Deregister,
+    EventType,
+    Identified,
+    SubscriptionChanged,
+    Unidentified,
+)
 from schemas.identity import Tai, index_ngap, slot_of
 from schemas.procedures import Procedure
 from schemas.step import encode
@@ -112,6 +120,11 @@ def internal(phone: Phone, kind: str, number: int) -> None:
         case EventType.CONNECTION_LOST:
             key, to = index_ngap(amf_id + number % 2), Procedure.CONTEXT_RELEASE
             data = encode(ConnectionLost(amf_id + number % 2, "test"))
+        case EventType.DEREGISTER:
+            key, to = phone.supi, Procedure.DEREGISTRATION
+            data = encode(Deregister(number % 2 == 0, number))
+        case EventType.SUBSCRIPTION_CHANGED:
+            key, to, data = phone.supi, Procedure.DEREGISTRATION, encode(SubscriptionChanged())
         case EventType.IDENTIFIED:
             request, suci = NAS[number % 2], bytes.fromhex(phone.identity("null")["octets"])
             taken = phone.world.sequences.get((ASSOCIATION, phone.ran_id), 0)
@@ -130,6 +143,8 @@ KINDS = [
     EventType.CONNECTION_LOST,
     EventType.IDENTIFIED,
     EventType.UNIDENTIFIED,
+    EventType.DEREGISTER,
+    EventType.SUBSCRIPTION_CHANGED,
     "org.evcore.unheard-of",
 ]
 
@@ -151,7 +166,7 @@ shots = st.one_of(
     st.tuples(st.just("poisoned"), st.integers(0, 1)),
     st.tuples(st.just("garbage"), st.sampled_from(KINDS), st.binary(max_size=8)),
     st.tuples(st.just("internal"), st.sampled_from(KINDS), st.integers(0, 5)),
-    st.tuples(st.just("advance"), st.sampled_from([0.0, 0.1, 5.9, 6.0, 31.0])),
+    st.tuples(st.just("advance"), st.sampled_from([0.0, 0.1, 5.9, 6.0, 31.0, 4000.0])),
 )
 
 

@@ -1,5 +1,6 @@
 """No input raises in `upf`, whatever the state of the UPF; and after it it can be associated."""
 
+import os
 from typing import Any
 
 import pytest
@@ -9,10 +10,13 @@ from msgspec.structs import replace
 
 import wire
 from schemas.aggregates import upf_aggregate
-from schemas.cloudevents import CloudEvent, EventType
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadTold
 from schemas.identity import index_seid
+from schemas.step import encode
 from tests.functions.world import N4_NETWORK, UPF, World
 from tests.wire.pfcp_messages import MESSAGES
+
+EXAMPLES = max(1, int(60 * float(os.environ.get("EVCORE_FUZZ_EXAMPLES", "1"))))
 
 STAMP = 3_900_000_000
 SEID = 0x123456789
@@ -45,6 +49,11 @@ ACTIONS = st.one_of(
     st.tuples(st.just("path"), st.sampled_from(["served", "up", "down"]), STAMPS),
     st.tuples(st.sampled_from(["uplink", "unanswered"]), messages(), st.integers(0, 4)),
     st.tuples(st.just("wait"), st.integers(1, 200), st.none()),
+    st.tuples(
+        st.just("event"),
+        st.sampled_from([EventType.SESSION_LEFT, EventType.UPF_LOAD]),
+        st.sampled_from([b"", encode(SessionLeft(7)), encode(UpfLoadTold(300, 101, 9))]),
+    ),
 )
 
 
@@ -54,6 +63,10 @@ def play(world: World, action: tuple[str, Any, Any]) -> None:
         world.path(value, UPF, more)
     elif what == "wait":
         world.advance(value)
+    elif what == "event":
+        world.count += 1
+        number, key = f"e-{world.count}", upf_aggregate(UPF)
+        world.deliver(CloudEvent(number, "/ue/1", value, key, more, procedure="upf", slot=0))
     else:
         uplink, unanswered = EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED
         kind = uplink if what == "uplink" else unanswered
@@ -65,7 +78,7 @@ def play(world: World, action: tuple[str, Any, Any]) -> None:
 
 @pytest.mark.parametrize("begun", [False, True], ids=["strange", "associated"])
 @settings(
-    max_examples=60,
+    max_examples=EXAMPLES,
     suppress_health_check=(HealthCheck.too_slow, HealthCheck.data_too_large),
     deadline=None,
 )

@@ -60,7 +60,7 @@ def test_t3550_repeats_the_accept_and_not_the_context_setup() -> None:
     assert "UEContextReleaseCommand" in [m[MESSAGE] for m in phone.hear()]
     world.advance(60)
     assert world.ue().connection is None
-    assert world.ue().timers == {}
+    assert world.timers() == set()
     world.verify()
 
 
@@ -149,7 +149,7 @@ def test_a_context_that_the_gnb_cannot_set_up() -> None:
     assert [m[MESSAGE] for m in phone.hear()] == ["UEContextReleaseCommand"]
     phone.ngap("UEContextReleaseComplete")
     assert world.ue().connection is None
-    assert world.ue().timers == {}
+    assert world.timers() == set()
     world.verify()
 
 

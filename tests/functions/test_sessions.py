@@ -5,6 +5,9 @@ from typing import Any
 import pytest
 
 import wire
+from functions import n4_rules
+from loadgen.pfcp_messages import session_refused
+from schemas.aggregates import upf_aggregate
 from schemas.subscriber import Ambr, PduSessionType
 from tests.functions.site import MESSAGE, Site
 
@@ -110,13 +113,117 @@ def test_paging_in_vain() -> None:
     site.upfs.downlink_data(address)
     site.world.advance(200)
     assert len(site.world.pages) == 4
-    assert "SessionModificationRequest" in [
-        wire.pfcp_peek(pdu).message for *_, pdu in site.world.pfcp
-    ]
+    before = site.session()
+    site.upfs.asked.clear()
     site.upfs.serve()
+    # Only a session that is new is reported of again by each UPF that there is.
+    asked = list(dict.fromkeys(site.upfs.asked))
+    assert asked == ["SessionDeletionRequest", "SessionEstablishmentRequest"]
+    after = site.session()
+    assert after.n4.up_seid != before.n4.up_seid
+    assert (after.reported, after.address) == (0, before.address)
     assert site.world.ue().paging is None
     site.upfs.downlink_data(address)
     assert len(site.world.pages) == 5
+    site.service_request("mobile-terminated-services")
+    site.set_up("InitialContextSetup")
+    assert site.session().n4.downlink == site.session().access
+    site.world.verify()
+
+
+def test_downlink_packets_whose_user_plane_fails_at_the_gnb() -> None:
+    """The UPF does not report them again: the UE is had again, a few times, after a pause."""
+    site = Site()
+    address = site.establish()
+    site.idle()
+    site.upfs.downlink_data(address)
+    site.service_request("mobile-terminated-services")
+    site.set_up_fails("InitialContextSetup")
+    assert (site.session().user_plane, site.session().reported) == ("off", 1)
+    site.idle()
+    site.world.pages.clear()
+    site.world.advance(41)
+    assert site.world.pages
+    site.service_request("mobile-terminated-services")
+    site.set_up("InitialContextSetup")
+    assert (site.session().user_plane, site.session().reported) == ("on", 0)
+    assert not any(name.startswith("downlink-data") for name in site.world.ue().timers)
+    site.world.verify()
+
+
+def test_downlink_packets_that_a_gnb_never_has_resources_for() -> None:
+    site = Site()
+    address = site.establish()
+    site.idle()
+    site.service_request("signalling")
+    site.phone.ngap("InitialContextSetupResponse")
+    site.phone.hear()
+    site.upfs.asked.clear()
+    site.upfs.downlink_data(address)
+    tries = 0
+    while site.session().reported:
+        assert [tree[MESSAGE] for tree in site.hear()] == ["PDUSessionResourceSetupRequest"]
+        site.set_up_fails("PDUSessionResourceSetup")
+        tries += 1
+        site.world.advance(41)
+        site.upfs.serve()
+    assert tries == 4
+    assert site.upfs.asked == ["SessionDeletionRequest", "SessionEstablishmentRequest"]
+    site.world.advance(200)
+    assert site.hear() == []
+    site.world.verify()
+
+
+def test_a_modification_that_the_upf_refuses() -> None:
+    """What it has then is not known: the session is made anew there, as it is to be."""
+    site = Site()
+    address = site.establish()
+    before = site.session()
+    site.upfs.refuse = {"SessionModificationRequest": 1}
+    site.idle()
+    after = site.session()
+    assert site.upfs.asked[-3:] == [
+        "SessionModificationRequest",
+        "SessionDeletionRequest",
+        "SessionEstablishmentRequest",
+    ]
+    assert after.n4.up_seid not in (0, before.n4.up_seid)
+    assert site.upfs.session(address)[1].seid == after.n4.up_seid
+    site.upfs.refuse = {"SessionModificationRequest": 1}
+    site.service_request(**{"uplink-data-status": [1]})
+    site.set_up("InitialContextSetup")
+    again = site.session()
+    assert (again.uplink, again.n4.downlink) == (after.uplink, again.access)
+    assert again.n4.up_seid not in (0, after.n4.up_seid)
+    site.world.verify()
+    site.upfs.refuse = {"SessionModificationRequest": 1, "SessionEstablishmentRequest": 1}
+    site.subscribe(Ambr(1_000_000, 2_000_000))
+    site.phone.ngap("PDUSessionResourceReleaseResponse")
+    changed = site.hear()[-1]
+    assert changed[MESSAGE] == "PDUSessionResourceModifyRequest"
+    site.upfs.serve()
+    assert site.hear()[-1]["payload-container"]["5gsm-cause"] == "network-failure"
+
+
+def test_word_of_a_restart_that_comes_late() -> None:
+    """A session that was made after the restart stands."""
+    site = Site()
+    site.establish()
+    name, seid = site.session().n4.upf, site.session().n4.seid
+    before = site.world.now
+    site.world.advance(1)
+    site.upfs.tables[name].clear()
+    site.upfs.recovery += 1
+    site.world.path("up", name, site.upfs.recovery)
+    site.upfs.serve()
+    again = site.session().n4
+    assert again.since > before
+    site.lose(seid, again.since - 1)
+    assert site.session().n4 == again
+    site.lose(seid, again.since)
+    assert site.session().n4.sent.message == "establish"
+    site.upfs.tables[name].clear()
+    site.upfs.serve()
     site.world.verify()
 
 
@@ -281,6 +388,171 @@ def test_a_upf_that_has_restarted_gets_its_sessions_again() -> None:
     site.world.verify()
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> None:
+    """A UPF that may have kept it is asked to delete it: its address is another UE's soon."""
+    site = Site()
+    address = site.establish()
+    name, _ = site.upfs.session(address)
+    seid = site.session().n4.seid
+    site.upfs.silent = True
+    site.phone.say(site.phone.deregistration())
+    assert site.session().stage == "gone"
+    site.lose(seid, site.world.now, kept=kept)
+    assert (site.world.ue().sessions != ()) is kept
+    site.world.pfcp.clear()  # what the UPF was asked is lost with the old association
+    site.upfs.silent = False
+    site.world.advance(60)
+    site.upfs.serve()
+    assert site.world.ue().sessions == ()
+    assert bool(site.upfs.tables[name].by_address) is not kept
+    site.world.verify()
+
+
+def test_a_upf_that_restarts_while_it_is_asked() -> None:
+    """It refuses what it is asked before it is associated, and is asked again as soon as it is."""
+    site = Site()
+    site.upfs.silent = True
+    site.ask()
+    upf, key, number, _ = site.world.pfcp.popleft()
+    refused = session_refused("SessionEstablishmentRequest", site.session().n4.seid, 0, upf, 72)
+    site.world.answer_pfcp(refused, upf, key, number)
+    site.upfs.silent = False
+    assert site.session().stage == "establishing"
+    site.world.advance(1)
+    site.upfs.recovery += 1
+    site.world.path("up", upf, site.upfs.recovery)
+    site.upfs.serve()
+    assert site.hear()[-1][MESSAGE] == "PDUSessionResourceSetupRequest"
+    site.set_up()
+    assert site.session().stage == "active"
+    assert site.session().n4.sent is None
+    site.world.verify()
+
+
+def test_an_information_element_that_has_to_be_understood() -> None:
+    """TS 24.501 7.6.1: it rejects the message that it is in."""
+    site = Site()
+    site.say(1, {"octets": "2e0501c1ffff91050100"})
+    answer = answer_of(site.hear())
+    assert answer[MESSAGE] == "pdu-session-establishment-reject"
+    assert answer["5gsm-cause"] == "invalid-mandatory-information"
+    assert site.world.ue().sessions == ()
+    site.world.verify()
+
+
+def test_session_management_information_that_is_none() -> None:
+    site = Site()
+    site.say(1, {"octets": "7e0041"})
+    assert site.hear() == []
+    site.world.verify()
+
+
+def test_a_session_that_was_established_twice() -> None:
+    """The UPF is to delete the one that nobody has; what is lost of that comes again."""
+    site = Site()
+    site.upfs.silent = True
+    site.ask()
+    upf, key, number, pdu = site.world.pfcp.popleft()
+    site.upfs.answer(upf, key, number, pdu)
+    established = wire.pfcp_decode(site.upfs.answered)
+    f_teid = {"F-TEID": {"teid": 4242, "ipv4": "10.3.0.1"}}
+    another = {
+        "F-SEID": {"F-SEID": {"seid": 99, "ipv4": "10.9.0.1"}},
+        "Created PDR": {"Created PDR": [{"PDR ID": 1}, f_teid]},
+    }
+    other = [another.get(next(iter(ie)), ie) for ie in established["ies"]]
+    site.world.answer_pfcp({**established, "ies": other}, upf, key, number)
+    ((to, owner, numbered, deletion),) = site.world.pfcp
+    assert (to, owner) == (upf, upf_aggregate(upf))
+    assert wire.pfcp_peek(deletion).seid == 99
+    site.world.pfcp.clear()
+    site.world.advance(11)
+    assert (to, owner, numbered, deletion) in site.world.pfcp
+    done = {"message": "SessionDeletionResponse", "seid": 0, "ies": [{"Cause": "Request accepted"}]}
+    site.world.answer_pfcp(done, upf, owner, numbered)
+    assert site.world.upf(upf).leftovers == ()
+    site.world.verify()
+
+
+@pytest.mark.parametrize("when", ["asked", "answered"])
+def test_an_idle_ue_whose_session_was_restored_twice_is_paged(when: str) -> None:
+    """The later of the two forwards to the gNB that the UE has left, until it is told otherwise."""
+    site = Site()
+    address = site.establish()
+    site.restore_twice(address)
+    first, second = site.world.pfcp
+    site.world.pfcp.clear()
+    site.upfs.answer(*first)
+    site.phone.idle()
+    if when == "answered":
+        site.upfs.silent = False
+        site.upfs.serve()
+        site.upfs.silent = True
+    site.upfs.answer(*second)
+    site.upfs.silent = False
+    site.upfs.serve()
+    at_upf = site.upfs.session(address)[1]
+    assert at_upf.seid == site.session().n4.up_seid
+    assert site.session().n4.sent is None
+    assert "BUFF" in at_upf.rules.fars[n4_rules.DOWNLINK].action
+    site.upfs.downlink_data(address)
+    assert site.world.pages
+    site.world.verify()
+
+
+def test_a_session_that_ends_at_a_upf_that_has_restarted() -> None:
+    """Its SEID may be another session's there: nothing is asked by it."""
+    site = Site()
+    site.establish()
+    site.upfs.silent = True
+    site.phone.idle()
+    site.lose(site.session().n4.seid, site.world.now + 1)
+    peeks = [wire.pfcp_peek(pdu) for *_, pdu in site.world.pfcp]
+    assert [peek.message for peek in peeks][-1] == "SessionEstablishmentRequest"
+    assert site.session().n4.up_seid == 0
+    site.world.verify()
+
+
+@pytest.mark.parametrize("ftup", [True, False])
+def test_a_session_that_was_restored_twice(ftup: bool) -> None:
+    """What the UPF has put in the place of the first is the session; the first is let go."""
+    site = Site(ftup=ftup)
+    address = site.establish()
+    name, before = site.upfs.session(address)
+    site.restore_twice(address)
+    assert [number for *_, number, _ in site.world.pfcp] == [site.session().n4.sent.number] * 2
+    site.upfs.silent = False
+    site.upfs.serve()
+    at_upf, session = site.upfs.session(address)[1], site.session()
+    assert before.seid != at_upf.seid == session.n4.up_seid
+    assert (session.n4.sent, session.n4.downlink) == (None, session.access)
+    assert site.world.upf(name).leftovers == ()
+    site.world.verify()
+
+
+def test_a_upf_that_leaves_f_teids_to_the_core() -> None:
+    site = Site(ftup=False)
+    addresses = [site.establish(psi) for psi in (1, 2)]
+    teids = {site.session(psi).uplink.teid for psi in (1, 2)}
+    assert len(teids) == 2
+    assert 0 not in teids
+    for psi, address in zip((1, 2), addresses, strict=True):
+        upf, at_upf = site.upfs.session(address)
+        uplink = site.session(psi).uplink
+        node = site.world.network.upf(upf)
+        assert node is not None
+        assert uplink.address == node.n3
+        assert at_upf.rules.teids.keys() == {uplink.teid}
+        assert site.world.owners["teid", f"{upf}/{uplink.teid:08x}"] == "ue/" + site.phone.supi
+    site.idle()
+    site.upfs.downlink_data(addresses[0])
+    site.world.advance(82)
+    site.upfs.serve()
+    assert {site.session(psi).uplink.teid for psi in (1, 2)} == teids, "made anew, as it was"
+    site.world.verify()
+
+
 def test_a_connection_that_is_lost_while_a_session_is_made() -> None:
     site = Site()
     site.ask()
@@ -315,6 +587,22 @@ def test_release_by_the_operator() -> None:
     head = {"pdu-session-identity": 1, "procedure-transaction-identity": 0}
     site.say(1, {MESSAGE: "pdu-session-release-complete", **head})
     assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    site.world.verify()
+
+
+def test_the_release_command_is_repeated_as_it_was() -> None:
+    """T3592 (6.3.3.5)."""
+    site = Site()
+    site.establish()
+    site.release(1)
+    first = site.hear()[-1]["payload-container"]
+    assert first["5gsm-cause"] == "reactivation-requested"
+    for _ in range(4):
+        site.world.advance(16)
+        assert answer_of(site.hear()) == first
+    site.world.advance(16)
+    site.upfs.serve()
+    assert site.world.ue().sessions == ()
     site.world.verify()
 
 
@@ -396,6 +684,53 @@ def test_a_session_that_the_ue_has_lost_is_made_anew() -> None:
     site.ask()
     item = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]
     assert item["nas"]["pdu-address"]["ipv4"] != before
+    site.world.verify()
+
+
+@pytest.mark.parametrize("seconds", [1, 16])
+def test_a_session_that_the_gnb_has_not_answered_for_is_made_anew(seconds: int) -> None:
+    """The UE repeats its request when T3580 expires (TS 24.501 6.4.1.7)."""
+    site = Site()
+    site.ask()
+    before = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
+    site.world.advance(seconds)
+    site.ask()
+    heard = site.hear()
+    if seconds == 1:
+        assert heard == []
+        site.set_up()
+    else:
+        names = [tree[MESSAGE] for tree in heard]
+        assert names == ["PDUSessionResourceReleaseCommand", "PDUSessionResourceSetupRequest"]
+        accept = heard[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
+        assert accept["procedure-transaction-identity"] == 1
+        assert accept["pdu-address"] != before["pdu-address"]
+        site.set_up()
+    session = site.session()
+    assert (len(site.world.ue().sessions), session.stage) == (1, "active")
+    site.idle()
+    site.world.verify()
+
+
+def test_a_session_asked_for_on_a_connection_whose_gnb_never_confirmed_the_context() -> None:
+    """INITIAL CONTEXT SETUP RESPONSE was lost: the gNB is asked again when T3580 expires."""
+    site = Site()
+    site.establish()
+    site.idle()
+    site.service_request("signalling")
+    site.ask(psi=2, pti=2)
+    assert site.hear() == []
+    for _ in range(2):
+        site.world.advance(16)
+        site.ask(psi=2, pti=2)
+        context = site.hear()[-1]
+        assert context[MESSAGE] == "InitialContextSetupRequest"
+        item = context["PDUSessionResourceSetupListCxtReq"][0]
+        assert item["nas"][MESSAGE] == "pdu-session-establishment-accept"
+    site.set_up("InitialContextSetup", 2)
+    session = site.session(2)
+    assert (session.stage, session.user_plane) == ("active", "on")
+    site.idle()
     site.world.verify()
 
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import wire
 from functions.pfcp import node_id
 from schemas.aggregates import upf_aggregate
-from schemas.cloudevents import CloudEvent, EventType
+from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
 from schemas.identity import index_seid, make_seid, slot_of
 from schemas.step import FanOutSessions, SendPfcp, Wake
 from schemas.ue_events import Noted
@@ -17,6 +17,7 @@ from tests.functions.world_n4 import OTHER_UPF, UPF
 
 STAMP = 3_900_000_000
 SEID = make_seid(17, 0xABCDEF)
+REFUSED = "Request rejected (reason not specified)"
 
 
 @pytest.fixture
@@ -78,7 +79,11 @@ def test_the_core_asks_for_an_association_once_a_gateway_is_there(world: World) 
     (request,) = sent(world)
     assert request["message"] == "AssociationSetupRequest"
     since = world.now // 1000 + 2_208_988_800
-    assert ies(request) == {"Node ID": {"ipv4": "10.9.0.254"}, "Recovery Time Stamp": since}
+    assert ies(request) == {
+        "Node ID": {"ipv4": "10.9.0.254"},
+        "Recovery Time Stamp": since,
+        "CP Function Features": ["LOAD"],
+    }
     assert world.oracle("upfs") == ""
     world.answer_pfcp(setup_response(), UPF, key, number)
     state = world.upf()
@@ -129,6 +134,55 @@ def test_an_answer_that_nobody_waits_for(world: World) -> None:
     world.verify()
 
 
+def test_association_setups_that_cross(world: World) -> None:
+    """The UPF takes the core's after its own, and drops what it was given between (6.2.6.2.2)."""
+    world.path("served")
+    *_, key, number = asked(world)
+    world.answer_pfcp(setup(), UPF)
+    assert world.upf().associated
+    assert fanned(world) == []
+    world.answer_pfcp(setup_response(), UPF, key, number)
+    assert world.upf().associated
+    assert fanned(world) == [STAMP]
+    world.answer_pfcp(setup_response(cause=REFUSED), UPF, key, number)
+    assert world.upf().associated
+    assert fanned(world) == [STAMP]
+    world.verify()
+
+
+@pytest.mark.parametrize(("stamp", "kept"), [(STAMP, True), (STAMP + 5, False)])
+def test_a_upf_that_asks_again_may_have_kept_its_sessions(
+    world: World, stamp: int, kept: bool
+) -> None:
+    world.path("served")
+    *_, key, number = asked(world)
+    world.answer_pfcp(setup_response(), UPF, key, number)
+    world.answer_pfcp(setup(stamp), UPF)
+    (told,) = [o for _, s in world.order for o in s.outputs if isinstance(o, FanOutSessions)]
+    assert (told.recovery_time_stamp, told.kept) == (stamp, kept)
+    world.verify()
+
+
+def test_a_crossed_answer_of_a_upf_that_cannot_be_used(world: World) -> None:
+    world.path("served")
+    *_, key, number = asked(world)
+    world.answer_pfcp(setup(), UPF)
+    world.answer_pfcp(setup_response(features=()), UPF, key, number)
+    assert not world.upf().associated
+    assert fanned(world) == [STAMP]
+    world.verify()
+
+
+def test_a_crossed_answer_from_before_a_restart(world: World) -> None:
+    world.path("served")
+    *_, key, number = asked(world)
+    world.answer_pfcp(setup(STAMP + 5), UPF)
+    world.answer_pfcp(setup_response(STAMP), UPF, key, number)
+    assert world.upf().recovery_time_stamp == STAMP + 5
+    assert fanned(world) == []
+    world.verify()
+
+
 @pytest.mark.parametrize("answer", ["refused", "none", "faulty"])
 def test_an_association_that_fails_is_tried_again_later_and_later(
     world: World, answer: str
@@ -169,7 +223,7 @@ def test_a_upf_that_leaves_f_teids_to_the_core_is_not_used(world: World) -> None
     (refusal,) = sent(world)
     assert (refusal["sequence"], ies(refusal)["Cause"]) == (
         7,
-        "Request rejected (reason not specified)",
+        REFUSED,
     )
     assert any("F-TEID" in note for note in notes(world))
     world.verify()
@@ -186,6 +240,7 @@ def test_the_upf_asks_first(world: World) -> None:
         "Node ID": {"ipv4": "10.9.0.254"},
         "Cause": "Request accepted",
         "Recovery Time Stamp": since,
+        "CP Function Features": ["LOAD"],
     }
     assert world.upf(OTHER_UPF).associated
     world.path("up", OTHER_UPF, STAMP)
@@ -197,7 +252,7 @@ def test_a_stranger(world: World) -> None:
     world.answer_pfcp(setup(sequence=3, upf="192.0.2.1"), "192.0.2.1")
     world.path("served", "192.0.2.1")
     (answer,) = sent(world)
-    assert ies(answer)["Cause"] == "Request rejected (reason not specified)"
+    assert ies(answer)["Cause"] == REFUSED
     assert not world.upf("192.0.2.1").associated
     world.verify()
 
@@ -286,6 +341,10 @@ def test_released_by_the_upf(world: World) -> None:
     (answer,) = sent(world)
     assert ies(answer)["Cause"] == "No established PFCP Association"
     assert fanned(world) == [STAMP]
+    world.advance(639)
+    assert not world.pfcp
+    world.advance(2)
+    assert [tree["message"] for tree in sent(world)] == ["AssociationSetupRequest"]
     world.verify()
 
 
@@ -350,6 +409,62 @@ def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> N
     world.verify()
 
 
+def test_what_is_left_over_is_asked_for_again(world: World) -> None:
+    world.associate(UPF)
+    world.answer_pfcp(established(), UPF, index_seid(SEID), 1)
+    first = world.pfcp.pop()
+    waits: list[int] = []
+    for _ in range(4):
+        waits.append((world.upf().wake_at - world.now) // 1000)
+        world.advance(waits[-1] - 1)
+        assert not world.pfcp
+        world.advance(2)
+        assert world.pfcp.pop() == first
+    assert waits == [10, 20 - 1, 40 - 1, 80 - 1]
+    world.path("down")
+    world.pfcp.clear()
+    world.advance(200)
+    assert not world.pfcp, "it does not answer heartbeats"
+    world.path("up", recovery_time_stamp=STAMP)
+    upf, key, number, pdu = world.pfcp.pop()
+    assert (upf, key, number, pdu) == first
+    done = {"message": "SessionDeletionResponse", "seid": 0, "ies": [{"Cause": "Request accepted"}]}
+    world.answer_pfcp(done, UPF, key, number)
+    assert (world.upf().leftovers, world.upf().wake_at, world.upf().tries) == ((), 0, 0)
+    world.advance(2000)
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
+    world.told_load(UpfLoadTold(load=30))
+    assert notes(world) == ["the load of a UPF that is not associated"]
+    world.associate(UPF)
+    world.told_load(UpfLoadTold(load=40))
+    assert world.oracle("upfs") == f"{UPF}=40"
+    world.told_load(UpfLoadTold(reduction=50, period=20))
+    assert world.oracle("upfs") == f"{UPF}=70", "of the 60 % that are left, half"
+    world.advance(21)
+    assert world.oracle("upfs") == f"{UPF}=40"
+    world.verify()
+
+
+def test_a_heartbeat_before_anything_else(world: World) -> None:
+    """The core's time stamp for the UPF is the one that it is told first."""
+    beat: dict[str, Any] = {
+        "message": "HeartbeatRequest",
+        "ies": [{"Recovery Time Stamp": STAMP}],
+        "sequence": 5,
+    }
+    world.answer_pfcp(beat)
+    (answer,) = sent(world)
+    told = ies(answer)["Recovery Time Stamp"]
+    world.advance(100)
+    world.associate(UPF)
+    assert world.upf().since == told
+    world.verify()
+
+
 def test_a_report_of_a_session_that_nobody_has(world: World) -> None:
     world.associate(UPF)
     report = {
@@ -383,6 +498,11 @@ def test_a_report_of_a_session_that_nobody_has(world: World) -> None:
             "Mandatory IE missing",
         ),
         (message("PFDManagementRequest"), "PFDManagementResponse", "Service not supported"),
+        (
+            message("SessionSetModificationRequest"),
+            "SessionSetModificationResponse",
+            "Service not supported",
+        ),
     ],
 )
 def test_a_request_with_faults_is_answered_with_its_cause(

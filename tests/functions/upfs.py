@@ -20,17 +20,23 @@ from tests.functions.world import OTHER_UPF, UPF, World
 class Upfs:
     """Answers what is in `world.pfcp` by the tables of two UPFs; any fault fails the test."""
 
-    def __init__(self, world: World) -> None:
+    def __init__(self, world: World, *, ftup: bool = True) -> None:
         self.world = world
         self.tables = {
-            name: Sessions(f"10.3.0.{index}", None, Random(index))
+            name: Sessions(f"10.3.0.{index}", None, Random(index), ftup=ftup)
             for index, name in enumerate((UPF, OTHER_UPF), 1)
         }
         self.asked: list[str] = []
+        self.answered = b""
+        """The last answer."""
+        self.features = ("FTUP",) if ftup else ()
         self.recovery = 3_900_000_000
         self.silent = False
         self.full = False
         """Whether they refuse sessions for want of resources."""
+        self.refuse: dict[str, int] = {}
+        """How many of the next messages of a name they refuse."""
+        self.refused: set[bytes] = set()
 
     @property
     def rules(self) -> int:
@@ -52,16 +58,26 @@ class Upfs:
         tree = wire.pfcp_decode(pdu)
         assert wire.pfcp_check(pdu) is None, tree
         self.asked.append(tree["message"])
-        if number is None and tree["message"] != "SessionDeletionRequest":
+        if number is None:
             return
-        self.world.answer_pfcp(self._do(upf, tree, pdu), upf, key, number)
+        answer = self._do(upf, tree, pdu)
+        self.answered = wire.pfcp_encode({"sequence": 0, **answer})
+        self.world.answer_pfcp(answer, upf, key, number)
 
     def _do(self, upf: str, tree: dict[str, Any], pdu: bytes) -> dict[str, Any]:
         table, message = self.tables[upf], tree["message"]
         if message == "AssociationSetupRequest":
-            return association_setup_response(0, upf, self.recovery, ("FTUP",), retained=False)
+            return association_setup_response(0, upf, self.recovery, self.features, retained=False)
+        own = FSeid.of(tree_in(tree["ies"], "F-SEID"))
+        again = pdu in self.refused  # a request that comes again has the same answer (6.4)
+        known = own is not None or tree["seid"] in table.by_seid
+        if known and (again or self.refuse.get(message, 0)):
+            if not again:
+                self.refuse[message] -= 1
+                self.refused.add(pdu)
+            seid = own.number if own is not None else table.by_seid[tree["seid"]].cp.number
+            return session_refused(message, seid, 0, upf, 69)
         if message == "SessionEstablishmentRequest" and self.full:
-            own = FSeid.of(tree_in(tree["ies"], "F-SEID"))
             assert own is not None
             return session_refused(message, own.number, 0, upf, 75)
         if message == "SessionEstablishmentRequest":

@@ -30,9 +30,11 @@ from schemas.cloudevents import (
     ConnectionLost,
     EventType,
 )
+from schemas.flags import DEFAULT_FLAGS
+from schemas.gmm_fold import unwatched
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
 from schemas.network import Network, TrackingArea
-from schemas.procedures import Procedure
+from schemas.procedures import OPENING, Procedure
 from schemas.step import (
     FanOut,
     FanOutSessions,
@@ -83,6 +85,8 @@ class World(N4Side):
 
     def __init__(self, *subscribers: Subscriber, network: Network = NETWORK) -> None:
         self.network = network
+        self.networks = {"test": network}
+        """Each configuration there was, by its version."""
         self.subscribers = {s.supi: s for s in subscribers or (subscriber(),)}
         N4Side.__init__(self)
         self.now = 1_700_000_000_000
@@ -134,6 +138,9 @@ class World(N4Side):
             route = self.router.initial(peek, f"{association}-{ran_id or 0:x}")
         elif peek.amf_ue_ngap_id is None:
             return event
+        elif peek.message in OPENING:
+            self.sequences[key] = 0
+            route = self.router.connected(peek, None)
         else:
             self.sequences[key] = self.sequences.get(key, 0) + 1
             route = self.router.connected(peek, None)
@@ -198,9 +205,10 @@ class World(N4Side):
             now=self.now,
             entropy=entropy,
             network=self.network,
-            network_version="test",
+            network_version=next(reversed(self.networks)),
             subscriber=found,
             subscription=1 if found else 0,
+            flags=DEFAULT_FLAGS,
             oracle=self.oracle,
         )
 
@@ -214,10 +222,13 @@ class World(N4Side):
         self.steps[name].append(step)
         self.order.append((name, step))
         self.taken[name, step.trigger.id] = step.seq
-        for entry in kind.indexes(before) - kind.indexes(state):
+        put, drop = kind.index_changes(before, state)
+        assert put == kind.indexes(state) - kind.indexes(before)
+        assert drop == kind.indexes(before) - kind.indexes(state)
+        for entry in drop:
             if self.owners.get(entry) == name:
                 del self.owners[entry]
-        for entry in kind.indexes(state) - kind.indexes(before):
+        for entry in put:
             owner = self.owners.get(entry)
             assert owner in (None, name) or step.trigger.type == EventType.IDENTIFIED
             self.owners[entry] = name
@@ -271,7 +282,7 @@ class World(N4Side):
                 and ran_id not in output.ran_ue_ngap_ids
             ):
                 continue
-            lost = ConnectionLost(amf_id, output.reason, output.order)
+            lost = ConnectionLost(amf_id, output.reason, output.order, output.association)
             self.events.append(
                 CloudEvent(
                     f"{number}/{amf_id:x}",
@@ -283,6 +294,22 @@ class World(N4Side):
                     slot=0,
                 )
             )
+
+    def reconfigure(self, network: Network) -> None:
+        """Workers have another configuration from now on, and each gNB is told."""
+        self.network = network
+        self.networks[f"test-{len(self.networks)}"] = network
+        for name in [name for name in self.states if name.startswith("gnb/")]:
+            self.count += 1
+            event = CloudEvent(
+                f"network-{self.count}",
+                "/evcore/operator",
+                EventType.NETWORK_CHANGED,
+                name,
+                procedure=Procedure.RAN,
+                slot=slot_of(name.removeprefix("gnb/")),
+            )
+            self.deliver(event)
 
     # The clock
 
@@ -299,6 +326,10 @@ class World(N4Side):
 
     def ue(self, number: int = 1) -> Ue:
         return self.states[ue_aggregate(f"imsi-00101{number:010d}")]
+
+    def timers(self, number: int = 1) -> set[str]:
+        """The timers of a UE that run, those that watch over its silence aside."""
+        return set(unwatched(self.ue(number).timers))
 
     def sent(self) -> list[dict[str, Any]]:
         """The downlink PDUs since the last call, decoded."""
@@ -323,8 +354,8 @@ class World(N4Side):
                 given = Inputs(
                     now=step.at,
                     entropy=step.entropy,
-                    network=self.network,
-                    network_version="test",
+                    network=self.networks[step.network],
+                    network_version=step.network,
                     subscriber=found,
                     subscription=step.subscription,
                     flags=step.flags,

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 import wire
-from functions.env import UPFS
+from functions.env import CONGESTION, UPFS, upfs_answer
 from functions.pfcp import node_id
 from functions.runtime.fan_out import audience_of
 from functions.runtime.pools import pools_of
@@ -14,6 +14,7 @@ from schemas.cloudevents import (
     PFCP_MEDIA_TYPE,
     CloudEvent,
     EventType,
+    UpfLoadTold,
     UpfPath,
 )
 from schemas.gnb import tai_index_prefix
@@ -38,12 +39,15 @@ class N4Side:
     owners: dict[tuple[str, str], str]
     events: deque[CloudEvent]
     count: int
+    now: int
 
     def __init__(self) -> None:
         self.pfcp: deque[tuple[str, str, int | None, bytes]] = deque()
         """What left for UPFs: Node ID, key of the answer, number of the request, PDU."""
         self.pages: deque[tuple[str, str, bytes]] = deque()
         """What left as PAGING: gNB, association, PDU."""
+        self.features: tuple[str, ...] = ()
+        """More UP Function Features of UPFs that are associated."""
         self.upfs: dict[str, int] | None = None
         """The UPFs that can be used, with their loads; None for what the UPFs' states tell."""
 
@@ -128,7 +132,28 @@ class N4Side:
             )
         )
 
-    def associate(self, *upfs: str, recovery_time_stamp: int = 3_900_000_000) -> None:
+    def told_load(self, told: UpfLoadTold, upf: str = UPF) -> None:
+        """Tell what a gateway has read in messages of sessions."""
+        self.count += 1
+        self.deliver(
+            CloudEvent(
+                f"t-{self.count}",
+                f"/n4/{upf}",
+                EventType.UPF_LOAD,
+                upf_aggregate(upf),
+                encode(told),
+                MSGPACK_MEDIA_TYPE,
+                Procedure.UPF,
+                slot_of(upf),
+            )
+        )
+
+    def associate(
+        self,
+        *upfs: str,
+        recovery_time_stamp: int = 3_900_000_000,
+        features: tuple[str, ...] = ("FTUP",),
+    ) -> None:
         """Have UPFs associated, all of the network when none is named."""
         for upf in upfs or tuple(node.node_id for node in self.network.upfs):
             self.path("served", upf)
@@ -140,7 +165,7 @@ class N4Side:
                     {"Node ID": node_id(upf)},
                     {"Cause": "Request accepted"},
                     {"Recovery Time Stamp": recovery_time_stamp},
-                    {"UP Function Features": ["FTUP"]},
+                    {"UP Function Features": [*features, *self.features]},
                 ],
             }
             self.answer_pfcp(answer, upf, key, number)
@@ -170,7 +195,21 @@ class N4Side:
     def oracle(self, question: str) -> str:
         """What the runtime would answer: the UPFs that are there, and the first free address."""
         if question == UPFS:
-            return ",".join(f"{upf}={load}" for upf, load in self._upfs().items())
+            return self._upfs()
+        if question == CONGESTION:
+            return ""
+        kind, _, asked = question.partition(" ")
+        if kind == "features":
+            state = self.states.get(upf_aggregate(asked))
+            return ",".join(state.features) if state is not None else ""
+        if kind == "association":
+            found = [key for index, key in self.owners if index == "tai"]
+            return next(
+                (k.removeprefix(f"{asked}/") for k in found if k.startswith(asked + "/")), ""
+            )
+        return self._free_address(question)
+
+    def _free_address(self, question: str) -> str:
         _, version, upf, dnn = question.split(" ", 3)
         pool = pools_of(self.network).get((upf, dnn, int(version)))
         if pool is None:
@@ -181,9 +220,8 @@ class N4Side:
                     return pool.text(number)
         return ""
 
-    def _upfs(self) -> dict[str, int]:
+    def _upfs(self) -> str:
         if self.upfs is not None:
-            return self.upfs
-        states = {u.node_id: self.states.get(upf_aggregate(u.node_id)) for u in self.network.upfs}
-        usable = {name: s for name, s in states.items() if s and s.associated and s.reachable}
-        return {name: state.load for name, state in usable.items()}
+            return ",".join(f"{upf}={load}" for upf, load in self.upfs.items())
+        states = [self.states.get(upf_aggregate(u.node_id)) for u in self.network.upfs]
+        return upfs_answer([state for state in states if state is not None], self.now)

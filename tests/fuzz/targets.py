@@ -62,7 +62,7 @@ def pfcp(data: bytes) -> None:
 
 def nas(data: bytes) -> None:
     """Peek, decode and answer a message; what decodes is written again."""
-    for read in (wire.nas_peek, wire.ue_security_capability, wire.nas_answer):
+    for read in (wire.nas_peek, wire.ue_security_capability, wire.nas_answer, wire.nas_read):
         _refusable(read, data)
     try:
         tree = wire.nas_decode(data)
@@ -102,6 +102,18 @@ def nas_security(data: bytes) -> None:
     else:
         assert rest in (found.plain, found.outer)
     assert (receiver.downlink if downlink else receiver.uplink) == 1
+
+
+def eap(data: bytes) -> None:
+    """Read an EAP packet, and check its AT_MAC."""
+    _refusable(wire.eap_aka_mac_is_right, data, KAMF)
+    try:
+        found = wire.eap_decode(data)
+    except wire.WireError:
+        return
+    assert (found["code"], found["identifier"]) == (data[0], data[1])
+    if "attributes" in found:
+        assert sum(2 + len(value) for value in found["attributes"].values()) <= len(data) - 8
 
 
 def suci(data: bytes) -> None:
@@ -151,6 +163,7 @@ TARGETS = {
     "pfcp": Target(pfcp, "pfcp"),
     "nas": Target(nas, "nas"),
     "nas-security": Target(nas_security, "nas", b"\x85"),
+    "eap": Target(eap, "eap"),
     "suci": Target(suci, "suci"),
     "sctp": Target(sctp, "sctp", sized=True),
 }

@@ -131,6 +131,7 @@ class Edge:
         self.transport: Transport
         self._changed = asyncio.Event()
         self._numbers = itertools.count(1)
+        self._answers = itertools.count(1)
 
     async def hear(self, message: Msg) -> None:
         if message.reply.startswith("$JS.ACK."):
@@ -174,12 +175,23 @@ class Edge:
         await ran.set_up()
         return ran
 
-    async def answer(self, event: CloudEvent, pdu: bytes, procedure: str = "ran") -> None:
-        """Send a PDU where an event came from."""
+    async def answer(
+        self,
+        event: CloudEvent,
+        pdu: bytes,
+        procedure: str = "ran",
+        nas_count: int | None = None,
+        identifier: str = "",
+    ) -> None:
+        """Send a PDU where an event came from; with the `identifier` of one before, it again."""
         _, _, gnb, association = event.source.split("/")
-        made = CloudEvent("down", "/test", EventType.NGAP_DOWNLINK, gnb, procedure=procedure)
+        identifier = identifier or f"down-{next(self._answers)}"
+        made = CloudEvent(identifier, "/test", EventType.NGAP_DOWNLINK, gnb, procedure=procedure)
         subject = subjects.downlink(gnb, association)
-        await self.core.publish(subject, pdu, headers=binding.to_headers(made))
+        headers = binding.to_headers(made)
+        if nas_count is not None:
+            headers = binding.with_counts(headers, nas_count, nas_count)
+        await self.core.publish(subject, pdu, headers=headers)
         await brokers.arrived(self.core)
 
 

@@ -17,13 +17,13 @@ async def test_each_ue_has_its_stream_and_the_node_the_first(edge: Edge) -> None
     ran = await edge.ran()
     event = await ran.set_up()
     for ran_id in range(100):
-        await edge.answer(event, downlink_nas(1, ran_id))
+        await edge.answer(event, downlink_nas(ran_id, ran_id))
     heard = await ran.heard.got(101)
     assert heard[0].stream == 0
     assert all(message.stream > 0 for message in heard[1:])
     assert len({message.stream for message in heard}) == ran.association.outbound_streams
     assert {message.ppid for message in heard} == {60}
-    assert [message.payload for message in heard[1:]] == [downlink_nas(1, n) for n in range(100)]
+    assert [message.payload for message in heard[1:]] == [downlink_nas(n, n) for n in range(100)]
 
 
 async def test_an_answer_goes_to_the_association_that_the_question_came_by(edge: Edge) -> None:
@@ -54,6 +54,18 @@ async def test_octets_that_are_no_pdu_are_not_sent(edge: Edge) -> None:
     await edge.answer(event, b"hello")
     await edge.answer(event, downlink_nas(1, 1))
     assert (await ran.heard.got(2))[1].payload == downlink_nas(1, 1)
+
+
+async def test_what_its_worker_sends_out_again_leaves_once(edge: Edge) -> None:
+    ran = await edge.ran()
+    event = await ran.set_up()
+    await edge.answer(event, downlink_nas(1, 1), identifier="ue/1/2/0")
+    await edge.answer(event, downlink_nas(1, 1), identifier="ue/1/3/0")
+    await edge.answer(event, downlink_nas(1, 1), identifier="ue/1/2/0")
+    await edge.answer(event, downlink_nas(2, 2))
+    heard = await ran.heard.got(4)
+    assert [m.payload for m in heard[1:]] == [downlink_nas(n, n) for n in (1, 1, 2)]
+    assert edge.gateway.counters.repeated == 1
 
 
 async def fill(edge: Edge, event: CloudEvent, count: int) -> list[bytes]:

@@ -63,15 +63,22 @@ async def beat(upf: Upf, value: int) -> int:
 async def test_a_heartbeat_is_answered_once_the_core_has_told_its_time_stamp(edge: Edge) -> None:
     (upf,) = edge.upfs
     upf.send(heartbeat(1, UPF_STAMP))
+    upf.send(heartbeat(1, UPF_STAMP))
     await edge.settled()
     assert upf.got == []
+    (asked,) = edge.events
+    assert (asked.partitionkey, asked.data) == (upf.key, heartbeat(1, UPF_STAMP))
+    answer = encode("HeartbeatResponse", [stamp(CORE_STAMP)], 1)
+    await edge.ask(upf, answer, None, upf.key)
+    assert await upf.heard(1) == [answer], "the core tells it when it is asked"
+    await upf.next()
     await upf.associated()
     for sequence in (2, 2, 3):
         upf.send(heartbeat(sequence, UPF_STAMP))
         (answer,) = await upf.next()
         assert (answer.message, answer.sequence) == ("HeartbeatResponse", sequence)
         assert answer.recovery_time_stamp == CORE_STAMP
-    assert [event.type for event in edge.events] == [EventType.PFCP_UPLINK], "the association"
+    assert [event.type for event in edge.events[1:]] == [EventType.PFCP_UPLINK], "the association"
 
 
 @pytest.mark.parametrize("kind", ["request", "response", "heartbeat"])

@@ -7,11 +7,12 @@ import pytest
 
 import wire
 from gateway.n2 import gateway as module
+from gateway.n2.peer import Peer
 from tests.eventing.brokers import until
 from tests.gateway import edge as edges
 from tests.gateway.edge import Edge, Ran
 from tests.gateway.test_uplink import request, suci
-from transport import BufferFull, Limits
+from transport import Association, BufferFull, Limits
 
 OVERLOAD = ("OverloadStart", "OverloadStop")
 
@@ -141,4 +142,36 @@ async def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
         await edge.bus.start()
         await until(lambda: edge.core.is_connected)
         await ids_are_stored(edge, sent)
+        await until(lambda: names(ran)[-1] == "OverloadStop")
+
+
+async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """TS 38.413 8.7.8: else it would keep its UEs away for ever."""
+    peers: list[Peer] = []
+
+    class Kept(Peer):
+        def __init__(self, identifier: str, association: Association) -> None:
+            super().__init__(identifier, association)
+            peers.append(self)
+
+    def full(*_: object) -> None:
+        raise BufferFull("test")
+
+    monkeypatch.setattr(module, "Peer", Kept)
+    async with edges.running(tmp_path, bound=8) as edge:
+        ran = await edge.gnb()
+        (peer,) = peers
+        with monkeypatch.context() as patched:
+            with edge.bus.frozen():
+                for ran_id in range(50):
+                    ran.send(ran.initial(request(suci()), ran_id))
+                await ran.messages(*OVERLOAD)
+                patched.setattr(peer.association, "send", full)
+                start = wire.ngap_encode({"message": "OverloadStart", "ies": []})
+                peer.downlink.extend([(0, start)] * module.MAX_DOWNLINK)
+            await until(lambda: not peer.overloaded)
+            assert len(peer.downlink) == module.MAX_DOWNLINK + 1
+        edge.gateway.writable(peer.association)
         await until(lambda: names(ran)[-1] == "OverloadStop")

@@ -13,6 +13,7 @@ from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.functions.states import FOREIGN
 from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
+from tests.histories import scenarios_network
 
 MESSAGE: Final = "message-type"
 COMPLETE: Final = {MESSAGE: "security-mode-complete"}
@@ -439,6 +440,13 @@ def deregistered_with_session(site: Site, _: str) -> None:
     site.upfs.serve()
 
 
+def restored_twice(site: Site, address: str) -> None:
+    """The word of another restart comes while the UPF is asked for the session again."""
+    site.restore_twice(address)
+    site.upfs.silent = False
+    site.upfs.serve()
+
+
 def upf_restarted(site: Site, address: str) -> None:
     name, _ = site.upfs.session(address)
     site.upfs.tables[name].clear()
@@ -620,6 +628,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "session-released": with_session(session_released),
     "session-deregistered": with_session(deregistered_with_session),
     "session-upf-restarted": with_session(upf_restarted),
+    "session-restored-twice": with_session(restored_twice),
     "deregistration": deregistration(switch_off=False),
     "deregistration-switch-off": deregistration(switch_off=True),
     "deregistration-from-idle": deregistration_from_idle,
@@ -633,4 +642,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "ng-reset": ng_reset,
     "association-lost": association_lost,
     "ran-configuration": ran_configuration,
+    **scenarios_network.SCENARIOS,
 }

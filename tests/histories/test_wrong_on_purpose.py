@@ -13,6 +13,7 @@ import wire
 from functions import deregistration, ngap
 from functions.dispatch import Procedures
 from functions.draft import Draft, NoSecurityError, seal
+from functions.eap import Answer
 from functions.env import Env
 from schemas.procedures import Procedure
 from schemas.ue_events import AuthenticationSucceeded, ConnectionReleasing
@@ -20,13 +21,13 @@ from tests.histories import history, record
 from tests.histories.again import warm
 
 start_timer, stop_timer = Draft.start_timer, Draft.stop_timer
-release_ues = "functions.ran.GnbDraft.release_ues"
+release_ues = "functions.ran_draft.GnbDraft.release_ues"
 
 
-def believe_any_response(d: Draft, *_: object) -> bool:
+def believe_any_response(d: Draft, *_: object) -> Answer:
     d.stop_timer("T3560")
     d.emit(AuthenticationSucceeded())
-    return True
+    return Answer.RIGHT
 
 
 def forget_t3560(d: Draft, name: str, seconds: float, count: int = 0) -> None:
@@ -86,7 +87,7 @@ remembered = itertools.count()
 
 WRONG = {
     "skips the RES* check": Wrong(
-        "functions.authentication.response_is_right", believe_any_response, "wrong-res-star"
+        "functions.authentication.response", believe_any_response, "wrong-res-star"
     ),
     "forgets T3560": Wrong("functions.draft.Draft.start_timer", forget_t3560, "suci-null"),
     "forgets to stop T3550": Wrong(
@@ -102,9 +103,7 @@ WRONG = {
         "moved-while-registered",
     ),
     "reorders IEs": Wrong("functions.ngap.downlink_nas_transport", ran_id_first, "suci-null"),
-    "leaves an IE out": Wrong(
-        "functions.registration_accept._rejected", lambda _: {}, "requested-nssai"
-    ),
+    "leaves an IE out": Wrong("functions.slices.rejected_nssai", lambda _: {}, "requested-nssai"),
     "does not mask the IMEISV": Wrong("functions.ngap.masked_imeisv", str, "suci-null"),
     "uses a NAS COUNT twice": Wrong(
         "functions.draft.Draft.protect", protect_without_counting, "t3550"
@@ -122,9 +121,9 @@ WRONG = {
         "functions.connection.proved", lambda _: None, "moved-while-registered"
     ),
     "allocates no 5G-GUTI": Wrong(
-        "functions.registration_accept._new_tmsi", lambda d: d.ue.tmsi or 1, "guti-known"
+        "functions.guti.new_tmsi", lambda d: d.ue.tmsi or 1, "guti-known"
     ),
-    "serves every PLMN": Wrong("functions.ran._refusal", lambda *_: None, "ng-setup-refused"),
+    "serves every PLMN": Wrong("functions.ran_setup.refusal", lambda *_: None, "ng-setup-refused"),
     "resets without the UEs": Wrong(release_ues, lambda *_, **__: None, "ng-reset"),
     "does nothing": Wrong("functions.context_release._ngap", lambda *_: None, "released"),
     "raises": Wrong("functions.slices.allow", lambda *_: 1 // 0, "suci-null"),

@@ -10,8 +10,8 @@ from typing import Any
 
 import wire
 from loadgen.identity import SNssai, serving_network_name
-from loadgen.profile import algorithm_bits
 from loadgen.subscribers import Population
+from tests.loadgen.mobility import Mobility, algorithms_of
 from tests.loadgen.smf import Smf
 
 Tree = dict[str, Any]
@@ -69,6 +69,10 @@ class Connection:
         self.switch_off = False
         self.connected = False
         """Whether the gNB has a context of the UE."""
+        self.ncc = 0
+        self.nh = b""
+        self.target: Connection | None = None
+        self.source: Connection | None = None
 
 
 class Amf:
@@ -96,10 +100,16 @@ class Amf:
         self.time_to_wait: str | None = None
         self.refuse_setup = False
         self.discarded = 0
+        self.faulty = False
+        """Whether faults are injected: what cannot be taken is passed over then, and its sender's
+        timer repeats it."""
         self.resynchronises = True
         self.sn_name = serving_network_name(PLMN)
         self.last_id = 0
         self.smf = Smf(self)
+        self.mobility = Mobility(self)
+        self.tacs = [1]
+        self.guami = GUAMI
         self.gnbs: set[str] = set()
         self.paged_areas: list[Tree] = [{"tAI": {"pLMNIdentity": PLMN, "tAC": 1}}]
 
@@ -111,9 +121,15 @@ class Amf:
         name = tree["message"]
         self.received.append(name)
         ies = {k: v for ie in tree["ies"] for k, v in ie.items() if k != "criticality"}
-        handler = getattr(self, f"_on_{name}", None)
-        if handler is not None:
+        handler = getattr(self, f"_on_{name}", None) or getattr(self.mobility, f"on_{name}", None)
+        if handler is None:
+            return
+        try:
             handler(gnb, stream, ies)
+        except (wire.WireError, LookupError, AssertionError):
+            if not self.faulty:
+                raise
+            self.discarded += 1
 
     def send(self, gnb: str, stream: int, message: str, *ies: Tree) -> None:
         tree: Tree | None = {"message": message, "ies": list(ies)}
@@ -127,7 +143,9 @@ class Amf:
         self.send(to.gnb, to.stream, message, *ids, *ies)
 
     def release(self, to: Connection, cause: Tree) -> None:
-        pair = {"uE-NGAP-ID-pair": {"aMF-UE-NGAP-ID": to.amf, "rAN-UE-NGAP-ID": to.ran}}
+        pair: Tree = {"uE-NGAP-ID-pair": {"aMF-UE-NGAP-ID": to.amf, "rAN-UE-NGAP-ID": to.ran}}
+        if not to.ran:
+            pair = {"aMF-UE-NGAP-ID": to.amf}
         ies: tuple[Tree, Tree] = ({"UE-NGAP-IDs": pair}, {"Cause": cause})
         self.send(to.gnb, to.stream, "UEContextReleaseCommand", *ies)
 
@@ -248,6 +266,10 @@ class Amf:
                 self.smf.serve(to, tree)
             case "deregistration-request-ue-originating":
                 self._deregister(to, tree)
+            case "service-request":
+                cause = "ue-identity-cannot-be-derived-by-the-network"
+                self.down(to, {"message-type": "service-reject", "5gmm-cause": cause})
+                self.release(to, {"nas": "normal-release"})
             case other:
                 raise AssertionError(other)
 
@@ -301,18 +323,21 @@ class Amf:
         }
 
     def _nas(self, to: Connection, pdu: bytes) -> None:
-        ue = to.ue
+        ue, count = to.ue, to.count
         if pdu[1] & 0x0F:
             assert ue is not None
             assert ue.nas is not None
             try:
-                pdu = ue.nas.unprotect(pdu, downlink=False).plain
+                verified = ue.nas.unprotect(pdu, downlink=False)
             except wire.WireError:
                 # Such as a message of a UE's former connection, which its new one overtook.
                 self.discarded += 1
                 return
             to.secure = True
+            pdu, count = verified.plain, verified.count
         tree = wire.nas_decode(pdu)
+        if tree["message-type"] in {"service-request", "registration-request"}:
+            to.count = count  # the K_gNB of what answers is of this one
         self._arrived(tree)
         match tree["message-type"]:
             case "identity-response":
@@ -325,15 +350,23 @@ class Amf:
                 self._authentication_failed(to, tree)
             case "security-mode-complete":
                 self._mode_complete(to, tree)
+            case "registration-complete":
+                assert ue is not None
+                ue.state = "registered"
+            case name:
+                self._request(to, name, tree)
+
+    def _request(self, to: Connection, name: str, tree: Tree) -> None:
+        """A request on a connection that is secure already."""
+        match name:
             case "deregistration-request-ue-originating":
                 self._deregister(to, tree)
             case "ul-nas-transport":
                 self.smf.uplink(to, tree)
             case "service-request":
                 self.smf.serve(to, tree)
-            case "registration-complete":
-                assert ue is not None
-                ue.state = "registered"
+            case "registration-request":
+                self.mobility.update(to, tree)
             case _:
                 pass
 
@@ -345,6 +378,8 @@ class Amf:
             self.down(to, {"message-type": "authentication-reject"})
             return
         to.kamf = wire.kamf(to.vector.kseaf, to.ue.supi, b"\0\0")
+        if self.faulty:
+            to.vector = None  # a copy of the answer would begin the NAS COUNTs anew
         self.command(to)
 
     def _authentication_failed(self, to: Connection, tree: Tree) -> None:
@@ -369,6 +404,7 @@ class Amf:
         assert to.ue is not None
         capability = to.request.get("ue-security-capability", to.ue.capability)
         nea, nia = capability["ea"][-1], capability["ia"][-1]
+        assert nia, "with NIA0 any octets would be the UE's"
         to.ue.capability = capability
         to.ue.kamf, to.ue.ngksi = to.kamf, to.ngksi
         to.ue.nas = wire.NasSecurity(to.kamf, nia, nea)
@@ -407,7 +443,10 @@ class Amf:
         self.last_id += 1
         ue.tmsi = 0xC0000000 + self.last_id
         self.by_tmsi[ue.tmsi] = ue
-        self.context_setup(to, self.registration_accept(to))
+        accept = self.registration_accept(to)
+        if "pdu-session-status" in to.request:
+            accept["pdu-session-status"] = sorted(self.smf.of(ue.supi))
+        self.context_setup(to, accept)
 
     def registration_accept(self, to: Connection) -> Tree:
         assert to.ue is not None
@@ -428,7 +467,7 @@ class Amf:
                 "disaster-roaming": False,
             },
             "5g-guti": {"guti": guti},
-            "tai-list": [{"one-plmn-non-consecutive": {"plmn": PLMN, "tacs": [1]}}],
+            "tai-list": [{"one-plmn-non-consecutive": {"plmn": PLMN, "tacs": self.tacs}}],
             "allowed-nssai": [s.nas() for s in self.slices],
             "t3512-value": 3600,
             "t3502-value": 600,
@@ -472,12 +511,8 @@ class Amf:
         if pdu is None:
             return
         capability = ue.capability
-        algorithms = {
-            "nRencryptionAlgorithms": algorithm_bits(tuple(capability["ea"])),
-            "nRintegrityProtectionAlgorithms": algorithm_bits(tuple(capability["ia"])),
-            "eUTRAencryptionAlgorithms": "0000",
-            "eUTRAintegrityProtectionAlgorithms": "0000",
-        }
+        algorithms = algorithms_of(capability)
+        to.ncc, to.nh = 1, wire.nh(ue.kamf, wire.kgnb(ue.kamf, to.count))
         rate = "uEAggregateMaximumBitRate"
         more: list[Tree] = []
         if sessions:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from ipaddress import IPv4Address
 from typing import TYPE_CHECKING, Any
 
+from loadgen.session_model import Tunnel
+
 if TYPE_CHECKING:
     from tests.loadgen.amf import Amf, Connection
 
@@ -256,6 +258,11 @@ class Smf:
             self.set_up(to, wanted, {})
         else:
             self.amf.context_setup(to, accept, self.items(wanted, {}, "nAS-PDU"))
+
+    def downlink_tunnel(self, address: str) -> Tunnel | None:
+        """Where data for a UE goes now."""
+        one = next((o for o in self.sessions.values() if o.address == address), None)
+        return None if one is None or one.dl is None else Tunnel.of_ngap({"gTPTunnel": one.dl})
 
     def downlink(self, address: str) -> None:
         """Data for a UE arrives at the UPF."""

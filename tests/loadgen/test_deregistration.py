@@ -61,7 +61,7 @@ def test_a_lost_accept_is_overcome_by_t3521() -> None:
     world.begin(ue, DEREGISTER)
     world.pass_time(30.1)
     assert ue.ue.state is State.DEREGISTERED
-    assert ue.ue.retransmissions == {"T3521": 2}
+    assert ue.ue.record.retransmissions == {"T3521": 2}
     assert world.amf.received.count("deregistration-request-ue-originating") == 3
 
 
@@ -121,7 +121,7 @@ def test_a_release_that_never_comes_is_done_locally() -> None:
     (end,) = world.ended(ue)
     assert end.cause == "not-released"
     assert ue.ue.connection is Connection.IDLE
-    assert world.gnb.cell.contexts == {}
+    assert world.gnb.cell.contexts.by_ran == {}
 
 
 def test_a_command_repeated_for_a_lost_complete_gets_an_error_indication() -> None:

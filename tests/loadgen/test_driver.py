@@ -55,6 +55,42 @@ class Site:
             await self.transport.close()
 
 
+async def test_a_load_with_handovers_and_faults() -> None:
+    quick = TimerValues(
+        t3510=0.3,
+        t3511=0.1,
+        t3517=0.3,
+        t3521=0.3,
+        t3540=0.3,
+        t3580=0.3,
+        t3582=0.3,
+        ng_release=0.3,
+        handover=0.5,
+        user_plane=0.3,
+        recovery=0.05,
+        tunnel=0.2,
+    )
+    handovers = (Procedure.SESSION, Procedure.XN_HANDOVER, Procedure.XN_HANDOVER)
+    faulty = Phase(
+        name="faulty",
+        mix=(Share((Procedure.REGISTER, *handovers, Procedure.IDLE, Procedure.SERVICE_REQUEST)),),
+        faults=0.03,
+        repeat=3,
+    )
+    proof = Phase(name="proof", mix=(Share((Procedure.REGISTER, Procedure.DEREGISTER)),))
+    site = Site(phases=(faulty, proof), gnbs=3, timers=quick, tacs=(1, 1))
+    site.server.amf.faulty = True
+    report = await site.run()
+    assert sum(report.faults.values()) > 10
+    assert report.procedures["deregister"].succeeded == 20
+    assert report.procedures["xn-handover"].succeeded > 50
+    assert report.failures == 0
+    assert report.recovered > 0
+    decoded = json.loads(report.to_json())
+    assert decoded["faults"] == report.faults
+    assert set(decoded["procedures"]["session"]) >= {"recovered", "failed"}
+
+
 async def test_a_load_from_end_to_end(tmp_path: Path) -> None:
     site = Site(
         repeat=2,
@@ -206,6 +242,14 @@ async def test_nobody_answers_the_setup() -> None:
     site = Site(connect_timeout=0.2)
     site.server.silent = True
     with pytest.raises(LoadError, match="NG SETUP REQUEST is not answered"):
+        await site.run()
+
+
+async def test_a_gnb_that_is_put_off_for_longer_than_the_load_waits() -> None:
+    site = Site(connect_timeout=0.2)
+    site.server.amf.refuse_setup = True
+    site.server.amf.time_to_wait = "v10s"
+    with pytest.raises(LoadError, match="NG SETUP REQUEST with a failure"):
         await site.run()
 
 

@@ -162,7 +162,7 @@ def test_overload_holds_new_attempts_back() -> None:
     (end,) = world.ended(other)
     assert end.cause is None
     assert world.gnb.counts.overload_starts == 1
-    assert other.ue.retransmissions == {}
+    assert other.ue.record.retransmissions == {}
 
 
 def test_a_ue_that_waits_can_be_switched_off() -> None:
@@ -220,7 +220,7 @@ def test_a_message_for_a_ue_that_is_gone_is_not_delivered() -> None:
     world.settle()
     assert world.amf.received[-1] == "InitialContextSetupFailure"
     world.pass_time(31)
-    assert world.gnb.cell.contexts == {}
+    assert world.gnb.cell.contexts.by_ran == {}
 
 
 def test_an_initial_context_setup_that_comes_twice_is_answered_twice() -> None:

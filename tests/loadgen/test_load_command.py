@@ -39,12 +39,26 @@ def test_the_names_of_the_procedures() -> None:
         (("--procedures", "session"), "programme session: session needs a registered UE"),
         (("--procedures", "register,session,idle,page"), "page needs UPFs to be emulated"),
         (("--scenario", "paging"), "page needs UPFs to be emulated"),
-        (("--scenario", "nope"), "there is no scenario nope: it is a path, or one of iot-burst"),
+        (
+            ("--scenario", "nope"),
+            "there is no scenario nope: it is a path, or one of city.yaml, iot-burst",
+        ),
         (
             ("--scenario", "mixed", "--procedures", "register", "--rate", "3"),
             "--scenario says itself what --procedures, --rate would say",
         ),
         (("--dnn", "a b"), "dnn is 'a b': labels"),
+        (("--tacs", "1,x"), "--tacs is '1,x', not numbers such as 1,2"),
+        (("--tacs", "16777216"), "tac is 16777216, and a TAC has 24 bits"),
+        (("--faults", "2"), "invalid value for '--faults'"),
+        (
+            ("--procedures", "register,session,xn-handover"),
+            "a handover needs two gNBs",
+        ),
+        (
+            ("--gnbs", "2", "--procedures", "register,xn-handover"),
+            "programme register,xn-handover: xn-handover is for a connected UE with a PDU session",
+        ),
         (("--session-type", "ipx"), "invalid value for '--session-type': 'ipx'"),
     ],
 )

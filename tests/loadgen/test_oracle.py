@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from loadgen.subscribers import MIXED_ALGORITHMS
-from loadgen.ue_model import Procedure
+from loadgen.ue_model import HANDOVERS, Procedure
 from tests.loadgen.steps import (
     DEREGISTER,
     IDLE,
@@ -34,7 +34,7 @@ def traffic() -> World:
     people = population(
         6, schemes=("null", "A", "B"), algorithms=MIXED_ALGORITHMS[3:5], sqn_ahead=4
     )
-    world = World(people)
+    world = World(people, gnbs=3)
     ues = [world.ue(index) for index in range(6)]
     for ue in ues:
         world.run(ue, REGISTER, IDLE, SERVICE, IDLE, DEREGISTER, REGISTER, SESSION)
@@ -43,6 +43,11 @@ def traffic() -> World:
         world.amf.smf.modify(connection(world, ue), 1, [flows], command)
         world.settle()
         world.run(ue, IDLE, SERVICE_REQUEST, IDLE, PAGE, RELEASE_SESSION, SESSION, OFF)
+    for ue in ues[:2]:
+        world.run(ue, Procedure.REGISTER, SESSION, SESSION)
+        for kind in sorted(HANDOVERS):
+            world.run(ue, kind)
+        world.run(ue, Procedure.PERIODIC_UPDATE, IDLE, Procedure.MOBILITY_UPDATE)
     ue = ues[0]
     world.amf.by_tmsi.clear()
     lose("authentication-request")(world.amf)

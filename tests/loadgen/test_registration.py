@@ -138,7 +138,7 @@ def test_a_repeated_accept_is_completed_again() -> None:
     world.amf.down(to, world.amf.registration_accept(to))
     world.settle()
     assert world.amf.received.count("registration-complete") == 2
-    assert ue.ue.retransmissions == {"T3550": 1}
+    assert ue.ue.record.retransmissions == {"T3550": 1}
     assert world.violations == []
 
 

@@ -75,7 +75,7 @@ def test_a_cause_that_is_not_treated_is_tried_again_after_t3511() -> None:
     (end,) = world.ended(ue)
     assert end.cause is None
     assert end.ended - end.began == pytest.approx(10)
-    assert ue.ue.retransmissions == {"T3511": 1}
+    assert ue.ue.record.retransmissions == {"T3511": 1}
 
 
 def test_a_protocol_error_uses_up_the_attempts_until_t3502_of_the_network() -> None:
@@ -151,7 +151,7 @@ def test_a_lost_downlink_is_overcome_by_t3510() -> None:
     (end,) = world.ended(ue)
     assert end.cause is None
     assert end.ended - end.began == pytest.approx(25)
-    assert ue.ue.retransmissions == {"T3510": 1}
+    assert ue.ue.record.retransmissions == {"T3510": 1}
     assert world.violations == []
 
 
@@ -161,7 +161,7 @@ def test_an_amf_that_never_answers() -> None:
     (end,) = world.ended(ue)
     assert end.cause == "t3510-expired"
     assert end.ended - end.began == pytest.approx(5 * 15 + 4 * 10)
-    assert world.gnb.cell.contexts == {}
+    assert world.gnb.cell.contexts.by_ran == {}
     assert ue.ue.guti is None
     assert world.violations == []
 
@@ -184,7 +184,7 @@ def test_a_release_before_the_answer_is_tried_again() -> None:
     world.pass_time(11)
     (end,) = world.ended(ue)
     assert end.cause is None
-    assert ue.ue.retransmissions == {"T3511": 1}
+    assert ue.ue.record.retransmissions == {"T3511": 1}
 
 
 def test_a_reject_then_an_accept_contradict_each_other() -> None:

@@ -25,10 +25,10 @@ REGISTER = Procedure.REGISTER
 def recorder() -> Recorder:
     made = Recorder()
     for n in range(1, 101):
-        made.ended(Ended(REGISTER, None, 50.0, 50.0 + n / 100))
-    made.ended(Ended(REGISTER, "t3510-expired", 50.0, 52.5))
-    made.ended(Ended(REGISTER, SKIPPED, 50.0, 50.0))
-    made.ended(Ended(Procedure.IDLE, "not-released", 50.0, 51.0))
+        made.ended(Ended(REGISTER, None, 50.0, 50.0 + n / 100), "imsi-1")
+    made.ended(Ended(REGISTER, "t3510-expired", 50.0, 52.5), "imsi-1")
+    made.ended(Ended(REGISTER, SKIPPED, 50.0, 50.0), "imsi-1")
+    made.ended(Ended(Procedure.IDLE, "not-released", 50.0, 51.0), "imsi-2")
     made.violated(violation(Kind.NAS_MAC, "wrong MAC", "imsi-1", 51.0))
     return made
 
@@ -42,6 +42,7 @@ def report(made: Recorder) -> Report:
         mode="auto",
         cut_off=None,
         procedures=procedures_of(made, 50.0),
+        failed=made.failed_since(50.0),
         violations=made.violations,
         violation_counts={str(k): n for k, n in made.violation_counts.items()},
         retransmissions={"T3510": 2},
@@ -112,6 +113,10 @@ def test_json_has_the_fields_of_the_report(tmp_path: Path) -> None:
             "at": 51.0,
         }
     ]
+    assert found["failed"] == [
+        {"procedure": "register", "cause": "t3510-expired", "who": "imsi-1", "at": 2.5},
+        {"procedure": "idle", "cause": "not-released", "who": "imsi-2", "at": 1.0},
+    ]
     with pytest.raises(ConfigError, match="json: cannot write"):
         made.save(str(tmp_path / "no" / "out.json"))
 
@@ -123,6 +128,7 @@ def test_tables_show_what_went_wrong() -> None:
     text = capture.get()
     for part in ("register", "t3510-expired", "nas-mac", "TS 24.501 4.4.4.2", "T3510 x2"):
         assert part in text
+    assert "imsi-2" in text, "whose procedure failed"
     assert "7 blocked arrivals" in text
     assert "1 re-associations" in text
 

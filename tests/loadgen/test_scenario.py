@@ -35,7 +35,7 @@ def test_those_that_come_with_evcore(name: str) -> None:
     population = Population(count=scenario.ues)
     config = LoadConfig(population=population, gnbs=scenario.gnbs, **scenario.load())
     config.check()
-    assert config.pages is (name == "paging.yaml")
+    assert config.pages is (name in ("city.yaml", "paging.yaml"))
     assert {"iot-burst.yaml", "mixed.yaml"} <= set(scenario_names())
 
 
@@ -46,7 +46,7 @@ def test_they_are_found_by_name_and_by_path(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     assert find_scenario(str(path)) == path
     with pytest.raises(
-        ConfigError, match=r"no scenario iot: it is a path, or one of iot-burst\.yaml"
+        ConfigError, match=r"no scenario iot: it is a path, or one of city\.yaml, iot-burst\.yaml"
     ):
         find_scenario("iot")
     with pytest.raises(ConfigError, match="no scenario"):

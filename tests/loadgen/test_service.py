@@ -97,11 +97,11 @@ def test_the_tunnel_of_the_upf_is_the_same_and_that_of_the_gnb_a_new_one() -> No
     after = ue.ue.records()[0]
     assert before.ul == after.ul
     assert before.dl != after.dl
-    assert ue.ue.tunnels_moved == 0
+    assert ue.ue.record.tunnels_moved == 0
     world.run(ue, IDLE)
     world.amf.smf.at("10.45.0.1").teid = 77
     assert world.run(ue, SERVICE_REQUEST).cause is None
-    assert ue.ue.tunnels_moved == 1
+    assert ue.ue.record.tunnels_moved == 1
     assert world.violations == []
 
 

@@ -112,7 +112,7 @@ def test_a_lost_accept_is_overcome_by_t3580() -> None:
     world.pass_time(32.1)
     (end,) = world.ended(ue)
     assert (end.cause, end.ended - end.began) == (None, 32)
-    assert ue.ue.retransmissions == {"T3580": 2}
+    assert ue.ue.record.retransmissions == {"T3580": 2}
     assert len(world.amf.smf.sessions) == 1
 
 
@@ -209,7 +209,7 @@ def test_a_release_command_that_comes_again() -> None:
     world.amf.smf.release(to, 1)
     world.settle()
     assert world.amf.uplink[-1]["5gsm-cause"] == "invalid-pdu-session-identity"
-    assert ue.ue.retransmissions == {"T3592": 1}
+    assert ue.ue.record.retransmissions == {"T3592": 1}
     assert world.violations == []
 
 
@@ -246,7 +246,7 @@ def test_a_modification_command_that_comes_again_is_completed_again() -> None:
         world.amf.smf.down(connection(world, ue), modification())
         world.settle()
     assert world.amf.received.count("pdu-session-modification-complete") == 2
-    assert ue.ue.retransmissions == {"T3591": 1}
+    assert ue.ue.record.retransmissions == {"T3591": 1}
     assert world.violations == []
 
 

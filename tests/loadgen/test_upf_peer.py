@@ -178,7 +178,7 @@ def pdr_ul(**more: Any) -> Tree:
         "pdi": [
             {"Source Interface": "Access"},
             {"F-TEID": {"choose": ["V4"], "choose_id": 1}},
-            {"Network Instance": "internet"},
+            {"Network Instance": "\x08internet"},
         ],
         "removal": [{"Outer Header Removal": {"description": "GTP-U/UDP/IPv4"}}],
         "rest": [{"FAR ID": 1}, {"QER ID": 1}],
@@ -194,7 +194,7 @@ def pdr_dl(ue: str = "10.45.0.1", **more: Any) -> Tree:
         "id": 2,
         "pdi": [
             {"Source Interface": "Core"},
-            {"Network Instance": "internet"},
+            {"Network Instance": "\x08internet"},
             {"UE IP Address": {family: ue, "destination": True}},
         ],
         "removal": [],
@@ -212,7 +212,7 @@ def far_ul(**more: Any) -> Tree:
             {
                 "Forwarding Parameters": [
                     {"Destination Interface": "Core"},
-                    {"Network Instance": "internet"},
+                    {"Network Instance": "\x08internet"},
                 ]
             }
         ],

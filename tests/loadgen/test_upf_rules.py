@@ -31,12 +31,28 @@ MISSING, CONDITIONAL = "Mandatory IE missing", "Conditional IE missing"
 OPTION, SERVICE = "Invalid F-TEID allocation option", "Service not supported"
 ACCESS, CORE = {"Source Interface": "Access"}, {"Source Interface": "Core"}
 CHOOSE: Tree = {"F-TEID": {"choose": ["V4"], "choose_id": 1}}
-NETWORK: Tree = {"Network Instance": "internet"}
+NETWORK: Tree = {"Network Instance": "\x08internet"}
 UE: Tree = {"UE IP Address": {"ipv4": "10.45.0.1", "destination": True}}
 BAR: Tree = {"Create BAR": [{"BAR ID": 1}]}
 URR: Tree = {
     "Create URR": [{"URR ID": 1}, {"Measurement Method": ["VOLUM"]}, {"Reporting Triggers": []}]
 }
+
+
+def test_without_ftup_the_cp_function_allocates_f_teids() -> None:
+    sessions = Sessions("127.0.0.1", None, Random(1), ftup=False)
+    given = [ACCESS, {"F-TEID": {"teid": 7, "ipv4": "127.0.0.1"}}]
+    cp: Tree = {"F-SEID": {"seid": 1, "ipv4": "10.0.0.1"}}
+    good = [cp, *replacing(pdr_ul(pdi=given))]
+    assert sessions.establish(good, b"1", "cp", "one").faults == ()
+    chosen = sessions.establish(
+        [cp | {"F-SEID": {"seid": 2, "ipv4": "10.0.0.1"}}, *replacing(pdr_ul())], b"2", "cp", "two"
+    )
+    assert [fault.kind for fault in chosen.faults][:1] == [PfcpKind.F_TEID_OPTION]
+    taken = sessions.establish(
+        [{"F-SEID": {"seid": 3, "ipv4": "10.0.0.1"}}, *good[1:]], b"3", "cp", "three"
+    )
+    assert PfcpKind.F_TEID_IN_USE in [fault.kind for fault in taken.faults]
 
 
 def removing(description: str) -> Ies:
@@ -201,6 +217,10 @@ BAD: dict[str, Bad] = {
     "downlink without a network instance": (
         replacing(pdr_dl(pdi=[CORE, UE])),
         *(PfcpKind.NETWORK_INSTANCE, FAILED, P_DL, "has no Network Instance"),
+    ),
+    "downlink with a network instance that is no DNN": (
+        replacing(pdr_dl(pdi=[CORE, UE, {"Network Instance": "internet"}])),
+        *(PfcpKind.NETWORK_INSTANCE, FAILED, P_DL, "'internet', which is no DNN"),
     ),
     "downlink with header removal": (
         replacing(pdr_dl(removal=removing("GTP-U/UDP/IPv4"))),

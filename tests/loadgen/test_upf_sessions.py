@@ -142,7 +142,7 @@ async def test_an_address_is_given_once_in_a_network_instance() -> None:
         other = pdr_dl(
             pdi=[
                 {"Source Interface": "Core"},
-                {"Network Instance": "ims"},
+                {"Network Instance": "\x03ims"},
                 {"UE IP Address": {"ipv4": "10.45.0.1", "destination": True}},
             ]
         )

@@ -7,7 +7,7 @@ import pytest
 import wire
 from loadgen.profile import Algorithms
 from loadgen.violation import CLAUSES, Kind
-from tests.loadgen import session_violations
+from tests.loadgen import mobility_violations, session_violations
 from tests.loadgen.amf import GUAMI, Amf, Tree
 from tests.loadgen.steps import (
     DEREGISTER,
@@ -388,6 +388,7 @@ CASES: dict[Kind, Callable[[], World]] = {
     Kind.CONTEXT_GUAMI: context_guami,
     Kind.CONTEXT_IMEISV: context_imeisv,
     **session_violations.CASES,
+    **mobility_violations.CASES,
 }
 
 
@@ -403,11 +404,11 @@ def test_a_core_that_violates_is_found_out(kind: Kind) -> None:
     assert first.kind is kind
     assert first.clause == CLAUSES[kind]
     assert first.text
-    assert first.who == "gnb-1" or first.who.startswith("imsi-00101")
+    assert first.who in ("gnb-1", "gnb-2") or first.who.startswith("imsi-00101")
     assert all(len(v.text) < 400 for v in world.violations)
 
 
-@pytest.mark.parametrize(("kind", "case"), session_violations.MORE)
+@pytest.mark.parametrize(("kind", "case"), session_violations.MORE + mobility_violations.MORE)
 def test_more_ways_to_be_found_out(kind: Kind, case: Callable[[], World]) -> None:
     world = case()
     assert kind in world.kinds()

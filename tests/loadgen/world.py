@@ -7,9 +7,11 @@ import wire
 from loadgen.cell import Camped
 from loadgen.gnb import Fault, Gnb
 from loadgen.identity import SNssai
+from loadgen.ledger import Ledger
+from loadgen.neighbours import Neighbours
 from loadgen.ngap_gnb import GnbConfig
 from loadgen.profile import Algorithms, HomeKey
-from loadgen.session_model import Ledger, SessionRequest
+from loadgen.session_model import SessionRequest
 from loadgen.subscribers import Population
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.ue import Ue
@@ -47,6 +49,7 @@ class World:
         strict: bool = False,
         streams: int = 8,
         up: bool = True,
+        tacs: tuple[int, ...] = (1,),
     ) -> None:
         self.population = population() if subscribers is None else subscribers
         self.amf = Amf(self.population)
@@ -60,13 +63,30 @@ class World:
         self.heard: list[bytes] = []
         """Every PDU of the AMF."""
         self.streams = streams
+        timers = timers or TimerValues(xn_preparation=0.0)
         self.timers = timers
         self.strict = strict
+        self.neighbours = Neighbours()
+        configs = [
+            GnbConfig(
+                f"gnb-{n}",
+                n,
+                tac=tacs[(n - 1) % len(tacs)],
+                slices=(SLICE,),
+                n3_address=f"127.8.0.{n}",
+            )
+            for n in range(1, gnbs + 1)
+        ]
         self.gnbs = {
             config.name: Gnb(
-                config, self.deadlines, timers=timers, sink=self.violations.append, fault=fault
+                config,
+                self.deadlines,
+                timers=timers,
+                sink=self.violations.append,
+                fault=fault,
+                neighbours=self.neighbours,
             )
-            for config in (GnbConfig(f"gnb-{n}", n, slices=(SLICE,)) for n in range(1, gnbs + 1))
+            for config in configs
         }
         self.gnb = self.gnbs["gnb-1"]
         if up:
@@ -80,13 +100,14 @@ class World:
         asked = SessionRequest(s_nssai=SLICE) if session_request is None else session_request
         ue = Ue(
             self.population.profile(index),
-            ("001-01", 1),
+            self.gnbs[gnb].cell.tai,
             timers=self.timers,
             sink=self.violations.append,
             strict=self.strict,
             session_request=asked,
             ledger=self.ledger,
             downlink_data=self.amf.smf.downlink,
+            downlink_tunnel=self.amf.smf.downlink_tunnel,
         )
         return self.gnbs[gnb].cell.camp(ue)
 
@@ -107,10 +128,11 @@ class World:
         return self.run(camped, Procedure.REGISTER)
 
     def ended(self, camped: Camped) -> list[Ended]:
-        """The procedures that ended, taken out."""
-        cell = camped.cell
-        found = [end for who, end in cell.ended if who is camped]
-        cell.ended = [(who, end) for who, end in cell.ended if who is not camped]
+        """The procedures that ended, taken out, wherever the UE was then."""
+        found: list[Ended] = []
+        for gnb in self.gnbs.values():
+            found += [end for who, end in gnb.cell.ended if who is camped]
+            gnb.cell.ended = [(who, end) for who, end in gnb.cell.ended if who is not camped]
         return found
 
     def settle(self) -> None:

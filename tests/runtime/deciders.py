@@ -5,10 +5,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec.structs import replace
-from nats.aio.client import Client
 
 from eventing.intake import Delivery
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Outgoing, outgoing
 from functions import identification
 from functions.dispatch import Procedures
 from functions.runtime.effects import Effects
@@ -42,7 +41,7 @@ async def decider(
 
 
 def job(event: CloudEvent, deliveries: int = 1) -> Job:
-    return _job(Publisher(Client(), PARTITIONS).outgoing(event), deliveries)
+    return _job(outgoing(event, PARTITIONS), deliveries)
 
 
 def _job(message: Outgoing, deliveries: int) -> Job:
@@ -64,9 +63,8 @@ class Bench:
     """Gives events to a decider one by one, and what its steps hand on after them."""
 
     def __init__(self, store: Store) -> None:
-        client = Client()
         self._store = store
-        self._effects = Effects(client, Publisher(client, PARTITIONS), store, PARTITIONS)
+        self._effects = Effects(store, PARTITIONS)
 
     async def take(self, decider: Decider, event: CloudEvent) -> None:
         """An event and all that follows from it, each decided until it is appended."""

@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, Iterable
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -15,7 +16,7 @@ from eventing import subjects
 from eventing.bus import connected
 from eventing.publisher import Outgoing, Publisher
 from eventing.streams import BusConfig, ensure
-from functions.runtime.worker import Worker, WorkerConfig
+from functions.runtime.worker import Worker, WorkerConfig, with_variants
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -96,7 +97,7 @@ class Plant:
         self.heard: list[Heard] = []
         """What gateways were sent, in its order."""
         self.config = config
-        self._path = path
+        self.path = path
         self._published: set[str] = set()
         self._publisher = Publisher(client, config.partitions)
         self._workers = contextlib.AsyncExitStack()
@@ -115,12 +116,15 @@ class Plant:
         *,
         clock: bool = False,
         network: Network = NETWORK,
+        variants: Mapping[Procedure, ModuleType] | None = None,
     ) -> Running:
         """Start a worker with the times and the entropy of the script, or with real ones."""
         client = await self._workers.enter_async_context(connected(self.bus.url, "worker"))
-        store = await opened(self._path, self.script)
+        store = await opened(self.path, self.script)
         self._workers.push_async_callback(store.close)
-        settings = WorkerConfig(procedures, self.config, network, HOME_KEYS, "test")
+        settings = with_variants(
+            WorkerConfig(procedures, self.config, network, HOME_KEYS, "test"), variants or {}
+        )
         draw: dict[str, Any] = {} if clock else {"draw": self.script.draw}
         running = Running(
             Worker(settings, client, store.log, store.subscribers, **draw), store, client

@@ -5,27 +5,34 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from nats.aio.client import Client
+from msgspec.structs import replace
 
 from eventing.binding import from_message
-from eventing.bus import connected
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing.publisher import Outgoing
 from functions.runtime import coverage, fan_out
 from functions.runtime.effects import Effects
-from functions.runtime.standing import stands
+from functions.runtime.standing import is_last_word, stands
 from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType, SessionLost
 from schemas.identity import SNssai, Tai, index_seid, make_seid, slot_of
 from schemas.procedures import Procedure
 from schemas.session import N4Request, N4Session, PduAddress, PduSession
-from schemas.step import FanOutSessions, Output, Page, SendNgap, SendPfcp, Step, Wake, encode
+from schemas.step import (
+    FanOutSessions,
+    HandOff,
+    Output,
+    Page,
+    SendNgap,
+    SendPfcp,
+    Step,
+    Wake,
+    encode,
+)
 from schemas.subscriber import Ambr, PduSessionType
-from schemas.ue import Ue
+from schemas.ue import Connection, Ue
+from schemas.ue_events import ConnectionReleasing
 from schemas.upf import Leftover, Upf
+from schemas.waking import wake_key
 from statestore.contract import Append, Appended, IndexKey, StoreUnavailable
-from tests.eventing import brokers
-from tests.eventing.brokers import arrived, stored
-from tests.runtime.plant import Heard, listen
 from tests.runtime.script import registrations
 from tests.runtime.store import Store, opened
 
@@ -36,16 +43,10 @@ TAI, OTHER_TAI = Tai("001-01", 1), Tai("001-01", 2)
 class Out(NamedTuple):
     effects: Effects
     store: Store
-    client: Client
-    heard: list[Heard]
 
-    async def send(self, *outputs: Output) -> list[Heard]:
-        """What gateways hear of the outputs of a step."""
-        await self.effects.send_downlinks(UE, step(*outputs))
-        await arrived(self.client)
-        found = list(self.heard)
-        self.heard.clear()
-        return found
+    async def send(self, *outputs: Output) -> list[Outgoing]:
+        """What gateways are sent of the outputs of a step."""
+        return await self.effects.downlinks(UE, step(*outputs))
 
     async def put(self, owner: str, kind: str, *keys: str) -> None:
         entries = tuple(IndexKey(kind, key) for key in keys)
@@ -61,13 +62,7 @@ def step(*outputs: Output) -> Step[Any]:
 @pytest.fixture
 async def out(tmp_path: Path) -> AsyncGenerator[Out]:
     store = await opened(tmp_path, registrations(1))
-    async with brokers.running(tmp_path) as bus, connected(bus.url, "test") as client:
-        await ensure(client, BusConfig(partitions=2))
-        publisher, heard = Publisher(client, 2), list[Heard]()
-        await publisher.start()
-        await listen(client, "n2.>", heard)
-        await listen(client, "n4.>", heard)
-        yield Out(Effects(client, publisher, store, 2), store, client, heard)
+    yield Out(Effects(store, 2), store)
     await store.close()
 
 
@@ -138,8 +133,8 @@ async def test_each_session_of_a_upf_is_told_once(
         await out.put(f"ue/imsi-00101000000000{n}", "upf", f"10.9.0.1/{seid:016x}")
     await out.put("ue/other", "upf", f"10.9.0.11/{seids[0] + 1:016x}")
     output = FanOutSessions("10.9.0.1", 3_900_000_000)
-    await out.effects.fan_out("upf/10.9.0.1", step(output))
-    messages = [m for m in await stored(out.client) if m.subject.startswith("ue.")]
+    pages = [found async for found in out.effects.fan_out("upf/10.9.0.1", step(output))]
+    messages = [message for found in pages for message in found]
     events = [from_message(m.headers, m.data) for m in messages]
     for n, (seid, event) in enumerate(zip(seids, events, strict=True)):
         slot = slot_of(f"imsi-00101000000000{n}")
@@ -189,3 +184,43 @@ def test_what_leaves_again_with_a_copy_of_its_trigger(
     output: Output, state: object, stays: bool
 ) -> None:
     assert stands(output, state) is stays
+
+
+@pytest.mark.parametrize(
+    ("releasing", "amf_ue_ngap_id", "last"),
+    [("nas: deregister", 7, True), ("nas: deregister", 8, False), ("", 7, False)],
+)
+def test_the_last_word_on_a_connection_leaves_again(
+    releasing: str, amf_ue_ngap_id: int, last: bool
+) -> None:
+    here = Connection("gnb", "a", 1, 7, 0, TAI, 0, releasing=releasing)
+    said = replace(step(), events=(ConnectionReleasing(amf_ue_ngap_id, "nas: deregister"),))
+    assert is_last_word(said, Ue(connection=here)) is last
+    assert not is_last_word(step(), Ue(connection=here))
+    assert not is_last_word(said, Ue())
+
+
+@pytest.mark.parametrize(("after", "own"), [(1, True), (511, True), (512, False)])
+async def test_what_is_to_be_at_once_does_not_wait_for_others(
+    out: Out, after: int, own: bool
+) -> None:
+    made = step(Wake(1 + after, Procedure.SESSION))
+    shared, *alone = out.effects.queued(UE, made, wake_key(1 + after, "n4", "imsi-001010000000001"))
+    assert shared.headers["ce-type"] == EventType.TIMERS_DUE
+    assert [message.headers["ce-type"] for message in alone] == [EventType.TIMER] * own
+
+
+async def test_an_entry_that_is_written_again_is_asked_for_again(out: Out) -> None:
+    """Its UE was gone, and its wake-up is still to come: no output says so."""
+    (asked,) = out.effects.queued(UE, step(), wake_key(9000, "n4", "imsi-001010000000001"))
+    assert asked.headers["ce-type"] == EventType.TIMERS_DUE
+
+
+async def test_of_several_wake_ups_the_last_is_asked_for(out: Out) -> None:
+    """The subject of a UE's wake-up holds one: what is sent first would be replaced."""
+    onward = HandOff(EventType.SESSION_LEFT, Procedure.UPF, "upf/a", b"", 3)
+    wakes = (Wake(9000, Procedure.CONTEXT_RELEASE), onward, Wake(4000, Procedure.SESSION))
+    made = step(*wakes)
+    queued = out.effects.queued(UE, made)
+    assert [message.headers["ce-id"] for message in queued] == [f"{UE}/7/1", f"{UE}/7/2"]
+    assert queued[1].headers["ce-procedure"] == "session"

@@ -8,20 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+import wire
 from eventing.binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
-from schemas.cloudevents import CloudEvent, EventType
+from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.gnb import Gnb
+from schemas.handover_fold import place_of
 from schemas.identity import Tai, index_ngap, slot_of
 from schemas.procedures import Procedure
-from schemas.ue import Connection, Ue
+from schemas.step import encode
+from schemas.ue import Beside, Connection, Ue
 from statestore.contract import IndexKey
 from tests.eventing.brokers import event
 from tests.runtime.deciders import job
 
 AMF_ID = 0x1234567890
 HERE = Connection("gnb-1", "a1", 7, AMF_ID, 4, Tai("001-01", 1))
+OTHER = Connection("gnb-2", "a2", 8, AMF_ID + 1, 90, Tai("001-01", 1))
 UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
 
 
@@ -33,6 +37,12 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
         ({"sequence": 4}, Ue(connection=HERE), False),
         ({"sequence": None}, Ue(connection=HERE), False),
         ({"sequence": 9}, Ue(), False),
+        # A connection beside that of the UE has an order of its own.
+        ({"sequence": 6}, Ue(connection=OTHER, beside=(Beside(HERE),)), True),
+        ({"sequence": 5}, Ue(connection=OTHER, beside=(Beside(HERE),)), False),
+        ({"sequence": 6}, Ue(beside=(Beside(HERE),)), True),
+        ({"sequence": 5}, Ue(beside=(Beside(HERE, successor="ue/imsi-1"),)), True),
+        ({"sequence": 4}, Ue(beside=(Beside(HERE, successor="ue/imsi-1"),)), False),
         ({"sequence": 9}, Gnb(), False),
         ({"sequence": 9, "type": EventType.TIMER}, Ue(connection=HERE), False),
         ({"sequence": 9, "partitionkey": index_ngap(1)}, Ue(connection=HERE), False),
@@ -43,6 +53,28 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
 )
 def test_what_has_to_wait(changes: dict[str, Any], state: object, early: bool) -> None:
     assert out_of_turn(replace(UPLINK, **changes), state) is early
+
+
+def notice(ran_ue_ngap_id: int) -> bytes:
+    ies = [{"AMF-UE-NGAP-ID": AMF_ID}, {"RAN-UE-NGAP-ID": ran_ue_ngap_id}]
+    return wire.ngap_encode({"message": "UEContextReleaseComplete", "ies": ies})
+
+
+@pytest.mark.parametrize(
+    ("gnb", "data", "early"),
+    [
+        ("gnb-1/a1", notice(7), False),
+        ("gnb-1/a1", notice(9), True),
+        ("gnb-1/a1", b"no NGAP", False),
+        ("gnb-3/a3", notice(9), True),
+    ],
+)
+def test_what_comes_by_another_gnb_than_the_ue_is_at(gnb: str, data: bytes, early: bool) -> None:
+    """What the gNB before says late does not wait; what a UE that has gone back there says does,
+    for its PATH SWITCH REQUEST."""
+    here = replace(OTHER, amf_ue_ngap_id=AMF_ID, before=place_of(HERE))
+    said = replace(UPLINK, source=f"/n2/{gnb}", data=data, sequence=1)
+    assert out_of_turn(said, Ue(connection=here)) is early
 
 
 @st.composite
@@ -90,6 +122,15 @@ def test_what_comes_by_n4_stays_as_it_comes() -> None:
 def test_the_source_of_what_gateways_make(kind: EventType, source: str, bad: bool) -> None:
     one = event(1, type=kind, source=source, partitionkey="upf/10.9.0.1")
     with pytest.raises(BadEventError) if bad else nullcontext():
+        job(one)
+
+
+@pytest.mark.parametrize(
+    ("data", "bad"), [(encode(TimersDue(7)), False), (b"", True), (b"\x01", True)]
+)
+def test_a_shared_wake_up_says_when(data: bytes, bad: bool) -> None:
+    one = event(1, type=EventType.TIMERS_DUE, source="/ue/x", partitionkey="wakes-x", data=data)
+    with pytest.raises(BadEventError, match="without its time") if bad else nullcontext():
         job(one)
 
 

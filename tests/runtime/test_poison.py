@@ -11,7 +11,7 @@ import wire
 from eventing import binding, subjects
 from eventing.publisher import Outgoing, Publisher
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.flags import Flag
+from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.procedures import MODULES, Procedure
 from schemas.step import SendNgap
 from tests.eventing.brokers import event as any_event
@@ -78,7 +78,7 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
     assert replace(kept, procedure=poison.procedure) == poison
     assert letter.subject.startswith("dead.ue.")
     last = (await wrong.store.steps(UE))[-1]
-    assert (last.trigger.id, last.flags) == (poison.id, (Flag.POISONED,))
+    assert (last.trigger.id, last.flags) == (poison.id, (*DEFAULT_FLAGS, Flag.POISONED))
     commands = [output for output in last.outputs if isinstance(output, SendNgap)]
     assert [wire.ngap_peek(c.pdu).message for c in commands] == [
         "DownlinkNASTransport",
@@ -118,12 +118,12 @@ async def test_one_that_works_the_second_time_is_none(
     await wrong.idle()
     assert tries == 2
     assert await wrong.letters() == []
-    assert (await wrong.store.steps(UE))[-1].flags == ()
+    assert (await wrong.store.steps(UE))[-1].flags == DEFAULT_FLAGS
 
 
 WHOLE = any_event(77, source="/n2/gnb-1/a1", procedure=Procedure.DEREGISTRATION)
 BAD: dict[str, CloudEvent] = {
-    "no procedure": replace(WHOLE, procedure="handover"),
+    "no procedure": replace(WHOLE, procedure="smf"),
     "no aggregate": replace(WHOLE, partitionkey="smf/1"),
     "no gateway": replace(WHOLE, source="/n2/gnb-1"),
     "no data": replace(WHOLE, type=EventType.IDENTIFIED, data=b"\xc1"),

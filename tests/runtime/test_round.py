@@ -204,7 +204,7 @@ async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
     bench = Bench(store)
     script = LIVES
     worker = await decider(store, script)
-    for event in script.outside[:8]:
+    for event in script.outside[:6]:
         await bench.take(worker, event)
     name = "ue/imsi-001010000000001"
     wake_up = wake_up_of(name, slot_of("imsi-001010000000001"))
@@ -214,7 +214,7 @@ async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
 
     expired = await decider(store, script, draw=in_an_hour)
     assert ids((await expired.run([job(wake_up)], patient=True)).nothing) == [wake_up.id]
-    for event in script.outside[8:9]:
+    for event in script.outside[6:7]:
         await bench.take(worker, event)
     state = (await store.log.load([name]))[0].state
     assert state.timers

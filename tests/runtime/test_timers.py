@@ -1,8 +1,6 @@
 """Timers that expire: a repetition leaves whatever worker is there then."""
 
 import time
-from collections.abc import AsyncGenerator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -13,7 +11,6 @@ from schemas.ue_events import TimerStarted, TimerStopped
 from tests.eventing.brokers import until
 from tests.functions.gnb import ies_of
 from tests.functions.world import NETWORK
-from tests.runtime import plant as plants
 from tests.runtime.plant import Heard, Plant
 from tests.runtime.script import Script
 
@@ -29,12 +26,6 @@ def script() -> Script:
     with script.lane():
         phone.initial(wire.nas_encode(phone.request()))
     return script
-
-
-@pytest.fixture
-async def plant(tmp_path: Path, script: Script) -> AsyncGenerator[Plant]:
-    async with plants.running(tmp_path, script) as plant:
-        yield plant
 
 
 def challenge(heard: Heard) -> str:

@@ -2,12 +2,14 @@
 
 import asyncio
 import random
+from collections import Counter
 
 import pytest
 
+from eventing.leases import Membership
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
-from tests.runtime.plant import ALL, Plant
+from tests.runtime.plant import ALL, Heard, Plant, listen
 from tests.runtime.script import GNB_AGGREGATE, Lane, Stretch
 
 
@@ -45,6 +47,24 @@ async def test_what_was_sent_before_there_was_a_worker_is_taken(plant: Plant) ->
     await plant.worker()
     await plant.play_all()
     await holds(plant)
+
+
+@pytest.mark.parametrize("alone", [True, False])
+async def test_a_ue_that_was_identified_goes_by_the_bus_only_to_another(
+    plant: Plant, alone: bool
+) -> None:
+    first = Procedure.IDENTIFICATION
+    others = tuple(procedure for procedure in ALL if procedure != first)
+    onward: list[Heard] = []
+    await listen(plant.client, "ue.>", onward)
+    for procedures in (ALL,) if alone else ((first,), others):
+        await plant.worker(procedures)
+    await plant.play_all()
+    await holds(plant)
+    times = Counter(heard.id for heard in onward)
+    concealed = {heard.id for heard in onward if heard.subject.split(".")[2] == first}
+    assert concealed
+    assert {times[one] for one in concealed} == {1 if alone else 2}
 
 
 def thrice(lane: Lane, rng: random.Random) -> Lane:
@@ -97,6 +117,30 @@ async def test_partitions_change_hands_in_the_middle(impatient: Plant, kill: boo
     await end(going)
     await impatient.worker()
     await holds(impatient)
+
+
+async def test_a_worker_decides_nothing_of_partitions_that_another_has(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its pull requests would stand on for seconds."""
+    asked: Counter[Membership] = Counter()
+
+    def owned(self: Membership, partitions: int, _: object) -> list[tuple[str, int]]:
+        asked[self] += 1
+        if self is not [*asked][-1]:
+            return []
+        return [(procedure, number) for procedure in ALL for number in range(partitions)]
+
+    monkeypatch.setattr(Membership, "owned", owned)
+    before = await plant.worker()
+    await until(lambda: len(asked) == 1)
+    await plant.worker()
+    await until(lambda: len(asked) == 2)
+    (first, count), _ = asked.items()
+    await until(lambda: asked[first] >= count + 2)  # it has let go by the second time
+    await plant.play_all()
+    await holds(plant)
+    assert before.store.appended == []
 
 
 async def test_the_broker_is_killed_in_the_middle(impatient: Plant) -> None:

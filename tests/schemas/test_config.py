@@ -82,6 +82,12 @@ WRONG: dict[str, str] = {
     "tracking_area = []": r"Expected `array` of length >= 1 - at `\$\.tracking_area`",
     "[[tracking_area]]\ntac = 16777216\nslices = []": r"`\$\.tracking_area\[0\]\.tac`",
     "[[tracking_area]]\ntac = 1\nslices = ['1']\n" * 2: "tracking area 1 is there twice",
+    "".join(
+        f"[[tracking_area]]\ntac = 1\nslices = ['1']\nplmn = '00{n}-01'\n" for n in range(2, 10)
+    )
+    + "".join(
+        f"[[tracking_area]]\ntac = 1\nslices = ['1']\nplmn = '01{n}-01'\n" for n in range(4)
+    ): "13 PLMNs, and an AMF serves 12 at most",
     "[[tracking_area]]\ntac = 1\nslices = ['256']": "'256' is no slice: SST 0 to 255",
     "[[tracking_area]]\ntac = 1\nslices = ['\u00b2']": "is no slice",
     "[[tracking_area]]\ntac = 1\nslices = ['1-01']": "'1-01' is no slice",
@@ -89,6 +95,8 @@ WRONG: dict[str, str] = {
     "[security]\nintegrity = [0]": "NIA0",
     "[security]\nintegrity = []": r"length >= 1 - at `\$\.security\.integrity`",
     "[security]\nciphering = [4]": r"<= 3 - at `\$\.security\.ciphering\[0\]`",
+    "[congestion]\nt3346_min = 90\nt3346_max = 60": "t3346_min is more than congestion.t3346_max",
+    "[congestion]\nafter = -1": r">= 0 - at `\$\.congestion\.after`",
     "[timers]\nt3512 = 63": "timers.t3512 is 63 s, and must be up to 31 times",
     "[timers]\nt3512 = -60": r">= 1 - at `\$\.timers\.t3512`",
     "[timers]\nt3550 = 0": r">= 1 - at `\$\.timers\.t3550`",

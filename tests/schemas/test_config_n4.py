@@ -36,6 +36,7 @@ ipv4 = "10.45.0.0/16"
 node_id = "UPF-2.example.org."
 host = "10.0.0.1"
 port = 8806
+n3 = "2001:DB8::0:3"
 [[upf.dnn]]
 name = "internet"
 ipv4 = "10.46.0.0/16"
@@ -70,7 +71,7 @@ def test_a_whole_file(tmp_path: Path, way: str) -> None:
             (SNssai(1, "0a0b0c"),),
             7,
         ),
-        UpfNode("upf-2.example.org", (UpfPool("internet", "10.46.0.0/16"),)),
+        UpfNode("upf-2.example.org", (UpfPool("internet", "10.46.0.0/16"),), n3="2001:db8::3"),
     )
     assert network.data_networks == (
         DataNetwork("internet", ("192.0.2.53", "2001:db8::53"), 1400),
@@ -118,6 +119,8 @@ WRONG: dict[str, str] = {
         "the UPFs 10.0.0.1 and b are both at 10.0.0.1, port 8805"
     ),
     upf(more="slices = ['256']"): "'256' is no slice",
+    upf(more="n3 = 'n3.example'"): "upf 10.0.0.1: n3 'n3.example' is no IP address",
+    upf(more="n3 = '0.0.0.0'"): "upf 10.0.0.1: n3 '0.0.0.0' is no IP address of a host",
     upf(more="capacity = -1"): r"`\$\.upf\[0\]\.capacity`",
     upf("ipv4 = '10.0.0.0/33'"): (
         "upf 10.0.0.1, dnn internet: ipv4 '10.0.0.0/33' is no network as \"10.45.0.0/16\""

@@ -11,6 +11,7 @@ from jsonschema import Draft202012Validator
 
 from schemas import generate
 from schemas.cloudevents import EventType
+from schemas.domain import DATA, SCHEMA_OF, DomainType
 from schemas.procedures import (
     EVENTS,
     MODULES,
@@ -94,14 +95,15 @@ def test_the_asyncapi_document_refers_to_what_there_is() -> None:
 
 
 def test_the_asyncapi_document_has_every_event_and_every_attribute() -> None:
-    messages = ASYNCAPI["components"]["messages"].values()
-    assert {message["name"] for message in messages} == {str(kind) for kind in EventType}
+    told = ASYNCAPI["components"]["messages"].values()
+    assert {message["name"] for message in told} == {*map(str, EventType), *map(str, DomainType)}
+    messages = [message for message in told if message["name"] not in set(DomainType)]
     carried = {
         resolved(reference["$ref"])["name"]
         for channel in ASYNCAPI["channels"].values()
         for reference in channel["messages"].values()
     }
-    assert carried == {str(kind) for kind in EventType}
+    assert carried == {*map(str, EventType), *map(str, DomainType)}
     fields = set(generate.SCHEMAS["cloudevent"].__struct_fields__) - {"data"}
     for message in messages:
         headers = message["headers"]["properties"]
@@ -109,6 +111,18 @@ def test_the_asyncapi_document_has_every_event_and_every_attribute() -> None:
         assert headers["ce-type"]["const"] == message["name"]
     parameters = ASYNCAPI["channels"]["events"]["parameters"]
     assert set(parameters["procedure"]["enum"]) == set(Procedure)
+
+
+def test_every_domain_event_has_its_schema_and_attributes() -> None:
+    channel = ASYNCAPI["channels"]["domain"]["messages"].values()
+    messages = {found["name"]: found for found in (resolved(m["$ref"]) for m in channel)}
+    assert messages.keys() == set(map(str, DomainType))
+    for kind in DomainType:
+        message = messages[kind]
+        assert message["headers"]["properties"]["ce-type"]["const"] == str(kind)
+        assert set(message["headers"]["required"]) <= message["headers"]["properties"].keys()
+        file = f"./{SCHEMA_OF[DATA[kind]]}.schema.json"
+        assert message["payload"]["schema"]["$ref"] == file
 
 
 def test_every_procedure_is_in_the_tables_and_every_table_names_procedures() -> None:

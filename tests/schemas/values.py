@@ -3,6 +3,7 @@
 import types
 import typing
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import Enum
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
@@ -23,6 +24,7 @@ _SCALARS: dict[Any, Strategy] = {
     bool: st.booleans(),
     float: st.floats(allow_nan=False, allow_infinity=False),
     type(None): st.none(),
+    datetime: st.datetimes(timezones=st.just(UTC)),
 }
 
 

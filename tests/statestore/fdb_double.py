@@ -82,10 +82,10 @@ class Snapshot:
         iteration: int,  # noqa: ARG002
         reverse: bool,
     ) -> Future:
-        if reverse:
-            raise NotImplementedError
         return self._transaction.start(
-            lambda tr: tr.read_range(begin.key, end.key, limit, conflicts=self.conflicts)
+            lambda tr: tr.read_range(
+                begin.key, end.key, limit, conflicts=self.conflicts, reverse=reverse
+            )
         )
 
 
@@ -131,13 +131,13 @@ class _Attempt:
         return self.cluster.value_at(key, self._version)
 
     def read_range(
-        self, begin: bytes, end: bytes, limit: int, *, conflicts: bool
+        self, begin: bytes, end: bytes, limit: int, *, conflicts: bool, reverse: bool = False
     ) -> tuple[list[KeyValue], int, int]:
         self.check()
         keys = {k for k in self.writes if begin <= k < end} | set(self.cluster.keys_in(begin, end))
         rows: list[KeyValue] = []
         octets = more = 0
-        for key in sorted(keys):
+        for key in sorted(keys, reverse=reverse):
             value = self._value(key)
             if value is None:
                 continue
@@ -146,7 +146,11 @@ class _Attempt:
                 break
             rows.append(KeyValue(key, value))
             octets += len(key) + len(value)
-        self._look(begin, rows[-1].key + b"\0" if more else end, conflicts=conflicts)
+        if more and reverse:
+            begin = rows[-1].key
+        elif more:
+            end = rows[-1].key + b"\0"
+        self._look(begin, end, conflicts=conflicts)
         return rows, len(rows), more
 
     def _look(self, begin: bytes, end: bytes, *, conflicts: bool) -> None:

@@ -41,6 +41,18 @@ async def test_the_feed_goes_on_after_its_end(engine: Engine):
     assert [e.seq for e in await engine.feed(first.cursor)] == [2]
 
 
+async def test_the_end_of_the_feed_is_behind_its_last_step(engine: Engine):
+    end = await engine.feed_end()
+    assert end == b""
+    for seq in range(1, 20):
+        await engine.append([step(UE, seq), step(OTHER, seq)])
+        end = await engine.feed_end()
+        assert end == (await engine.feed())[-1].cursor
+        assert await engine.feed(end) == []
+    await engine.append([step(UE, 20)])
+    assert [e.seq for e in await engine.feed(end)] == [20]
+
+
 async def test_cursors_order_as_the_feed_does(engine: Engine):
     for seq in range(1, 300):
         await engine.append([step(UE, seq), step(OTHER, seq)])

@@ -7,8 +7,15 @@ from typing import Any
 import pytest
 
 from schemas.identity import SNssai
-from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice, Subscriber
-from statestore.importers import Format, read_subscribers
+from schemas.subscriber import (
+    Ambr,
+    AuthMethod,
+    Dnn,
+    PduSessionType,
+    SubscribedSlice,
+    Subscriber,
+)
+from statestore.importers import Format, ImportProblem, read_subscribers
 from tests.statestore import import_samples as samples
 from tests.statestore.import_samples import (
     CSV,
@@ -82,6 +89,19 @@ def test_own_json_needs_little():
         slices=(SubscribedSlice(SNssai(1)),),
     )
     assert imported.notes == (f"record 1 (imsi-001010000000001): {NO_DEFAULT}",)
+
+
+def test_authentication_by_eap_aka_prime():
+    own = {**OWN, "auth_method": "EAP_AKA_PRIME"}
+    assert one(own).auth_method == AuthMethod.EAP_AKA_PRIME
+    text = f"supi,k,opc,sst,auth_method\n001010000000001,{K},{OPC},1,EAP_AKA_PRIME\n"
+    (found,) = read_subscribers(text.encode()).subscribers
+    assert found.auth_method == AuthMethod.EAP_AKA_PRIME
+    document = free5gc_console("imsi-001010000000001")
+    document["AuthenticationSubscription"]["authenticationMethod"] = "EAP_AKA_PRIME"
+    assert read(document).subscribers[0].auth_method == AuthMethod.EAP_AKA_PRIME
+    with pytest.raises(ImportProblem, match="auth_method is 'EAP_TLS', not 5G_AKA or EAP_AKA"):
+        read([{**OWN, "auth_method": "EAP_TLS"}])
 
 
 def test_csv():
@@ -256,7 +276,7 @@ def test_free5gc_in_all_that_it_may_say():
         FlowRules=[{"filter": "1.1.1.1/32"}], ChargingDatas=[], Unheard={"of": 1}
     )
     document["AuthenticationSubscription"] |= {
-        "authenticationMethod": "EAP_AKA_PRIME",
+        "authenticationMethod": "EAP_TLS",
         "opc": {"opcValue": ""},
         "milenage": {"op": {"opValue": samples.OP}},
         "permanentKey": {"permanentKeyValue": K_OF_OP},
@@ -299,7 +319,7 @@ def test_free5gc_in_all_that_it_may_say():
     assert {
         note.removeprefix("document 1 (imsi-208930000000003): ") for note in imported.notes
     } == {
-        "AuthenticationSubscription.authenticationMethod EAP_AKA_PRIME was left out for 5G_AKA",
+        "AuthenticationSubscription.authenticationMethod EAP_TLS was left out for 5G_AKA",
         f"AccessAndMobilitySubscriptionData.forbiddenAreas[1].areaCode {left_out}",
         f"AccessAndMobilitySubscriptionData.serviceAreaRestriction {left_out}",
         f"{session}.sscModes.defaultSscMode SSC_MODE_3 was left out for SSC_MODE_1",

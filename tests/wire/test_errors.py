@@ -130,6 +130,11 @@ EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
         (lambda: wire.verify_auts(KEY16, KEY16, KEY16, bytes(14)), {}),
         (lambda: wire.usim_answer(KEY16, KEY16, KEY16, KEY16, "5G:mnc001.mcc001"), {}),
     ],
+    "eap": [
+        (lambda: wire.eap_decode(b"\x01\x02"), {}),
+        (lambda: wire.eap_aka_mac_is_right(bytes.fromhex("03010004"), KAMF), {}),
+        (lambda: wire.eap_aka_keys(b"", KEY16, "x", KEY16, "1"), {}),
+    ],
     "suci": [
         (lambda: wire.suci_scheme(b"\x01"), {}),
         (lambda: wire.suci_conceal("1", "01", "1"), {}),

@@ -29,6 +29,10 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "usim_answer": (key16, key16, key16, key16, name),
     "auts": (key16, key16, key16, st.integers(0, 2**64 - 1)),
     "verify_auts": (key16, key16, key16, st.binary(min_size=14, max_size=14) | key16),
+    "eap_aka_keys": (key16, key16, name, key16, name),
+    "eap_aka_challenge": (algorithm, key16, key16, name, key32),
+    "eap_aka_mac_is_right": (octets("eap"), key32),
+    "eap_decode": (octets("eap"),),
     "kausf": (key16, key16, name, key16),
     "kseaf": (key32, name),
     "kamf": (key32, supi, st.binary(max_size=300)),
@@ -57,7 +61,7 @@ def test_any_arguments(call: str, data: st.DataObject) -> None:
     arguments = [data.draw(strategy) for strategy in CALLS[call]]
     found = attempt(getattr(wire, call), *arguments)
     if isinstance(found, wire.WireError):
-        assert found.kind in ("security", "aka-mac", "suci")
+        assert found.kind in ("security", "aka-mac", "eap", "suci")
 
 
 @MORE

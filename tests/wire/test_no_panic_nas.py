@@ -36,6 +36,7 @@ def test_any_octets(data: bytes) -> None:
 def test_any_octets_are_answered(data: bytes) -> None:
     """Nothing answers an answer: two networks would not stop (TS 24.501 7.4)."""
     answer = attempt(wire.nas_answer, data)
+    assert wire.nas_read(data).answer == answer
     if isinstance(answer, bytes):
         assert isinstance(attempt(wire.nas_peek, answer), wire.NasPeek)
         attempt(wire.nas_decode, answer)

@@ -151,6 +151,28 @@ def test_an_optional_ie_is_malformed() -> None:
     assert wire.pfcp_decode(data, lenient=True) == tree | {"ies": left}
 
 
+def test_an_ie_of_no_length_takes_it_from_a_rule() -> None:
+    """5.6.3: in an Update group it is no fault, if the rule can be without it."""
+
+    def update(name: str, *ies: dict[str, Any]) -> bytes:
+        body = [{f"{name} PDR": list(ies)}]
+        tree = {"message": "SessionModificationRequest", "seid": 1, "sequence": 1, "ies": body}
+        return wire.pfcp_encode(tree)
+
+    pdr, nothing = {"PDR ID": 1}, {"octets": ""}
+    data = update("Update", pdr, {"QER ID": nothing}, {"Outer Header Removal": nothing})
+    assert wire.pfcp_check(data) is None
+    tree = wire.pfcp_decode(data)
+    assert tree["ies"][0]["Update PDR"][1:] == [
+        {"QER ID": nothing},
+        {"Outer Header Removal": nothing},
+    ]
+    assert wire.pfcp_encode(tree) == data
+    assert said(update("Update", {"PDR ID": nothing})) == ("reject", LENGTH, "PDR ID")
+    created = update("Create", pdr, {"Precedence": 1}, {"PDI": []}, {"QER ID": nothing})
+    assert wire.pfcp_check(created) is not None
+
+
 def test_a_worse_fault_comes_before_one_to_ignore() -> None:
     data = changed("session-establishment-request", "S-NSSAI", "01")
     tree = wire.pfcp_decode(data, lenient=True)

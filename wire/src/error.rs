@@ -28,6 +28,7 @@ pub const KINDS: &[&str] = &[
     "nas-count",
     "security",
     "aka-mac",
+    "eap",
     "suci",
     "sctp",
     "sctp-full",

@@ -4,12 +4,16 @@
 mod aka;
 mod canonical;
 mod depth;
+mod eap;
 mod error;
 mod keys;
 mod locate;
 mod nas;
+mod nas_build;
 mod nas_security;
 mod ngap;
+mod ngap_read;
+mod ngap_template;
 mod pfcp;
 mod sctp;
 mod seal;
@@ -45,12 +49,21 @@ fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(ngap::ngap_encode, m)?)?;
     m.add_function(wrap_pyfunction!(ngap::ngap_check, m)?)?;
 
+    m.add_class::<ngap_read::NgapRead>()?;
+    m.add_function(wrap_pyfunction!(ngap_read::ngap_read, m)?)?;
+    m.add_class::<ngap_template::NgapTemplate>()?;
+
     m.add_class::<nas::NasPeek>()?;
+    m.add_class::<nas::NasRead>()?;
     m.add_function(wrap_pyfunction!(nas::nas_peek, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_decode, m)?)?;
+    m.add_function(wrap_pyfunction!(nas::nas_read, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_encode, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_answer, m)?)?;
     m.add_function(wrap_pyfunction!(nas::ue_security_capability, m)?)?;
+    m.add_class::<nas_build::NasTemplate>()?;
+    m.add_function(wrap_pyfunction!(nas_build::nas_authentication_request, m)?)?;
+    m.add_function(wrap_pyfunction!(nas_build::nas_dl_transport, m)?)?;
     m.add_class::<nas_security::NasSecurity>()?;
     m.add_class::<nas_security::NasVerified>()?;
 
@@ -68,6 +81,13 @@ fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_function(wrap_pyfunction!(aka::usim_answer, m)?)?;
     m.add_function(wrap_pyfunction!(aka::auts, m)?)?;
     m.add_function(wrap_pyfunction!(aka::verify_auts, m)?)?;
+
+    m.add_class::<eap::EapAkaKeys>()?;
+    m.add_function(wrap_pyfunction!(eap::eap_aka_keys, m)?)?;
+    m.add_function(wrap_pyfunction!(eap::eap_aka_challenge, m)?)?;
+    m.add_function(wrap_pyfunction!(eap::eap_aka_mac_is_right, m)?)?;
+    m.add_function(wrap_pyfunction!(eap::eap_decode, m)?)?;
+    m.add_function(wrap_pyfunction!(eap::eap_result, m)?)?;
 
     m.add_function(wrap_pyfunction!(keys::kausf, m)?)?;
     m.add_function(wrap_pyfunction!(keys::kseaf, m)?)?;

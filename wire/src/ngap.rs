@@ -16,7 +16,7 @@ use crate::depth::bounded;
 use crate::error::{Detail, detailed, error, of_ngap, of_ngap_read};
 use crate::nas::{self, NasPeek};
 
-fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
+pub fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
     NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap_read(&e, data))
 }
 
@@ -74,8 +74,12 @@ fn node_id(id: &GlobalRANNodeID) -> Option<String> {
 
 #[pyfunction]
 pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
-    let pdu = read(data)?;
-    let message = name_of(&pdu);
+    peek(py, &read(data)?, data)
+}
+
+/// What routes a PDU; `data` is what it was read from.
+pub fn peek(py: Python<'_>, pdu: &NGAPPDU<'_>, data: &[u8]) -> PyResult<NgapPeek> {
+    let message = name_of(pdu);
     // Where the IEs cannot be told apart, those before the fault route nothing: a receiver can
     // only answer the node (clause 10.2).
     if message != UNKNOWN
@@ -85,8 +89,10 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
         return Err(of_ngap_read(&err, data));
     }
     // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
+    // A PATH SWITCH REQUEST names the UE by the id that its source node knows it by (9.2.3.8).
     let mut amf = pdu
         .ie::<ie::AMF_UE_NGAP_ID>()
+        .or_else(|| pdu.ie::<ie::SourceAMF_UE_NGAP_ID>())
         .and_then(Result::ok)
         .map(|id| id.0);
     let mut ran = pdu
@@ -172,15 +178,19 @@ fn is_plain(tree: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(true)
 }
 
+/// The PDU that a tree writes.
+pub fn pdu_of(tree: &Bound<'_, PyAny>) -> PyResult<NGAPPDU<'static>> {
+    bounded(tree, "ngap-encode")?;
+    let written = without_empty_ies(tree)?;
+    depythonize(&written).map_err(|e| error("ngap-encode", e))
+}
+
 #[pyfunction]
 pub fn ngap_encode<'py>(
     py: Python<'py>,
     tree: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    bounded(tree, "ngap-encode")?;
-    let written = without_empty_ies(tree)?;
-    let pdu: NGAPPDU<'_> = depythonize(&written).map_err(|e| error("ngap-encode", e))?;
-    let octets = pdu.encode().map_err(|e| of_ngap(&e))?;
+    let octets = pdu_of(tree)?.encode().map_err(|e| of_ngap(&e))?;
     Ok(PyBytes::new(py, &octets))
 }
 
@@ -217,6 +227,15 @@ fn rejects(deviation: &Deviation) -> bool {
 pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
     let pdu = read(data)?;
     let deviations = pdu.check().map_err(|e| of_ngap_read(&e, data))?;
+    faults_of(py, &pdu, deviations)
+}
+
+/// How the deviations of a PDU must be answered; `None` for none that must be.
+pub fn faults_of(
+    py: Python<'_>,
+    pdu: &NGAPPDU<'_>,
+    deviations: Vec<Deviation>,
+) -> PyResult<Option<Py<PyDict>>> {
     let answered: Vec<Deviation> = deviations
         .into_iter()
         .filter(|d| d.cause().is_some())

@@ -13,7 +13,7 @@ use super::message::{self, VERSION, framed};
 use super::required::{
     Condition, conditions_of_group, conditions_of_message, of_group, of_message,
 };
-use super::table::{by_number, name_of};
+use super::table::{by_number, is_update, name_of};
 use super::words::cause_word;
 
 /// What is wrong, and with which IE.
@@ -106,7 +106,10 @@ impl Ies<'_> {
         for frame in &frames {
             let conditional = || conditions.iter().any(|(.., ie)| *ie == frame.number);
             let optional = !mandatory.contains(&frame.number) && !conditional();
-            self.value(frame, optional, deeper);
+            let taken_out = optional && frame.value.is_empty() && is_update(within);
+            if !taken_out {
+                self.value(frame, optional, deeper);
+            }
         }
     }
 

@@ -9,7 +9,7 @@ use super::kind::Kind;
 use super::message::{self, Framed, VERSION};
 use super::octets::to_hex;
 use super::plain::octets_alone;
-use super::table::{by_number, name_of, python_name};
+use super::table::{by_number, is_update, name_of, python_name};
 use crate::error::{Detail, detailed};
 
 /// How deep groups may nest, which is more than any of the specification's do.
@@ -54,7 +54,7 @@ pub fn tree<'py>(
         out.set_item(intern!(py, "follow_on"), true)?;
     }
     let start = framed.start();
-    let ies = list(py, &framed.message[start..], start, lenient, MOST)?;
+    let ies = list(py, &framed.message[start..], None, start, lenient, MOST)?;
     out.set_item(intern!(py, "ies"), ies)?;
     Ok(out)
 }
@@ -62,6 +62,7 @@ pub fn tree<'py>(
 fn list<'py>(
     py: Python<'py>,
     octets: &[u8],
+    within: Option<u16>,
     at: usize,
     lenient: bool,
     deeper: usize,
@@ -75,6 +76,7 @@ fn list<'py>(
         };
         let value = match value(py, &frame, lenient, deeper) {
             Ok(value) => value,
+            Err(_) if frame.value.is_empty() && is_update(within) => octets_alone(py, &[])?,
             Err(_) if lenient => continue,
             Err(err) => return Err(err),
         };
@@ -104,7 +106,8 @@ fn value<'py>(
                 let text = format!("groups nest deeper than {MOST}");
                 return Err(refused(text, Some(frame.number), frame.at));
             };
-            let ies = list(py, frame.value, frame.inside(), lenient, deeper)?;
+            let within = Some(frame.number);
+            let ies = list(py, frame.value, within, frame.inside(), lenient, deeper)?;
             Ok(ies.into_any())
         }
         Some(Kind::Value { read, .. }) => read(py, frame.value)

@@ -775,6 +775,13 @@ pub fn name_of(number: u16) -> String {
     by_number(number).map_or_else(|| number.to_string(), |ie| ie.name.to_owned())
 }
 
+/// Whether a group changes a rule: an IE of no length in it takes that IE from the rule (5.6.3).
+pub fn is_update(number: Option<u16>) -> bool {
+    number
+        .and_then(by_number)
+        .is_some_and(|ie| ie.name.starts_with("Update "))
+}
+
 /// As `name_of`, for Python, which is given the same strings each time.
 pub fn python_name(py: Python<'_>, number: u16) -> Bound<'_, PyString> {
     static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();

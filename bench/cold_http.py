@@ -1,0 +1,60 @@
+"""From the start of an HTTP function to its first response, to a caller that keeps knocking."""
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import Final
+
+import aiohttp
+
+from bench.cold_start import set_up
+from evcore.local.broker import Broker, free_port
+from evcore.local.data import DataDirectory
+from evcore.local.process import Process
+from eventing import http
+from eventing.bus import connected
+from eventing.streams import BusConfig, ensure
+from schemas.config import Config, NatsConfig
+
+KNOCK: Final = 0.002
+"""Seconds between two attempts to connect; Knative's queue-proxy probes as it starts a pod."""
+
+
+async def first_responses(folder: Path, runs: int) -> list[float]:
+    """Seconds from the start of the process to its response to an NG SETUP, once for each run."""
+    data = DataDirectory(folder)
+    data.prepare()
+    broker = await Broker.start(data.broker, data.log("nats-server"))
+    port = free_port()
+    command = [
+        *(sys.executable, "-m", "evcore", "function", "serve", "ran"),
+        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--config", str(data.config_file), "--secrets", str(data.secrets_file)),
+    ]
+    try:
+        data.write_config(Config(nats=NatsConfig(url=broker.url)))
+        async with connected(broker.url, "bench") as client:
+            await ensure(client, BusConfig())
+        async with aiohttp.ClientSession() as session:
+            found: list[float] = []
+            for number in range(runs):
+                begun = time.perf_counter()
+                function = await Process.start("function", command, data.log("function"))
+                await _answered(session, f"http://127.0.0.1:{port}/", number)
+                found.append(time.perf_counter() - begun)
+                await function.stop()
+            return found
+    finally:
+        await broker.stop()
+
+
+async def _answered(session: aiohttp.ClientSession, url: str, number: int) -> None:
+    event = set_up(number)
+    while True:
+        try:
+            async with session.post(url, data=event.data, headers=http.to_binary(event)) as answer:
+                answer.raise_for_status()
+                return
+        except aiohttp.ClientConnectorError:
+            await asyncio.sleep(KNOCK)

@@ -1,0 +1,23 @@
+"""The parts of the core on their own, without processes around them."""
+
+from pathlib import Path
+from typing import Final
+
+from bench.micro import bus, codec, decisions, floor, log
+from bench.micro.timing import Row
+
+SQLITE: Final = "sqlite:{folder}/log.db"
+
+
+async def rows(folder: Path) -> list[Row]:
+    """All figures of the parts."""
+    folder.mkdir(parents=True)
+    found = [*codec.rows(), *decisions.rows(), *floor.rows()]
+    found += [row async for row in log.rows(folder, SQLITE)]
+    return found + [row async for row in bus.rows(folder / "bus")]
+
+
+def markdown(found: list[Row]) -> list[str]:
+    """The figures as a table."""
+    lines = ["| part | what | | |", "|---|---|---|---|"]
+    return lines + [f"| {r.table} | {r.what} | {r.figure.text(1)} | {r.unit} |" for r in found]

@@ -1,0 +1,68 @@
+"""What no core that is as durable and as secure can do without, for one registration."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+import wire
+from bench.figures import Figure
+from bench.micro.codec import NAS, corpus, ngap
+from bench.micro.decisions import cases_of
+from bench.micro.least import least
+from bench.micro.timing import Row
+from functions.dispatch import Procedures
+from tests.histories.history import of
+from tests.histories.scenarios import at_a_gnb
+
+UPLINK: Final = (
+    ("InitialUEMessage", "registration-request"),
+    ("UplinkNASTransport", "authentication-response"),
+    ("UplinkNASTransport", "security-mode-complete"),
+    ("InitialContextSetupResponse", None),
+    ("UplinkNASTransport", "registration-complete"),
+)
+"""What a core decodes for a registration: NGAP messages, with the NAS messages in them."""
+DOWNLINK: Final = (
+    ("DownlinkNASTransport", "authentication-request"),
+    ("DownlinkNASTransport", "security-mode-command"),
+    ("InitialContextSetupRequest", "registration-accept"),
+)
+"""What it encodes."""
+RUNS: Final = 5
+
+
+def rows() -> Iterator[Row]:
+    """CPU microseconds of the codecs and of the decisions, for all messages of a registration."""
+    codec = [1e6 * registration_codec() for _ in range(RUNS)]
+    yield Row("a registration", "decoding and encoding its messages", "us", Figure.of(codec))
+    decided = [1e6 * registration_decisions() for _ in range(RUNS)]
+    yield Row("a registration", "deciding its steps, codecs included", "us", Figure.of(decided))
+
+
+def registration_codec() -> float:
+    """CPU seconds of decoding and encoding the messages of one registration, and nothing else."""
+    pdus, nas = ngap(), corpus("nas", (*NAS, "registration-complete"))
+    works: dict[str, Callable[[], object]] = {}
+    for number, (outer, inner) in enumerate(UPLINK):
+        works[f"uplink {number}"] = partial(wire.ngap_decode, pdus[outer])
+        if inner is not None:
+            works[f"uplink {number} NAS"] = partial(wire.nas_decode, nas[inner])
+    for number, (outer, inner) in enumerate(DOWNLINK):
+        works[f"downlink {number}"] = partial(wire.ngap_encode, wire.ngap_decode(pdus[outer]))
+        works[f"downlink {number} NAS"] = partial(wire.nas_encode, wire.nas_decode(nas[inner]))
+    return sum(least(works).values())
+
+
+def registration_decisions() -> float:
+    """CPU seconds of deciding the steps of one registration, with its codecs and its security."""
+    phone = at_a_gnb()
+    phone.register()
+    ue = "ue/" + phone.supi
+    cases = [case for case in cases_of(of(phone.world)) if case.aggregate == ue]
+    procedures = Procedures()
+
+    def decide() -> None:
+        for case in cases:
+            case.decide(procedures)
+
+    return least({"decide": decide})["decide"]

@@ -1,0 +1,22 @@
+"""Ratios of CPU times within one run, which say of any machine whether evcore has become slower."""
+
+from pathlib import Path
+
+from bench.micro.floor import registration_codec
+from bench.ratios import alone, together
+
+
+async def measured(folder: Path) -> dict[str, float]:
+    """All ratios, by name, the core in a folder that does not exist yet.
+
+    Raises:
+        RuntimeError: the load could not be run, or a procedure failed.
+    """
+    folder.mkdir(parents=True)
+    codec = registration_codec()
+    return {
+        **alone.codecs(),
+        **alone.decisions(codec),
+        **await alone.appends(folder / "log.db"),
+        **await together.procedures(folder / "core", codec),
+    }

@@ -1,0 +1,116 @@
+"""`evcore announce`: domain events of the log to a sink, as a Knative Broker."""
+
+import asyncio
+import re
+import signal
+from enum import StrEnum
+from typing import Annotated, Final
+
+import typer
+import uvloop
+from nats.errors import Error as NatsError
+
+from evcore.commands.errors import CommandError, UsageError
+from evcore.commands.options import ConfigFile, SecretsFile
+from evcore.commands.running import log_to_stderr
+from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
+from eventing.bus import connected
+from eventing.heartbeat import beating
+from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
+from schemas import config as configuration
+from schemas.config import Config
+from schemas.domain import PREFIX, DomainType
+from statestore.log import EventLog
+from statestore.open import open_store
+from statestore.vault import Vault
+
+_NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+
+
+class Start(StrEnum):
+    """Where an announcer begins that never ran."""
+
+    START = "start"
+    NOW = "now"
+
+
+def announce(
+    sink: Annotated[
+        str, typer.Option(metavar="URL", envvar="K_SINK", help="Where to POST the events.")
+    ],
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Each name has a position of its own.")
+    ] = "default",
+    start: Annotated[
+        Start, typer.Option("--from", help="Where a name begins that has no position yet.")
+    ] = Start.START,
+    types: Annotated[
+        str, typer.Option(metavar="TYPES", help='As "session,ue.registered", or "all".')
+    ] = "all",
+    concurrency: Annotated[
+        int, typer.Option(metavar="N", min=1, max=4096, help="Requests under way at a time.")
+    ] = 32,
+    extensions: CeOverrides = "",
+    config: ConfigFile = None,
+    secrets: SecretsFile = None,
+) -> None:
+    """POST what happens to UEs, PDU sessions, gNBs and UPFs to a sink, until SIGTERM.
+
+    Each event is sent at least once, those of a UE in their order. As the container of a Knative
+    ContainerSource it finds K_SINK and K_CE_OVERRIDES in its environment.
+    """
+    log_to_stderr()
+    check_sink(sink)
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--name: {name!r} is not of up to 63 small letters, digits and hyphens")
+    chosen = types_named(types)
+    added = extensions_of(extensions)
+    settings = configuration.load(config)
+    master_key = configuration.key_of(configuration.load_secrets(secrets).master_key, "master_key")
+    what = AnnouncerConfig(
+        sink=sink,
+        name=name,
+        core=settings.amf.name,
+        start=start.value,
+        types=chosen,
+        extensions=added,
+        concurrency=concurrency,
+        replicas=settings.nats.replicas,
+    )
+    uvloop.run(_run(settings, what, Vault(master_key)))
+
+
+def types_named(text: str) -> frozenset[DomainType]:
+    """The types that a user named: whole, without ``org.evcore.``, or as a group by the word in
+    front.
+
+    Raises:
+        UsageError: there is no such type.
+    """
+    if text == "all":
+        return frozenset(DomainType)
+    found: set[DomainType] = set()
+    for word in text.split(","):
+        wanted = word.strip().removeprefix(PREFIX)
+        short = {kind: kind.removeprefix(PREFIX) for kind in DomainType}
+        named = {k for k, name in short.items() if wanted in (name, name.partition(".")[0])}
+        if not named:
+            known = ", ".join(short.values())
+            raise UsageError(f"--types: there is no {word.strip()!r}, but {known}")
+        found |= named
+    return frozenset(found)
+
+
+async def _run(config: Config, what: AnnouncerConfig, vault: Vault) -> None:
+    engine = await open_store(config.store.url, read_only=True)
+    try:
+        async with connected(config.nats.url, "evcore-announcer") as client, beating():
+            announcer = Announcer(what, client, EventLog(engine, vault))
+            loop = asyncio.get_running_loop()
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, announcer.stop)
+            await announcer.run()
+    except (NatsError, OtherStoreError) as err:
+        raise CommandError(str(err)) from err
+    finally:
+        await engine.close()

@@ -1,0 +1,68 @@
+"""`evcore dispatch`: events of JetStream to functions that are called over HTTP."""
+
+import asyncio
+import signal
+from typing import Annotated, Final
+
+import aiohttp
+import typer
+import uvloop
+
+from evcore.commands.naming import procedures_named
+from evcore.commands.options import ConfigFile
+from evcore.commands.running import log_to_stderr
+from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
+from eventing.bus import connected
+from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
+from eventing.dispatcher.sink import Sink
+from eventing.heartbeat import beating
+from eventing.streams import bus_config
+from schemas import config as configuration
+from schemas.config import Config
+from schemas.version import VERSION
+
+TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=5)
+"""Of a request: a function that scales from zero is waited for."""
+
+
+def dispatch(
+    procedures: Annotated[
+        str,
+        typer.Argument(metavar="PROCEDURES", help='As "registration,deregistration", or "all".'),
+    ],
+    sink: Annotated[
+        str, typer.Option(metavar="URL", envvar="K_SINK", help="Where the function is.")
+    ],
+    concurrency: Annotated[
+        int, typer.Option(metavar="N", min=1, max=4096, help="Requests under way at a time.")
+    ] = 64,
+    extensions: CeOverrides = "",
+    config: ConfigFile = None,
+) -> None:
+    """Pull the events of procedures and POST each to the sink, in the order of its UE, until
+    SIGTERM.
+
+    As the container of a Knative ContainerSource it finds K_SINK and K_CE_OVERRIDES in its
+    environment.
+    """
+    log_to_stderr()
+    names = procedures_named(procedures)
+    check_sink(sink)
+    added = extensions_of(extensions)
+    settings = configuration.load(config)
+    bus = bus_config(settings.nats)
+    uvloop.run(_run(settings, DispatcherConfig(names, bus, VERSION, concurrency), sink, added))
+
+
+async def _run(config: Config, what: DispatcherConfig, url: str, added: dict[str, str]) -> None:
+    connector = aiohttp.TCPConnector(limit=what.concurrency)
+    async with (
+        connected(config.nats.url, "evcore-dispatcher") as client,
+        aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session,
+        beating(),
+    ):
+        dispatcher = Dispatcher(what, client, Sink(session, url, added))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, dispatcher.stop)
+        await dispatcher.run()

@@ -1,0 +1,102 @@
+"""How many workers a group needs so that its events are done with within their objectives.
+
+Events with the same or a shorter objective go first (`eventing.urgency`), so each objective asks
+for workers by what waits of those alone: all of it has to be done within the objective, by then
+with what arrives until another worker could be there. What an event costs is measured.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from evcore.local.lag import Queue
+from eventing.stats import Batches, Stats
+from functions.runtime.work import BATCH
+from schemas.objectives import Objectives
+
+AHEAD: Final = 1.0
+"""Seconds until a worker that is asked for works: the next look and a cold start."""
+UTILISATION: Final = 0.8
+"""The share of its time that a worker may be busy in the long run."""
+
+_RATE: Final = 0.5
+_TREND: Final = 0.3
+_FORGET: Final = 0.8
+
+
+class Arrivals:
+    """The rate of arrivals, smoothed, with its trend (Holt's linear exponential smoothing)."""
+
+    def __init__(self) -> None:
+        self._seen: tuple[float, int] | None = None
+        self.rate = 0.0
+        """Events a second."""
+        self.trend = 0.0
+        """Events a second, more each second."""
+
+    def look(self, now: float, arrived: int) -> None:
+        """Note how many events have arrived by now, in all."""
+        before, self._seen = self._seen, (now, arrived)
+        if before is None or now <= before[0]:
+            return
+        seconds = now - before[0]
+        found = max(0, arrived - before[1]) / seconds
+        level = _RATE * found + (1 - _RATE) * max(0.0, self.rate + self.trend * seconds)
+        self.trend = _TREND * (level - self.rate) / seconds + (1 - _TREND) * self.trend
+        self.rate = level
+
+    def coming(self, seconds: float) -> float:
+        """The rate that is to be expected after some seconds. What falls is not hoped to go on."""
+        return self.rate + max(0.0, self.trend) * seconds
+
+
+class Forecast:
+    """What a group has to do, and what it takes to do it."""
+
+    def __init__(self, procedures: Iterable[str], objectives: Objectives) -> None:
+        self._objectives = {procedure: objectives.of(procedure) for procedure in procedures}
+        self._arrivals = {procedure: Arrivals() for procedure in self._objectives}
+        self._waits: dict[str, int] = {}
+        self._counted: dict[str, Batches] = {}
+        """What each worker said last."""
+        self._batches = Batches()
+
+    def look(self, now: float, queues: Mapping[str, Queue]) -> None:
+        """Note what waits and what has arrived at a time in seconds."""
+        for procedure, arrivals in self._arrivals.items():
+            queue = queues.get(procedure, Queue())
+            self._waits[procedure] = queue.waits
+            arrivals.look(now, queue.arrived)
+
+    def served(self, found: Iterable[Stats]) -> None:
+        """Note what the workers of the group have done by now."""
+        now = {stats.worker: stats.batches for stats in found}
+        lately = Batches()
+        for worker, batches in now.items():
+            lately = lately.plus(batches).plus(self._counted.get(worker, Batches()), -1.0)
+        self._counted = now
+        if lately.count > 0:
+            self._batches = lately.plus(self._batches, _FORGET)
+
+    @property
+    def service_time(self) -> float | None:
+        """Seconds of a worker that an event costs where many wait; None before any was measured."""
+        return self._batches.cost(BATCH)
+
+    def workers(self, running: int) -> int | None:
+        """How many workers are wanted where so many run; None while nothing is measured."""
+        cost = self.service_time
+        if cost is None:
+            return None
+        wanted = 1 if any(self._waits.values()) else 0
+        for objective in sorted(set(self._objectives.values())):
+            first = [p for p, seconds in self._objectives.items() if seconds <= objective]
+            coming = sum(self._arrivals[procedure].coming(AHEAD) for procedure in first)
+            waits = sum(self._waits.get(procedure, 0) for procedure in first)
+            backlog = waits + (coming - running / cost) * AHEAD
+            wanted = max(
+                wanted,
+                math.ceil(max(0.0, backlog) * cost / objective),
+                math.ceil(coming * cost / UTILISATION - 1e-9) if running else 0,
+            )
+        return wanted

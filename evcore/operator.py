@@ -1,0 +1,81 @@
+"""What an operator tells a core that runs: events for UEs, as its own procedures publish them."""
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+
+from evcore.local.data import DataDirectory
+from eventing.bus import connected
+from eventing.publisher import Publisher
+from schemas import config as configuration
+from schemas.aggregates import ue_aggregate
+from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SubscriptionChanged
+from schemas.config import NatsConfig
+from schemas.identity import slot_of
+from schemas.procedures import EVENTS
+from schemas.step import encode
+from schemas.ue import Ue
+from statestore.log import EventLog
+
+PAGE: Final = 200
+"""UEs whose states are read at once."""
+
+
+def bus_of(data: DataDirectory, config: Path | None = None) -> NatsConfig | None:
+    """The bus of the core that a configuration names, or that runs on a data directory; None where
+    none runs."""
+    if config is not None:
+        return configuration.load(config).nats
+    return configuration.load(data.config_file).nats if data.running else None
+
+
+def event(kind: EventType, supi: str, data: Struct) -> CloudEvent:
+    """An event of the operator for a UE."""
+    return CloudEvent(
+        id=f"operator-{os.urandom(8).hex()}",
+        source="/evcore/operator",
+        type=kind,
+        partitionkey=supi,
+        data=encode(data),
+        datacontenttype=MSGPACK_MEDIA_TYPE,
+        procedure=EVENTS[kind],
+        slot=slot_of(supi),
+    )
+
+
+async def publish(bus: NatsConfig, events: Iterable[CloudEvent]) -> None:
+    """Hand events to the core.
+
+    Raises:
+        BusError: its NATS cannot be reached.
+    """
+    async with connected(bus.url, "evcore operator") as client:
+        publisher = Publisher(client, bus.partitions)
+        await publisher.start()
+        await publisher.publish([publisher.outgoing(one) for one in events])
+
+
+async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:
+    """Those of the subscribers that are registered."""
+    found: list[str] = []
+    for start in range(0, len(supis), PAGE):
+        names = [ue_aggregate(supi) for supi in supis[start : start + PAGE]]
+        states: list[Ue] = [aggregate.state for aggregate in await log.load(names)]
+        found += [ue.supi for ue in states if ue.registered]
+    return found
+
+
+async def tell_of_subscriptions(bus: NatsConfig, log: EventLog, supis: Sequence[str]) -> None:
+    """Tell the core of subscriptions that are others now, or withdrawn: it sees to the UEs that
+    are registered, at once. Those that are not find out when they come.
+
+    Raises:
+        BusError: its NATS cannot be reached.
+    """
+    there = await registered(log, supis)
+    if there:
+        changed = SubscriptionChanged()
+        await publish(bus, [event(EventType.SUBSCRIPTION_CHANGED, one, changed) for one in there])

@@ -1,0 +1,1 @@
+"""Swapping a procedure for another version of it: canary, roll-back, finish."""

@@ -1,0 +1,106 @@
+"""What an HTTP function answers: messages for the bus, as CloudEvents in the JSON format.
+
+What JetStream has to have before the event that it came of is acknowledged comes back in the
+response, and the dispatcher that called the function publishes it. The attribute `subject` is that
+of the message on the bus.
+"""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final, NamedTuple
+
+from eventing import binding, http
+from eventing.binding import REPEATED, BadEventError
+from eventing.publisher import Outgoing
+
+_HEADERS: Final = {
+    "repeated": REPEATED,
+    "schedule": "Nats-Schedule",
+    "scheduletarget": "Nats-Schedule-Target",
+    "reason": "evcore-reason",
+}
+"""The headers that are no attributes of events, by the extension that stands for each."""
+
+LARGEST: Final = 1_000_000
+"""Octets of a message with its headers, at most: JetStream takes a mebibyte with all around it."""
+
+_WORD: Final = r"[^\s.*>\x00-\x1f\x7f]+"
+_EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.[0-9]{{1,4}}"
+_is_event: Final = re.compile(_EVENT).fullmatch
+_is_timer: Final = re.compile(rf"timer\.[0-9]{{1,4}}\.[0-9]{{1,4}}\.{_WORD}").fullmatch
+_is_dead: Final = re.compile(rf"dead\.{_EVENT}").fullmatch
+_is_passing: Final = re.compile(rf"n2\.{_WORD}\.{_WORD}|n4\.{_WORD}").fullmatch
+"""What goes to a gateway that listens, or to nobody; JetStream stores the others."""
+_is_schedule: Final = re.compile(
+    r"@at [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z"
+).fullmatch
+
+
+class Reply(NamedTuple):
+    """A message that a function wants sent."""
+
+    message: Outgoing
+    lasting: bool
+    """Whether JetStream is to have it before the event that it came of is acknowledged."""
+
+
+def encode(messages: Iterable[Outgoing]) -> tuple[str, bytes]:
+    """The content type and the body of a response: one event structured, more in a batch."""
+    events = [_to_json(message) for message in messages]
+    if len(events) == 1:
+        return http.STRUCTURED, http.to_body(events[0])
+    return http.BATCH, http.to_body(events)
+
+
+def _to_json(message: Outgoing) -> dict[str, Any]:
+    extensions = {
+        name: message.headers[header]
+        for name, header in _HEADERS.items()
+        if header in message.headers
+    }
+    event = binding.from_message(message.headers, message.data)
+    return http.to_json(event, {"subject": message.subject, **extensions})
+
+
+def _is_time(schedule: str) -> bool:
+    if not _is_schedule(schedule):
+        return False
+    try:
+        datetime.fromisoformat(schedule.removeprefix("@at "))
+    except ValueError:
+        return False
+    return True
+
+
+def decode(content_type: str, body: bytes) -> list[Reply]:
+    """The messages in a response, in their order.
+
+    Raises:
+        BadEventError: one is no event, for a subject that no function may write to, or what
+            JetStream would never take.
+    """
+    return [_from_json(found) for found in http.from_response(content_type, body)]
+
+
+def _from_json(found: dict[str, Any]) -> Reply:
+    event = http.from_json(found)
+    subject = found.get("subject")
+    passing = isinstance(subject, str) and _is_passing(subject) is not None
+    if not isinstance(subject, str) or not (
+        passing or _is_event(subject) or _is_timer(subject) or _is_dead(subject)
+    ):
+        raise BadEventError(f"{str(subject)[:80]!r} is no subject that a function writes to")
+    given = {name: str(found[name]) for name in _HEADERS if found.get(name) is not None}
+    when, target = given.get("schedule"), given.get("scheduletarget")
+    if _is_timer(subject):
+        if not _is_time(when or "") or not _is_event(target or ""):
+            raise BadEventError(f"a wake-up by {str(when)[:40]!r} for {str(target)[:80]!r} is none")
+    elif when is not None or target is not None:
+        raise BadEventError(f"{subject[:80]!r} is not the subject of a wake-up")
+    headers = binding.to_headers(event)
+    headers |= {_HEADERS[name]: value for name, value in given.items()}
+    size = len(event.data) + sum(len(k) + len(v.encode()) + 4 for k, v in headers.items())
+    if size > LARGEST:
+        raise BadEventError(f"a message of {size} octets is more than {LARGEST}")
+    return Reply(Outgoing(subject, event.data, headers), not passing)

@@ -1,0 +1,94 @@
+"""A domain event as it is POSTed: CloudEvents 1.0 over HTTP, in binary mode.
+
+| attribute | |
+|---|---|
+| `id` | `<aggregate>/<seq>/<index of the event in the step>/<what it is>` |
+| `source` | `/amf/<name>`: the core, by the name of its AMF |
+| `subject` | SUPI, Global RAN node ID or Node ID; left out for a UE without a SUPI |
+| `time` | of the step |
+| `partitionkey` | the aggregate: what has the same is in order |
+| `sequence` | its place in the aggregate; as text, it orders as the events do |
+| `traceparent` | of what caused the step, if it had one |
+"""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from eventing.binding import header_value
+from functions.announcer import node_facts, ue_facts
+from functions.announcer.ue_facts import Fact
+from schemas.aggregates import UNIDENTIFIED
+from schemas.cloudevents import SPECVERSION
+from schemas.domain import JSON_MEDIA_TYPE, PREFIX, DomainType, FunctionFailed
+from schemas.flags import Flag
+from schemas.step import Step
+from statestore.log import Aggregate
+
+
+class Announcement(NamedTuple):
+    """A domain event, ready to be sent."""
+
+    aggregate: str
+    id: str
+    type: DomainType
+    headers: dict[str, str]
+    body: bytes
+
+
+def announcements(aggregate: Aggregate, step: Step[Any], source: str) -> Iterator[Announcement]:
+    """The domain events of a step, in order; `aggregate` is moved past it.
+
+    `source` is what all events of this core have.
+    """
+    kind, name = aggregate.kind, aggregate.name
+    state = aggregate.state
+    for index, event in enumerate(step.events):
+        after = kind.evolve(state, event)
+        for fact in _facts(name, state, event, after, step.events[index + 1 :]):
+            yield _announcement(name, step, index, fact, source)
+        state = after
+    if Flag.POISONED in step.flags:
+        failed = FunctionFailed(name, step.seq, step.procedure, step.version)
+        fact = (DomainType.FUNCTION_FAILED, failed)
+        yield _announcement(name, step, len(step.events), fact, source)
+    aggregate.state, aggregate.seq = state, step.seq
+
+
+def _facts(name: str, before: Any, event: Any, after: Any, rest: tuple[Any, ...]) -> Iterator[Fact]:
+    kind, _, key = name.partition("/")
+    match kind:
+        case "gnb":
+            return node_facts.of_gnb(key, before, event, after)
+        case "upf":
+            return node_facts.of_upf(key, before, event, after)
+        case _:
+            return ue_facts.facts(_supi(name), before, event, after, rest)
+
+
+def _supi(name: str) -> str:
+    return "" if name.startswith(UNIDENTIFIED) else name.partition("/")[2]
+
+
+def _announcement(name: str, step: Step[Any], index: int, fact: Fact, source: str) -> Announcement:
+    kind, data = fact
+    identity = f"{name}/{step.seq}/{index}/{kind.removeprefix(PREFIX)}"
+    time = datetime.fromtimestamp(step.at / 1000, UTC)
+    attributes = {
+        "specversion": SPECVERSION,
+        "id": identity,
+        "source": source,
+        "type": str(kind),
+        "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "partitionkey": name,
+        "sequence": f"{step.seq:010}-{index:03}",
+    }
+    if not name.startswith(UNIDENTIFIED):
+        attributes["subject"] = name.partition("/")[2]
+    if step.trigger.traceparent:
+        attributes["traceparent"] = step.trigger.traceparent
+    headers = {f"ce-{key}": header_value(value) for key, value in attributes.items()}
+    headers["content-type"] = JSON_MEDIA_TYPE
+    return Announcement(name, identity, kind, headers, msgspec.json.encode(data))

@@ -1,0 +1,59 @@
+"""What of the logs of gNBs and UPFs is told to subscribers."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from functions.announcer.ue_facts import Fact
+from schemas import domain, gnb, upf
+from schemas.domain import DomainType, TrackingArea
+from schemas.gnb import Gnb
+from schemas.identity import SNssai, Tai
+from schemas.upf import Upf
+
+
+def of_gnb(node: str, before: Gnb, event: Any, after: Gnb) -> Iterator[Fact]:
+    """What an event of a gNB means to subscribers."""
+    match event:
+        case gnb.NgSetUp():
+            yield DomainType.GNB_CONNECTED, _connected(node, after)
+        case gnb.ConfigurationUpdated():
+            yield DomainType.GNB_UPDATED, _connected(node, after)
+        case gnb.NgSetupFailed(_, cause):
+            yield DomainType.GNB_REJECTED, domain.NodeFailed(node, cause)
+        case gnb.NgReset(cause, connections):
+            yield DomainType.GNB_RESET, domain.GnbReset(node, cause, connections)
+        case gnb.AssociationEnded(association, reason) if before.association == association:
+            yield DomainType.GNB_LOST, domain.NodeFailed(node, reason)
+        case _:
+            pass
+
+
+def _connected(node: str, state: Gnb) -> domain.GnbConnected:
+    areas: dict[Tai, tuple[SNssai, ...]] = {}
+    for supported in state.supported:
+        for broadcast in supported.broadcast:
+            areas[Tai(broadcast.plmn, supported.tac)] = broadcast.slices
+    told = tuple(TrackingArea(tai, slices) for tai, slices in areas.items())
+    return domain.GnbConnected(node, told, state.name)
+
+
+def of_upf(node: str, before: Upf, event: Any, after: Upf) -> Iterator[Fact]:
+    """What an event of a UPF means to subscribers."""
+    match event:
+        case upf.UpfAssociated():
+            yield DomainType.UPF_ASSOCIATED, domain.UpfAssociated(node, after.features)
+        case upf.UpfNotAssociated(cause):
+            yield DomainType.UPF_NOT_ASSOCIATED, domain.NodeFailed(node, cause)
+        case upf.UpfReleased(reason) if before.associated:
+            yield DomainType.UPF_RELEASED, domain.NodeFailed(node, reason)
+        case upf.UpfRestarted():
+            yield DomainType.UPF_RESTARTED, domain.Node(node)
+        case upf.UpfReachable(reachable) if reachable != before.reachable:
+            kind = DomainType.UPF_REACHABLE if reachable else DomainType.UPF_UNREACHABLE
+            yield kind, domain.Node(node)
+        case upf.UpfOverloaded(reduction, until):
+            when = datetime.fromtimestamp(until / 1000, UTC)
+            yield DomainType.UPF_OVERLOADED, domain.UpfOverloaded(node, reduction, when)
+        case _:
+            pass

@@ -1,0 +1,54 @@
+"""Reading the feed: steps in their order, with the states that their events are told by."""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Final
+
+from functions.announcer.announcement import Announcement, announcements
+from statestore.contract import FeedEntry
+from statestore.log import Aggregate, EventLog
+
+KEPT: Final = 10_000
+"""Aggregates whose states are kept; another one is folded again when it has its next step."""
+_AT_ONCE: Final = 16
+
+
+class Reader:
+    """Turns entries of the feed into domain events."""
+
+    def __init__(self, log: EventLog, source: str, kept: int = KEPT) -> None:
+        self._log = log
+        self._source = source
+        self._kept = kept
+        self._states: OrderedDict[str, Aggregate] = OrderedDict()
+
+    async def read(
+        self, entries: Sequence[FeedEntry]
+    ) -> list[tuple[FeedEntry, list[Announcement]]]:
+        """The domain events of each step, in the order of the feed.
+
+        Raises:
+            StoreDamaged: a step cannot be read.
+            StoreUnavailable: the store cannot be reached; the same entries may be read again.
+        """
+        firsts = {entry.aggregate: entry.seq for entry in reversed(entries)}
+        wanted = [name for name, seq in firsts.items() if not self._has(name, seq)]
+        for start in range(0, len(wanted), _AT_ONCE):
+            names = wanted[start : start + _AT_ONCE]
+            found = await asyncio.gather(*(self._log.at(n, firsts[n] - 1) for n in names))
+            self._states.update(zip(names, found, strict=True))
+        told = [(entry, self._read(entry)) for entry in entries]
+        while len(self._states) > self._kept:
+            self._states.popitem(last=False)
+        return told
+
+    def _has(self, name: str, seq: int) -> bool:
+        state = self._states.get(name)
+        return state is not None and state.seq == seq - 1
+
+    def _read(self, entry: FeedEntry) -> list[Announcement]:
+        aggregate = self._states[entry.aggregate]
+        self._states.move_to_end(entry.aggregate)
+        step = self._log.opened(aggregate, entry.seq, entry.body)
+        return list(announcements(aggregate, step, self._source))

@@ -1,0 +1,153 @@
+"""A function over HTTP, as Knative calls one: a CloudEvent in a POST, CloudEvents in the response.
+
+| status | what it says |
+|---|---|
+| 200 | done; the response holds what is to be published |
+| 204 | done, nothing is to be published |
+| 400, 413 | the event will never be taken |
+| 503 | not now: again after Retry-After seconds |
+"""
+
+import asyncio
+import contextlib
+import math
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from typing import Final
+
+from starlette.applications import Starlette
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
+
+from eventing import binding, http, replies, subjects
+from eventing.binding import REPEATED, BadEventError
+from eventing.intake import Delivery, deliveries_of
+from functions.runtime.service import Answer, Service
+from schemas.identity import partition_of
+from statestore.contract import Engine, StoreError
+
+MOST: Final = 1 << 20
+"""Octets of a request, at most: JetStream's own limit for a message."""
+DELIVERY: Final = "evcore-delivery"
+"""The header with the reply subject of JetStream's delivery, which tells how old and how often."""
+
+
+class Function:
+    """What the routes need: a service that runs, and its store."""
+
+    def __init__(self, service: Service, engine: Engine, partitions: int) -> None:
+        self._service = service
+        self._engine = engine
+        self._partitions = partitions
+
+    async def event(self, request: Request) -> Response:
+        """``POST /``: one CloudEvent, in binary or structured mode."""
+        try:
+            body = await _body(request)
+        except ClientDisconnect:
+            return Response(status_code=400)
+        if body is None:
+            return PlainTextResponse(f"more than {MOST} octets\n", 413)
+        try:
+            delivery = self._delivery(request.headers, body)
+        except BadEventError as err:
+            return PlainTextResponse(f"{err}\n", 400)
+        return _response(await self._service.call(delivery))
+
+    def _delivery(self, headers: Mapping[str, str], body: bytes) -> Delivery:
+        event = http.from_http(headers, body)
+        if event.slot is None or event.procedure is None:
+            raise BadEventError("the attributes slot and procedure are needed")
+        found = binding.to_headers(event)
+        if REPEATED in headers:
+            found[REPEATED] = headers[REPEATED]
+        partition = partition_of(event.slot, self._partitions)
+        subject = subjects.event(partition, event.procedure, event.slot)
+        reply = headers.get(DELIVERY, "")
+        consumer = subjects.consumer(partition, event.procedure)
+        deliveries = max(deliveries_of(reply), _attempt(headers))
+        return Delivery(subject, event.data, found, reply, deliveries, consumer)
+
+    async def ready(self, _: Request) -> Response:
+        """``GET /healthz/ready``: whether the store answers."""
+        try:
+            async with asyncio.timeout(2):
+                await self._engine.owners([])
+                await self._engine.read("ready", 0, 1)
+        except (StoreError, TimeoutError) as err:
+            return PlainTextResponse(f"the store does not answer: {err}\n", 503)
+        return PlainTextResponse("ready\n")
+
+
+async def alive(_: Request) -> Response:
+    """``GET /healthz/live``."""
+    return PlainTextResponse("alive\n")
+
+
+def _attempt(headers: Mapping[str, str]) -> int:
+    """The number of this attempt: a dispatcher makes many of one delivery."""
+    value = headers.get(http.ATTEMPT, "")
+    return int(value) if value.isdecimal() and len(value) < 10 else 1
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body; None for one that is too long."""
+    parts: list[bytes] = []
+    length = 0
+    async for part in request.stream():
+        length += len(part)
+        if length > MOST:
+            return None
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _response(answer: Answer) -> Response:
+    if answer.refused:
+        return PlainTextResponse(f"{answer.refused}\n", 400)
+    if answer.after is not None:
+        # Retry-After is in whole seconds; the dispatcher has the other.
+        after = {"retry-after": str(math.ceil(answer.after)), "evcore-after": f"{answer.after:g}"}
+        return PlainTextResponse("not now\n", 503, headers=after)
+    if not answer.messages:
+        return Response(status_code=204)
+    content_type, body = replies.encode(answer.messages)
+    return Response(body, media_type=content_type)
+
+
+def application(
+    opening: Callable[[], AbstractAsyncContextManager[tuple[Service, Engine]]],
+    partitions: int,
+    failed: Callable[[BaseException], None],
+) -> Starlette:
+    """The ASGI application.
+
+    Args:
+        opening: opens the store and makes the service, for as long as the server runs.
+        partitions: of the bus.
+        failed: called when the service ends by an error: the process is of no use then.
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncGenerator[None]:
+        async with opening() as (service, engine):
+            function = Function(service, engine, partitions)
+            app.router.routes += [
+                Route("/", function.event, methods=["POST"]),
+                Route("/healthz/ready", function.ready),
+            ]
+            running = asyncio.ensure_future(service.run())
+            running.add_done_callback(ended)
+            try:
+                yield
+            finally:
+                service.stop()
+                with contextlib.suppress(Exception):
+                    await running
+
+    def ended(task: "asyncio.Future[None]") -> None:
+        if not task.cancelled() and (err := task.exception()) is not None:
+            failed(err)
+
+    return Starlette(routes=[Route("/healthz/live", alive)], lifespan=lifespan)

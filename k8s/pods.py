@@ -1,0 +1,148 @@
+"""What the pods of evcore have in common: the image, the configuration, keys, and no privileges."""
+
+from collections.abc import Sequence
+from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+
+from schemas.procedures import Procedure
+
+Manifest: TypeAlias = dict[str, Any]
+
+IMAGE: Final = "evcore"
+"""What overlays replace by an image of a registry."""
+CONFIG_FILE: Final = "/etc/evcore/evcore.toml"
+HOME_NETWORK_FILE: Final = "/etc/evcore-home-network/secrets.json"
+ALIVE: Final = "/run/evcore/alive"
+CLUSTER_FOLDER: Final = "/run/foundationdb"
+HTTP_PORT: Final = 8080
+"""Knative's own default; the function finds it in $PORT."""
+PATIENCE: Final = 15
+"""Seconds after which a process whose file is untouched is started anew."""
+
+UNPRIVILEGED: Final[Manifest] = {
+    "allowPrivilegeEscalation": False,
+    "readOnlyRootFilesystem": True,
+    "runAsNonRoot": True,
+    "capabilities": {"drop": ["ALL"]},
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
+def labels(component: str, name: str) -> dict[str, str]:
+    """Those by which Services, policies and people select."""
+    return {
+        "app.kubernetes.io/name": "evcore",
+        "app.kubernetes.io/component": component,
+        "app.kubernetes.io/instance": name,
+    }
+
+
+class Needs(Struct, frozen=True):
+    """What a process has to be given."""
+
+    store: bool = True
+    """The event log, by its cluster file."""
+    keys: tuple[str, ...] = ("EVCORE_MASTER_KEY", "EVCORE_TMSI_KEY")
+    """Of the Secret evcore-keys."""
+    home_network: bool = False
+    """The private keys that SUCIs are deciphered with."""
+    writable: bool = True
+    """Whether the FoundationDB client may write the cluster file anew when the coordinators
+    change. Knative allows no init container, which would copy it, unless told to."""
+
+
+def needs_of(procedures: Sequence[Procedure], *, writable: bool) -> Needs:
+    """What the functions of some procedures need."""
+    return Needs(home_network=Procedure.IDENTIFICATION in procedures, writable=writable)
+
+
+def account_of(needs: Needs) -> str:
+    """The ServiceAccount of functions that need this."""
+    return "evcore-identification" if needs.home_network else "evcore-function"
+
+
+def container(name: str, args: Sequence[str], needs: Needs, **rest: Any) -> Manifest:
+    """A container of the image that runs ``evcore ARGS``."""
+    files = ["--config", CONFIG_FILE]
+    mounts = [{"name": "config", "mountPath": CONFIG_FILE.rpartition("/")[0], "readOnly": True}]
+    if needs.store:
+        mounts.append({"name": "foundationdb", "mountPath": CLUSTER_FOLDER})
+    if needs.home_network:
+        files += ["--secrets", HOME_NETWORK_FILE]
+        folder = HOME_NETWORK_FILE.rpartition("/")[0]
+        mounts.append({"name": "home-network", "mountPath": folder, "readOnly": True})
+    return {
+        "name": name,
+        "image": IMAGE,
+        "args": [*args, *files],
+        "env": [_key(key) for key in needs.keys],
+        **rest,
+        "securityContext": UNPRIVILEGED,
+        "volumeMounts": mounts,
+    }
+
+
+def beating(made: Manifest) -> Manifest:
+    """The same container with probes that look at the file which the process touches."""
+    test = f"test -n \"$(find {ALIVE} -newermt '-{PATIENCE} seconds')\""
+    probe = {"exec": {"command": ["sh", "-c", test]}, "timeoutSeconds": 3}
+    mount = {"name": "run", "mountPath": ALIVE.rpartition("/")[0]}
+    return {
+        **made,
+        "env": [*made["env"], {"name": "EVCORE_HEARTBEAT", "value": ALIVE}],
+        "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
+        "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 2},
+        "volumeMounts": [*made["volumeMounts"], mount],
+    }
+
+
+def pod(made: Manifest, account: str, needs: Needs) -> Manifest:
+    """A pod of one container that was made for the same needs."""
+    volumes: list[Manifest] = [{"name": "config", "configMap": {"name": "evcore-config"}}]
+    spec: Manifest = {
+        "serviceAccountName": account,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+    if needs.store and needs.writable:
+        spec["initContainers"] = [_copy_cluster_file()]
+        volumes += [
+            {"name": "cluster-file", "configMap": _CLUSTER_FILE},
+            {"name": "foundationdb", "emptyDir": {"sizeLimit": "1Mi"}},
+        ]
+    elif needs.store:
+        volumes.append({"name": "foundationdb", "configMap": _CLUSTER_FILE})
+    if needs.home_network:
+        volumes.append({"name": "home-network", "secret": {"secretName": "evcore-home-network"}})
+    if any(mount["name"] == "run" for mount in made["volumeMounts"]):
+        volumes.append({"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}})
+    return {**spec, "containers": [made], "volumes": volumes}
+
+
+_CLUSTER_FILE: Final = {
+    "name": "evcore-fdb-config",
+    "items": [{"key": "cluster-file", "path": "cluster-file"}],
+}
+"""The ConfigMap that the operator keeps for the FoundationDBCluster ``evcore-fdb``."""
+
+
+def _key(name: str) -> Manifest:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": "evcore-keys", "key": name}}}
+
+
+def _copy_cluster_file() -> Manifest:
+    return {
+        "name": "cluster-file",
+        "image": IMAGE,
+        "command": ["cp", "/etc/foundationdb/cluster-file", f"{CLUSTER_FOLDER}/cluster-file"],
+        "resources": {
+            "requests": {"cpu": "10m", "memory": "16Mi"},
+            "limits": {"memory": "32Mi"},
+        },
+        "securityContext": UNPRIVILEGED,
+        "volumeMounts": [
+            {"name": "cluster-file", "mountPath": "/etc/foundationdb", "readOnly": True},
+            {"name": "foundationdb", "mountPath": CLUSTER_FOLDER},
+        ],
+    }

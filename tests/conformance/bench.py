@@ -1,0 +1,254 @@
+"""A UE, two gNBs, UPFs and a core, of which copies are cheap.
+
+The UE has no memory and no keys of its own: what it would answer is read in the state of the core,
+and so is the context that it seals its messages with. So it says the right thing at any time, or
+exactly the wrong one, without anyone having listened to what it was told.
+"""
+
+import functools
+from collections.abc import Iterator
+from typing import Any, Final, Literal, NamedTuple, Self
+
+import wire
+from schemas.beside import attend
+from schemas.cloudevents import CloudEvent
+from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.session import PduSession
+from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
+from schemas.ue import Connection, SecurityContext, Ue, connections
+from tests.conformance.core import CheckedCore, Core
+from tests.conformance.upf import Request, SmallUpf
+from tests.functions.gnb import setup_request
+from tests.functions.octets import GMM, sealed
+from tests.functions.world import ASSOCIATION, GNB, N4_NETWORK, OTHER_SLICE, SLICE, subscriber
+
+How = Literal["protected", "plain", "new", "wrong-mac", "replayed", "ahead"]
+"""How a NAS message is sent: under the current context, without one, under the one that a SECURITY
+MODE COMMAND offers, with a wrong MAC, with a COUNT that was used, with one beyond the next."""
+HOWS: Final[tuple[How, ...]] = ("protected", "plain", "new", "wrong-mac", "replayed", "ahead")
+
+SUPI: Final = "imsi-001010000000001"
+MSIN: Final = "0000000001"
+
+
+class Node(NamedTuple):
+    """A gNB: its Global RAN Node ID, its association, its tracking area."""
+
+    gnb: str
+    association: str
+    tac: int
+
+
+NODES: Final = (Node(GNB, ASSOCIATION, 1), Node("001-01-gnb-24-2", "a2", 2))
+
+_FOREIGN_KEYS: Final = b"\x00\x01\x02\x03\x04"
+"""A MAC and a sequence number that nobody's keys have made."""
+_CONTAINED: Final = (0x41, 0x45, 0x4C)
+"""Initial messages that go whole in a NAS message container (TS 24.501 4.4.6)."""
+
+
+class Place(NamedTuple):
+    """A connection, and the aggregate that has it."""
+
+    name: str
+    ue: Ue
+    """As it is seen from this connection: what goes on there is what goes on."""
+    connection: Connection
+
+
+class Bench:
+    """One UE and all around it."""
+
+    def __init__(self, *, checked: bool = False) -> None:
+        dnns = (Dnn("internet", (PduSessionType.IPV4V6,), Ambr(10_000_000, 20_000_000)),)
+        slices = (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
+        kind = CheckedCore if checked else Core
+        self.core: Core = kind(subscriber(slices=slices), network=N4_NETWORK)
+        self.upf = SmallUpf()
+        self.node = NODES[0]
+        self.ran_id = 1
+        self.teid = 100
+        self.ran_ids = 7000
+        self.silent = False
+        """Whether the UPFs leave unanswered what they are asked."""
+        for node in NODES:
+            self.set_up(node)
+        self.core.associate()
+        self.core.pfcp.clear()
+        self.core.downlink.clear()
+
+    def fork(self) -> Self:
+        """A copy that goes its own way."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        made.core, made.upf = self.core.fork(), self.upf.fork()
+        return made
+
+    # What there is
+
+    @property
+    def ue(self) -> Ue:
+        """The UE in the core, by its SUPI."""
+        return self.core.states.get(f"ue/{SUPI}", _NOBODY)
+
+    @property
+    def here(self) -> Ue:
+        """The UE as it is seen from its connection; by its SUPI, without one."""
+        place = self.place()
+        return self.ue if place is None else place.ue
+
+    def places(self) -> Iterator[Place]:
+        """Every connection that the core has."""
+        for name, state in tuple(self.core.states.items()):
+            if isinstance(state, Ue):
+                for connection in connections(state):
+                    yield Place(name, attend(state, connection.amf_ue_ngap_id), connection)
+
+    def place(self) -> Place | None:
+        """Where the UE is, of its present gNB and RAN-UE-NGAP-ID."""
+        found = None
+        for place in self.places():
+            here = place.connection
+            if (here.association, here.ran_ue_ngap_id) == (self.node.association, self.ran_id):
+                found = place
+                if not place.ue.successor:
+                    return place
+        return found
+
+    # The gNB
+
+    def set_up(self, node: Node) -> None:
+        """NG SETUP."""
+        request = setup_request(node.tac)
+        number = f"{int(node.gnb.rpartition('-')[2], 16):06x}"
+        request["ies"][0]["GlobalRANNodeID"]["globalGNB-ID"]["gNB-ID"]["gNB-ID"]["value"] = number
+        self.core.uplink(request, node.gnb, node.association)
+
+    def ids(self) -> list[dict[str, Any]]:
+        """The identifiers of the connection; an AMF-UE-NGAP-ID of nobody's without one."""
+        place = self.place()
+        amf_id = place.connection.amf_ue_ngap_id if place is not None else 5
+        return [{"AMF-UE-NGAP-ID": amf_id}, {"RAN-UE-NGAP-ID": self.ran_id}]
+
+    def location(self, node: Node | None = None) -> dict[str, Any]:
+        """A User Location Information of the UE's gNB, or of another."""
+        tai = {"pLMNIdentity": "001-01", "tAC": (node or self.node).tac}
+        cgi = {"pLMNIdentity": "001-01", "nRCellIdentity": 16}
+        return {"userLocationInformationNR": {"nR-CGI": cgi, "tAI": tai}}
+
+    def ngap(self, message: str, *ies: dict[str, Any]) -> CloudEvent:
+        """A message of the UE's gNB about its connection, as the gateway routes it."""
+        return self.pdu(wire.ngap_encode({"message": message, "ies": [*self.ids(), *ies]}))
+
+    def pdu(self, octets: bytes, node: Node | None = None) -> CloudEvent:
+        """Any PDU of the UE's gNB, or of another."""
+        node = node or self.node
+        return self.core.route(octets, node.gnb, node.association)
+
+    # The UE's NAS messages
+
+    def protected(self, plain: bytes, how: How, *, initial: bool) -> bytes:
+        """A NAS message as it is sent."""
+        if how == "plain":
+            return plain
+        ue = self.ue if initial else self.here
+        context: SecurityContext | None = ue.pending if how == "new" else ue.security
+        header = 4 if how == "new" else 1 if initial else 2
+        if context is None:
+            return bytes([GMM, header]) + _FOREIGN_KEYS + plain
+        count = max(0, context.uplink + _AHEAD.get(how, 0))
+        if initial and plain[:2] == b"\x7e\x00" and plain[2] in _CONTAINED:
+            security = wire.NasSecurity(context.kamf, context.nia, context.nea, count, 0)
+            made = security.protect_initial(plain)
+        else:
+            made = sealed(context, plain, header, count, cipher=header != 1)
+        if how == "wrong-mac":
+            made = made[:3] + bytes([made[3] ^ 1]) + made[4:]
+        return made
+
+    def nas(self, plain: bytes, how: How = "protected", *, initial: bool = False) -> CloudEvent:
+        """An INITIAL UE MESSAGE on a new connection, or an UPLINK NAS TRANSPORT."""
+        octets = {"NAS-PDU": self.protected(plain, how, initial=initial).hex()}
+        location = {"UserLocationInformation": self.location()}
+        if not initial:
+            return self.ngap("UplinkNASTransport", octets, location)
+        self.ran_id += 1
+        ies = [
+            {"RAN-UE-NGAP-ID": self.ran_id},
+            octets,
+            location,
+            {"RRCEstablishmentCause": "mo-Signalling"},
+            {"UEContextRequest": "requested"},
+        ]
+        return self.pdu(wire.ngap_encode({"message": "InitialUEMessage", "ies": ies}))
+
+    def send(self, event: CloudEvent) -> None:
+        """Have the core take what the other methods made, and the UPFs answer."""
+        self.core.deliver(event)
+        self.serve()
+        self.follow()
+
+    def follow(self) -> None:
+        """Be where the core has the UE, should there be nothing where it took itself to be."""
+        here = self.ue.connection
+        if here is not None and here.ran_ue_ngap_id < NO_RAN_UE_NGAP_ID and self.place() is None:
+            self.move(here)
+
+    def move(self, to: Connection) -> None:
+        """Be on a connection, as after a handover."""
+        node = next((node for node in NODES if node.association == to.association), None)
+        if node is not None:
+            told = to.ran_ue_ngap_id < NO_RAN_UE_NGAP_ID
+            self.node, self.ran_id = node, to.ran_ue_ngap_id if told else self.new_ran_id()
+
+    @property
+    def other(self) -> Node:
+        """The gNB that the UE is not at."""
+        return next(node for node in NODES if node is not self.node)
+
+    # The UPFs
+
+    def serve(self) -> None:
+        """The UPFs answer until nothing is asked any more, unless they are `silent`."""
+        while self.core.pfcp and not self.silent:
+            self.answer(self.core.pfcp.popleft())
+
+    def answer(self, asked: Request, cause: int = 0) -> None:
+        """The UPF answers one request."""
+        tree = self.upf.answer(asked, cause)
+        if tree is not None:
+            self.core.answer_pfcp(tree, asked[0], asked[1], asked[2])
+
+    # What its gNB says of sessions
+
+    def set_up_items(self, sessions: list[PduSession], suffix: str) -> dict[str, Any]:
+        """The list of sessions that the gNB has set up; `suffix` is SURes or CxtRes."""
+        name = "pDUSessionResourceSetupResponseTransfer"
+        items = [{"pDUSessionID": s.id, name: self.set_up_transfer()} for s in sessions]
+        return {f"PDUSessionResourceSetupList{suffix}": items}
+
+    def set_up_transfer(self) -> dict[str, Any]:
+        """A PDU Session Resource Setup Response Transfer with a tunnel of its own."""
+        flows = [{"qosFlowIdentifier": 1}]
+        information = {"uPTransportLayerInformation": self.tunnel(), "associatedQosFlowList": flows}
+        return {"dLQosFlowPerTNLInformation": information}
+
+    def tunnel(self) -> dict[str, Any]:
+        """A tunnel at a gNB that nobody has had."""
+        self.teid += 1
+        return {"gTPTunnel": {"transportLayerAddress": "10.4.0.1", "gTP-TEID": self.teid}}
+
+    def new_ran_id(self) -> int:
+        """A RAN-UE-NGAP-ID that no gNB has used."""
+        self.ran_ids += 1
+        return self.ran_ids
+
+
+_NOBODY: Final = Ue()
+_AHEAD: Final = {"replayed": -1, "ahead": 3}
+
+
+@functools.cache
+def suci() -> str:
+    """The SUCI of the UE, null scheme."""
+    return wire.suci_conceal("001", "01", MSIN).hex()

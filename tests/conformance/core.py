@@ -1,0 +1,86 @@
+"""A `World` that can be copied for next to nothing, so that each cell and each sequence of a
+table begins in a state that was made once."""
+
+import hashlib
+from collections import defaultdict
+from typing import Any, Self
+
+from msgspec import msgpack
+
+from functions.dispatch import Procedures
+from functions.env import CONGESTION
+from functions.runtime.decider import Inputs, decide
+from functions.runtime.replay import told
+from schemas.aggregates import kind_of
+from schemas.step import encode
+from schemas.subscriber import Subscriber
+from tests.functions.checked import CheckedWorld
+from tests.functions.world import World
+
+
+class Core(World):
+    """One core. `salt` gives copies of one state different randomness."""
+
+    salt = b""
+    busy = False
+    """Whether the worker is behind with its work."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        self.subscriptions: dict[tuple[str, int], Subscriber] = {}
+        """Every version of a subscription, so that steps can be decided again."""
+        super().__init__(*given, **more)
+
+    def fork(self) -> Self:
+        """A copy that shares what cannot change: states, steps and events."""
+        made = object.__new__(type(self))
+        for name, value in vars(self).items():
+            mutable = isinstance(value, dict | list | set) or hasattr(value, "popleft")
+            setattr(made, name, value.copy() if mutable else value)
+        made.steps = defaultdict(list, {name: [*steps] for name, steps in self.steps.items()})
+        return made
+
+    def oracle(self, question: str) -> str:
+        if question == CONGESTION:
+            return "behind" if self.busy else ""
+        return super().oracle(question)
+
+    def inputs(self, name: str) -> Inputs:
+        given = super().inputs(name)
+        found = given.subscriber
+        if self.salt:
+            given = given._replace(entropy=hashlib.sha256(self.salt + given.entropy).digest())
+        if found is None:
+            return given
+        version = 1
+        while self.subscriptions.setdefault((found.supi, version), found) is not found:
+            version += 1
+        return given._replace(subscription=version)
+
+    def replay(self) -> int:
+        """Decide every step again and compare, octet by octet; the number of steps."""
+        procedures, count = Procedures(), 0
+        for name, steps in self.steps.items():
+            kind, supi = kind_of(name), name.removeprefix("ue/")
+            state = kind.new()
+            for step in steps:
+                given = Inputs(
+                    now=step.at,
+                    entropy=step.entropy,
+                    network=self.networks[step.network],
+                    network_version=step.network,
+                    subscriber=self.subscriptions.get((supi, step.subscription)),
+                    subscription=step.subscription,
+                    flags=step.flags,
+                    oracle=told(step),
+                )
+                again = decide(procedures, state, step.seq, step.trigger, given)
+                assert encode(again) == encode(step), (name, step.seq)
+                for happened in kind.decode_step(encode(step)).events:
+                    state = kind.evolve(state, happened)
+                count += 1
+            assert msgpack.encode(state) == msgpack.encode(self.states[name]), name
+        return count
+
+
+class CheckedCore(Core, CheckedWorld):
+    """The same, and every step is looked at."""

@@ -1,0 +1,170 @@
+"""What TS 24.501 clauses 6 and 7 determine: sessions, and messages that are wrong."""
+
+from typing import Final
+
+from tests.conformance.expectation import NOTHING, Expected
+
+SESSIONS: Final = (
+    # 6.3 and 6.4: sessions
+    Expected(
+        "6.4.1.3",
+        "connected",
+        "PDU SESSION ESTABLISHMENT REQUEST",
+        "U",
+        (
+            "PDUSessionResourceSetupRequest with PDU SESSION ESTABLISHMENT ACCEPT",
+            "SessionEstablishmentRequest to the UPF",
+        ),
+        "SessionRequested",
+    ),
+    Expected(
+        "6.4.1.4, existing session: #54",
+        "connected",
+        "PDU SESSION ESTABLISHMENT REQUEST: existing session",
+        "U",
+        ("PDU SESSION ESTABLISHMENT REJECT (pdu-session-does-not-exist)",),
+    ),
+    Expected(
+        "6.4.1.7 b, the same request while it is pending",
+        "establishing-upf establishing-gnb",
+        "PDU SESSION ESTABLISHMENT REQUEST",
+        "U",
+        NOTHING,
+        never="SessionRequested",
+    ),
+    Expected(
+        "6.4.1.7 c, another request for the identity: the old session goes locally",
+        "active",
+        "PDU SESSION ESTABLISHMENT REQUEST: another PTI",
+        "U",
+        None,
+        "SessionGone SessionRequested",
+    ),
+    Expected(
+        "6.4.2.3",
+        "active",
+        "PDU SESSION MODIFICATION REQUEST",
+        "U",
+        ("PDU SESSION MODIFICATION COMMAND",),
+        now="T3591/1",
+    ),
+    Expected(
+        "6.3.2.3", "modifying", "PDU SESSION MODIFICATION COMPLETE", "U", NOTHING, "SessionModified"
+    ),
+    Expected(
+        "6.3.2.4",
+        "modifying",
+        "PDU SESSION MODIFICATION COMMAND REJECT",
+        "U",
+        NOTHING,
+        "SessionModified",
+    ),
+    Expected(
+        "6.3.2.6, the UE releases the session meanwhile",
+        "modifying",
+        "PDU SESSION RELEASE REQUEST",
+        "U",
+        None,
+        "SessionReleasing",
+        now="T3592/1",
+    ),
+    Expected(
+        "6.4.3.3",
+        "active active-signalling",
+        "PDU SESSION RELEASE REQUEST",
+        "U",
+        None,
+        "SessionReleasing",
+        now="T3592/1",
+    ),
+    Expected(
+        "6.3.3.4",
+        "session-releasing",
+        "PDU SESSION RELEASE COMPLETE",
+        "U",
+        ("SessionDeletionRequest to the UPF",),
+        "SessionEnded",
+    ),
+    Expected(
+        "6.3.3.5, modification of a session that is being released: ignored",
+        "session-releasing",
+        "PDU SESSION MODIFICATION REQUEST",
+        "U",
+        NOTHING,
+        never="SessionModifying",
+    ),
+    Expected(
+        "6.5.2, 5GSM STATUS #43: released locally",
+        "active",
+        "5GSM STATUS: #43",
+        "U",
+        None,
+        "SessionGone",
+    ),
+    Expected(
+        "6.4.3.6, the same release request again",
+        "session-releasing",
+        "PDU SESSION RELEASE REQUEST",
+        "U",
+        NOTHING,
+        never="SessionReleasing",
+    ),
+    Expected(
+        "5.6.1.4, a session that is being released has no user plane any more",
+        "session-releasing",
+        "SERVICE REQUEST: data",
+        "U",
+        ("SERVICE ACCEPT",),
+        never="UserPlaneWanted",
+    ),
+    # 7: unknown, unforeseen and erroneous
+    Expected(
+        "7.3.1 c, PTI 0 in a request: #81",
+        "connected active",
+        "PDU SESSION ESTABLISHMENT REQUEST: PTI 0",
+        "U",
+        ("5GSM STATUS (invalid-pti-value)",),
+    ),
+    Expected(
+        "7.3.2 b, no such session: #43",
+        "connected",
+        "PDU SESSION MODIFICATION REQUEST",
+        "U",
+        ("PDU SESSION MODIFICATION REJECT (invalid-pdu-session-identity)",),
+    ),
+    Expected(
+        "7.3.2 b, no such session: #43",
+        "connected",
+        "PDU SESSION RELEASE REQUEST",
+        "U",
+        ("PDU SESSION RELEASE REJECT (invalid-pdu-session-identity)",),
+    ),
+    Expected(
+        "7.4, a 5GSM type that is not implemented: #97",
+        "connected active",
+        "REMOTE UE REPORT",
+        "U",
+        ("5GSM STATUS (message-type-non-existent-or-not-implemented)",),
+    ),
+    Expected(
+        "7.4, a 5GMM type that is not implemented: #97",
+        "connected",
+        "NETWORK SLICE-SPECIFIC AUTHENTICATION COMPLETE",
+        "U",
+        ("5GMM STATUS (message-type-non-existent-or-not-implemented)",),
+    ),
+    Expected(
+        "7.5.1, a mandatory IE is missing: #96",
+        "connected",
+        "PDU SESSION ESTABLISHMENT REQUEST: no mandatory IE",
+        "U",
+        ("PDU SESSION ESTABLISHMENT REJECT (invalid-mandatory-information)",),
+    ),
+    Expected(
+        "5.4.7 and 7, 5GMM STATUS: no answer, no change",
+        "connected active configuring",
+        "5GMM STATUS",
+        "U",
+        NOTHING,
+    ),
+)

@@ -1,0 +1,187 @@
+"""The procedures of TS 23.502 clause 4 that are an AMF's or an SMF's: what is done of them."""
+
+from typing import Final, NamedTuple
+
+
+class ProcedureLine(NamedTuple):
+    """A clause of TS 23.502."""
+
+    clause: str
+    name: str
+    status: str
+    functions: tuple[str, ...] = ()
+    """Files of functions/, without their endings."""
+    tests: tuple[str, ...] = ()
+    """Tests of tests/functions/, as ``sessions::test_establishment``."""
+
+
+YES, NO, PARTLY = "supported", "not supported", "in part"
+
+_R, _D, _N, _S = "registration", "deregistration", "network_deregistration", "sessions"
+
+
+def _tests(file: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"tests/functions/test_{file}.py::test_{name}" for name in names)
+
+
+LINES: Final = (
+    ProcedureLine(
+        "4.2.2.2.2",
+        "General registration: initial, mobility, periodic",
+        YES,
+        ("registration", "registration_request", "registration_accept"),
+        _tests(
+            _R,
+            "every_suci_scheme_registers",
+            "a_known_guti_with_its_context_needs_no_authentication",
+            "registering_again_while_registered",
+        ),
+    ),
+    ProcedureLine("4.2.2.2.3", "Registration with AMF re-allocation", NO),
+    ProcedureLine(
+        "4.2.2.3.2",
+        "UE-initiated deregistration",
+        YES,
+        ("deregistration",),
+        _tests(_D, "normal_is_accepted_and_released", "switch_off_has_no_answer"),
+    ),
+    ProcedureLine(
+        "4.2.2.3.3",
+        "Network-initiated deregistration",
+        YES,
+        ("network_deregistration", "reachability"),
+        _tests(_N, "a_connected_ue_is_asked_and_accepts", "an_idle_ue_is_paged_first"),
+    ),
+    ProcedureLine(
+        "4.2.3.2",
+        "UE triggered service request",
+        YES,
+        ("service_request", "user_plane"),
+        _tests("service_request", "every_service_type_is_served"),
+    ),
+    ProcedureLine(
+        "4.2.3.3",
+        "Network triggered service request",
+        YES,
+        ("paging", "downlink_data"),
+        _tests(_S, "paging", "paging_in_vain"),
+    ),
+    ProcedureLine(
+        "4.2.4.2",
+        "UE configuration update: access and mobility",
+        YES,
+        ("configuration_update", "nitz", "guti"),
+        _tests("configuration_update", "a_ue_that_was_paged_has_another_guti", "a_t3555"),
+    ),
+    ProcedureLine("4.2.4.3", "UE configuration update: UE policy", NO),
+    ProcedureLine(
+        "4.2.6",
+        "AN release",
+        YES,
+        ("context_release",),
+        _tests("context_release", "inactivity_leads_to_cm_idle"),
+    ),
+    ProcedureLine(
+        "4.2.7.1",
+        "N2 configuration: NG setup, configuration updates, reset",
+        YES,
+        ("ran_setup", "ran_configuration", "ran_reset"),
+        _tests("ran", "ng_setup", "configuration_update"),
+    ),
+    ProcedureLine("4.2.7.2", "NGAP UE-TNLA binding", NO),
+    ProcedureLine("4.2.8a", "UE capability match request", NO),
+    ProcedureLine("4.2.9", "Network slice-specific authentication and authorization", NO),
+    ProcedureLine("4.2.11", "Network slice admission control", NO),
+    ProcedureLine(
+        "4.3.2.2.1",
+        "PDU session establishment, not roaming",
+        YES,
+        ("session_establishment", "n4", "user_plane"),
+        _tests(_S, "establishment", "refused", "the_gnb_has_no_resources"),
+    ),
+    ProcedureLine("4.3.2.2.2", "PDU session establishment, home-routed roaming", NO),
+    ProcedureLine("4.3.2.3", "Secondary authentication by a DN-AAA server", NO),
+    ProcedureLine(
+        "4.3.3.2",
+        "PDU session modification, of the session AMBR alone",
+        PARTLY,
+        ("session_modification",),
+        _tests(_S, "modification_by_the_ue", "another_ambr_of_the_subscription"),
+    ),
+    ProcedureLine(
+        "4.3.4.2",
+        "PDU session release",
+        YES,
+        ("session_release",),
+        _tests(_S, "release_by_the_ue", "release_by_the_operator"),
+    ),
+    ProcedureLine("4.3.5", "Session continuity and user plane path management", NO),
+    ProcedureLine("4.3.6", "Application function influence on traffic routing", NO),
+    ProcedureLine(
+        "4.3.7",
+        "CN-initiated selective deactivation of the user plane",
+        NO,
+    ),
+    ProcedureLine(
+        "4.4.1",
+        "N4 session establishment, modification, release, reports",
+        YES,
+        ("n4", "paging", "settle"),
+        _tests(_S, "establishment", "a_upf_that_has_restarted_gets_its_sessions_again"),
+    ),
+    ProcedureLine(
+        "4.4.3",
+        "N4 associations and reports of nodes",
+        YES,
+        ("upf", "upf_association"),
+        _tests("upf", "the_core_asks_for_an_association_once_a_gateway_is_there", "a_node_report"),
+    ),
+    ProcedureLine(
+        "4.8.1",
+        "Connection inactive: the report of its transitions",
+        PARTLY,
+        ("ue_context",),
+        _tests("ue_context", "the_rrc_state_is_noted"),
+    ),
+    ProcedureLine(
+        "4.9.1.2",
+        "Xn based handover between NG-RAN nodes",
+        YES,
+        ("path_switch", "handover_keys"),
+        _tests("path_switch", "path_is_switched_before_the_answer", "partial_switch"),
+    ),
+    ProcedureLine(
+        "4.9.1.3",
+        "N2 based handover between NG-RAN nodes of the AMF",
+        YES,
+        ("handover", "handover_preparation", "handover_end"),
+        _tests("handover", "whole", "partial_admission", "refused"),
+    ),
+    ProcedureLine(
+        "4.9.1.4",
+        "N2 handover cancel",
+        YES,
+        ("handover",),
+        _tests("handover", "cancelled"),
+    ),
+    ProcedureLine("4.9.2", "Handover between 3GPP and non-3GPP access", NO),
+    ProcedureLine(
+        "4.10",
+        "NG-RAN location reporting: reports are noted, none is asked for",
+        PARTLY,
+        ("ue_context",),
+        _tests("ue_context", "a_location_report_is_taken_over"),
+    ),
+    ProcedureLine("4.11", "Interworking with EPS", NO),
+    ProcedureLine("4.12", "Untrusted and trusted non-3GPP access", NO),
+    ProcedureLine("4.13.2", "Application triggering", NO),
+    ProcedureLine("4.13.3", "SMS over NAS: the payload comes back with 5GMM cause #90", NO),
+    ProcedureLine(
+        "4.13.4",
+        "Emergency services: registration where it is configured, no sessions",
+        PARTLY,
+        ("registration_request", "registration_accept"),
+        _tests("registration_collisions", "emergency_registration_where_it_is_configured"),
+    ),
+    ProcedureLine("4.13.6", "IMS voice: EPS fallback", NO),
+)

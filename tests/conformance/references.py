@@ -1,0 +1,59 @@
+"""Where the source names a message: which file speaks it, and which test is about it."""
+
+import ast
+import functools
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+SOURCES: Final = ("functions", "gateway/n2", "gateway/n4")
+TESTS: Final = ("tests/functions", "tests/gateway", "tests/runtime", "tests/e2e")
+
+
+def _strings(tree: ast.AST) -> Iterator[str]:
+    """The string constants of a tree, without its docstrings."""
+    prose = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
+            yield node.value
+
+
+@functools.cache
+def sources() -> dict[str, list[str]]:
+    """The files that have a string, from the repository's root."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for folder in SOURCES:
+        for path in sorted((ROOT / folder).glob("*.py")):
+            name = str(path.relative_to(ROOT))
+            for text in set(_strings(ast.parse(path.read_text(encoding="utf-8")))):
+                found[text].append(name)
+    return found
+
+
+@functools.cache
+def tests() -> dict[str, list[str]]:
+    """The tests that have a string, as pytest names them."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for name, function in _test_functions():
+        for text in set(_strings(function)):
+            found[text].append(name)
+    return found
+
+
+@functools.cache
+def test_names() -> frozenset[str]:
+    """Every test of the folders, as pytest names it, without parameters."""
+    return frozenset(name for name, _ in _test_functions())
+
+
+def _test_functions() -> Iterator[tuple[str, ast.AST]]:
+    for folder in (*TESTS, "tests/conformance", "tests/loadgen", "tests/evcore"):
+        for path in sorted((ROOT / folder).glob("test_*.py")):
+            module = ast.parse(path.read_text(encoding="utf-8"))
+            for node in module.body:
+                if isinstance(
+                    node, ast.FunctionDef | ast.AsyncFunctionDef
+                ) and node.name.startswith("test_"):
+                    yield f"{path.relative_to(ROOT)}::{node.name}", node

@@ -1,0 +1,118 @@
+"""What must be so when all timers have expired, and when the UE has come and gone once more."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from schemas.aggregates import UNIDENTIFIED
+from schemas.ue import Ue, connections
+from tests.conformance.answers import answers
+from tests.conformance.bench import NODES, SUPI, Bench
+from tests.conformance.messages import deregistration
+from tests.conformance.messages import registration as request
+
+QUIET: Final = frozenset({"mobile-reachable", "implicit-deregistration"})
+"""Timers of a UE that is at rest."""
+
+EXPIRIES: Final = 120
+"""Wake-ups after which a UE that is not at rest never will be."""
+
+ANSWERS: Final = 16
+"""Messages that no registration needs more of."""
+
+LEFT: Final = ("ngap", "gnb", "seid", "upf", "address")
+"""Index entries that a UE takes with it when it goes."""
+
+
+_REGISTER: Final = request("initial-registration", "suci")
+_SWITCH_OFF: Final = deregistration(switch_off=True)
+
+
+def settle(bench: Bench) -> None:
+    """Let time pass, with a UE and gNBs that say nothing, until nothing is waited for.
+
+    NGAP has no timer for what a gNB must answer: a session, or a context, may wait on.
+    """
+    core = bench.core
+    bench.silent = False
+    bench.serve()
+    for _ in range(EXPIRIES):
+        due = [core.wakes[name][0] for name, ue in _ues(bench) if not ue.timers.keys() <= QUIET]
+        if not due:
+            break
+        core.advance(max(0, min(due) - core.now) / 1000)
+        bench.serve()
+    for name, ue in _ues(bench):
+        assert_rest(name, ue)
+
+
+def _ues(bench: Bench) -> Iterator[tuple[str, Ue]]:
+    for name, state in tuple(bench.core.states.items()):
+        if isinstance(state, Ue):
+            yield name, state
+
+
+def assert_rest(name: str, ue: Ue) -> None:
+    """No timer, no procedure, no connection that nobody has proved himself on."""
+    assert ue.timers.keys() <= QUIET, (name, ue.timers)
+    assert not ue.stale, (name, ue.stale)
+    assert not ue.beside, (name, ue.beside)
+    assert ue.target is None, (name, ue.target)
+    assert ue.handover is None, (name, ue.handover)
+    assert ue.indication is None, (name, ue.indication)
+    assert ue.paging is None or ue.paging.failed, (name, ue.paging)
+    if name.startswith(UNIDENTIFIED):
+        assert ue.connection is None or ue.successor, (name, ue.connection)
+        return
+    for connection in connections(ue):
+        assert ue.registered, (name, connection)
+        assert connection.secured, (name, connection)
+        assert not connection.releasing, (name, connection)
+    assert ue.registration is None, (name, ue.registration)
+    assert ue.challenge is None, (name, ue.challenge)
+    assert ue.pending is None, (name, ue.pending)
+    assert not ue.deregistering, name
+    for session in ue.sessions:
+        assert ue.registered, (name, session)
+        waits = session.stage == "establishing" and session.user_plane in ("requested", "wanted")
+        assert session.stage == "active" or waits, (name, session)
+        assert session.n4.sent is None, (name, session)
+
+
+def again(bench: Bench) -> None:
+    """Register as any UE would, and deregister; then nothing is left anywhere.
+
+    Its gNB has been set up again since, should its association have been lost.
+    """
+    core = bench.core
+    bench.node = NODES[0]
+    subscriber = core.subscribers[SUPI]
+    if core.states[f"gnb/{bench.node.gnb}"].association != bench.node.association:
+        bench.set_up(bench.node)
+    core.downlink.clear()
+    bench.send(bench.nas(_REGISTER(bench), "plain", initial=True))
+    for _ in range(ANSWERS):
+        place = bench.place()
+        assert place is not None, "the connection of a registration is gone"
+        found = answers(bench)
+        if not found:
+            break
+        bench.send(found[0].make())
+    ue = bench.ue
+    assert ue.registered, (ue, subscriber)
+    assert ue.registration is None, ue
+    assert ue.connection is not None
+    assert ue.connection.ran_ue_ngap_id == bench.ran_id
+    assert ue.timers.keys() <= QUIET, ue.timers
+    bench.send(bench.nas(_SWITCH_OFF(bench)))
+    for answer in answers(bench, ue=False):
+        bench.send(answer.make())
+    settle(bench)
+    ue = bench.ue
+    assert not ue.registered
+    assert ue.sessions == ()
+    assert ue.connection is None
+    left = [entry for entry in core.owners if entry[0] in LEFT]
+    assert not left, left
+    assert len(core.owners) - sum(kind == "tai" for kind, _ in core.owners) <= 2, core.owners
+    assert not bench.upf.sessions, bench.upf.sessions
+    assert not core.pfcp

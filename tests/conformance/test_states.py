@@ -1,0 +1,59 @@
+"""The table of docs/states.md: no cell raises, hangs, or leaves anything behind; and what a clause
+determines is so."""
+
+import pytest
+
+from tests.conformance.cells import Cell, cells_of, drive, event
+from tests.conformance.expectation import Expected
+from tests.conformance.expected import EXPECTED
+from tests.conformance.rest import again, settle
+from tests.conformance.states import STATES
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("state", STATES)
+def test_no_cell_is_left(state: str) -> None:
+    """Afterwards all timers expire, the UE is at rest, registers, and leaves nothing."""
+    broken: list[str] = []
+    for cell in cells_of(state):
+        bench = STATES[state].build()
+        try:
+            bench.send(event(bench, cell))
+            settle(bench)
+            again(bench)
+        except Exception as err:
+            broken.append(f"{cell}: {type(err).__name__}: {str(err)[:300]}")
+    assert not broken, "\n".join(broken)
+
+
+def _cells(expected: Expected) -> list[Cell]:
+    ways = expected.ways or ("",)
+    return [Cell(state, expected.message, way) for state in expected.states.split() for way in ways]
+
+
+CASES = [
+    pytest.param(
+        expected,
+        cell,
+        id=f"{expected.clause}: {cell.message} {cell.way} in {cell.state}",
+        marks=[pytest.mark.xfail(strict=True, reason=expected.wrong)] if expected.wrong else [],
+    )
+    for expected in EXPECTED
+    for cell in _cells(expected)
+]
+
+
+@pytest.mark.parametrize(("expected", "cell"), CASES)
+def test_what_a_clause_determines(expected: Expected, cell: Cell) -> None:
+    assert cell in set(cells_of(cell.state)), "there is no such cell"
+    _, outcome = drive(cell)
+    if expected.sends is not None:
+        assert len(outcome.sends) == len(expected.sends), outcome
+        for sent, wanted in zip(sorted(outcome.sends), sorted(expected.sends), strict=True):
+            assert sent.startswith(wanted), outcome
+    for name in expected.events.split():
+        assert name in outcome.events, outcome
+    for name in expected.never.split():
+        assert name not in outcome.events, outcome
+    for part in filter(None, expected.now.split("; ")):
+        assert part in outcome.after, outcome

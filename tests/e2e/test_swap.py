@@ -1,0 +1,223 @@
+"""A procedure is swapped under load: canary, finish, and roll-back of versions that are worse."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from evcore.logs.access import opened
+from evcore.swap import asking, kept
+from evcore.swap.asking import Asking
+from eventing import assignment, subjects
+from eventing.assignment import Assignment, Margins
+from eventing.bus import connected
+from eventing.stats import ProcedureStats, StatsWatch
+from functions.runtime.replay import all_aggregates
+from loadgen import Procedure as Does
+from loadgen import Report, run
+from loadgen.phases import Phase, Share
+from schemas.identity import PARTITIONS, partition_of, slot_of
+from schemas.procedures import Procedure
+from tests.e2e import checks, versions
+from tests.servers import Site, site
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+
+UES = 64
+CANARY = (0, 1, 2, 3)
+BEGUN = 3000
+"""Milliseconds that the slowest version may take for the events it has begun with."""
+SERVICE = str(Procedure.SERVICE_REQUEST)
+
+
+class Decided(NamedTuple):
+    """A step of a service request."""
+
+    at: int
+    partition: int
+    version: str
+
+
+class Loaded:
+    """A core whose UEs come and go all the time, and what its workers say."""
+
+    def __init__(self, it: Site, watch: StatsWatch, heard: asyncio.Event) -> None:
+        self.it = it
+        self.watch = watch
+        self._heard = heard
+        self.load: asyncio.Task[Report]
+
+    async def counted(self, enough: Callable[[dict[str, ProcedureStats]], bool]) -> None:
+        """Wait until what workers have counted of service requests, by version, is enough."""
+        while True:
+            found = self.watch.totals()
+            if enough({version: one for (name, version), one in found.items() if name == SERVICE}):
+                return
+            self._heard.clear()
+            await self._heard.wait()
+
+    async def steps(self, version: str, more: int) -> None:
+        """Wait until a version has decided so many more."""
+        known = self.watch.totals().get((SERVICE, version))
+        least = more + (0 if known is None else known.steps)
+        await self.counted(lambda found: version in found and found[version].steps >= least)
+
+    async def state(self, state: str) -> Assignment:
+        """Wait until the last swap is in a state."""
+        async with connected(self.it.core.broker.url, "test") as client:
+            kv = await assignment.bucket(client)
+            watcher = await kv.watch(SERVICE)
+            async for entry in watcher:
+                if entry is not None:
+                    found = assignment.decode(entry.value or b"")
+                    if found.state == state:
+                        await watcher.stop()
+                        return found
+        raise AssertionError
+
+    async def dead_letters(self) -> int:
+        async with connected(self.it.core.broker.url, "test") as client:
+            found = await client.jetstream().stream_info(subjects.DEAD_LETTERS)
+            return found.state.messages
+
+    async def decided(self) -> list[Decided]:
+        """All service requests in the log."""
+        found: list[Decided] = []
+        async with opened(self.it.data.root) as access:
+            async for name, _ in all_aggregates(access.log, "ue/imsi-"):
+                partition = partition_of(slot_of(name.removeprefix("ue/")), PARTITIONS)
+                found += [
+                    Decided(step.at, partition, step.version)
+                    async for step in access.log.steps(name)
+                    if step.procedure == Procedure.SERVICE_REQUEST
+                ]
+        return found
+
+
+@asynccontextmanager
+async def loaded(folder: Path, seconds: float) -> AsyncGenerator[Loaded]:
+    """A core under a load that has begun, and ends after some seconds or with the block."""
+    heard = asyncio.Event()
+    watch = StatsWatch(lambda _: heard.set())
+    phases = (
+        Phase(name="attach", mix=(Share((Does.REGISTER, Does.IDLE)),)),
+        Phase(
+            name="services",
+            mix=(Share((Does.SERVICE, Does.IDLE)),),
+            repeat=None,
+            duration=seconds,
+            think=0.3,
+        ),
+    )
+    async with site(folder, UES) as it, connected(it.core.broker.url, "test") as client:
+        await watch.start(client)
+        core = Loaded(it, watch, heard)
+        core.load = asyncio.create_task(run(it.load(phases=phases)))
+        try:
+            await core.steps("1", 50)
+            yield core
+        finally:
+            core.load.cancel()
+            await asyncio.gather(core.load, return_exceptions=True)
+
+
+@asynccontextmanager
+async def swapping(core: Loaded) -> AsyncGenerator[Asking]:
+    async with asking.asking(core.it.core.broker.url, SERVICE) as found:
+        yield found
+
+
+def now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+async def test_a_version_is_tried_and_taken_over_without_a_failed_procedure(tmp_path: Path) -> None:
+    async with loaded(tmp_path, 12) as core, swapping(core) as ask:
+        path = versions.write(tmp_path, versions.RIGHT)
+        variant = kept.keep(core.it.data, Procedure.SERVICE_REQUEST, path)
+        assert variant.startswith("2+")
+        asked = now()
+        said = await ask.begin(variant, CANARY, Margins())
+        begun = now()
+        assert said == f"{SERVICE} {variant} decides in partitions 0, 1, 2, 3"
+        await core.steps(variant, 50)
+        finishing = now()
+        assert await ask.finish() == f"{SERVICE} {variant} decides everywhere"
+        finished = now()
+        await core.steps(variant, 100)
+        aborting = now()
+        await ask.abort()
+        aborted = now()
+        await core.steps("1", 50)
+        report = await core.load
+        assert report.ok, (report.violations, report.procedures)
+        await core.it.settled()
+        decided = await core.decided()
+    assert {one.version for one in decided if one.at < asked} == {"1"}
+    on_trial = [one for one in decided if begun <= one.at < finishing]
+    for one in on_trial:
+        assert one.version == (variant if one.partition in CANARY else "1"), one
+    assert Counter(one.version for one in on_trial)[variant] >= 50
+    everywhere = [one for one in decided if finished <= one.at < aborting]
+    assert {one.version for one in everywhere} == {variant}
+    assert {one.partition for one in everywhere} > set(CANARY)
+    assert {one.version for one in decided if one.at >= aborted} == {"1"}
+    verification = await checks.verified(core.it.data)
+    assert verification.elsewhere == []
+
+
+WORSE = {
+    "raises": (versions.RAISES, "it fails: of"),
+    "is slow": (versions.SLOW, "it is slow: "),
+    "ends": (versions.ENDS, "ended with 3"),
+    "hangs": (versions.HANGS, "no worker of it has lived for"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), WORSE.values(), ids=WORSE.keys())
+async def test_what_is_worse_is_rolled_back_and_no_ue_fails(
+    tmp_path: Path, text: str, why: str
+) -> None:
+    async with (
+        loaded(tmp_path, 20 if text is versions.HANGS else 12) as core,
+        swapping(core) as ask,
+    ):
+        path = versions.write(tmp_path, text)
+        variant = kept.keep(core.it.data, Procedure.SERVICE_REQUEST, path)
+        await ask.begin(variant, CANARY, Margins())
+        found = await core.state("rolled-back")
+        assert why in found.reason, found.reason
+        back = now()
+        report = await core.load
+        assert report.ok, (report.violations, report.procedures)
+        await core.it.settled()
+        assert await core.dead_letters() == 0
+        decided = await core.decided()
+    late = [one for one in decided if one.at > back + BEGUN]
+    assert {one.partition for one in late} > set(CANARY)
+    assert {one.version for one in late} == {"1"}, "all are with the stable version again"
+
+
+async def test_what_rejects_is_rolled_back_before_many_ues_fail(tmp_path: Path) -> None:
+    async with loaded(tmp_path, 10) as core, swapping(core) as ask:
+        path = versions.write(tmp_path, versions.REJECTS)
+        variant = kept.keep(core.it.data, Procedure.SERVICE_REQUEST, path)
+        await ask.begin(variant, CANARY, Margins())
+        found = await core.state("rolled-back")
+        assert "were rejects" in found.reason
+        back = now()
+        await core.steps("1", 100)
+        report = await core.load
+        await core.it.settled()
+        decided = await core.decided()
+    rejected = [one for one in decided if one.version == variant]
+    assert report.violations == []
+    failed = report.procedures[Does.SERVICE].failed
+    assert 3 <= failed <= len(rejected) < 150
+    assert {one.partition for one in rejected} <= set(CANARY)
+    assert max(one.at for one in rejected) < back + 1000

@@ -1,0 +1,154 @@
+"""`BusClient` sends and takes what nats-py's own client does."""
+
+import asyncio
+import gc
+import weakref
+from collections.abc import Awaitable, Callable
+from operator import attrgetter
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from nats.aio.client import Client
+from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
+from nats.js.api import Header
+
+from eventing import binding
+from eventing.client import BusClient, listen
+from tests.eventing import brokers
+from tests.eventing.test_binding import TRICKY, events
+
+VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
+NAMES = st.text("abcXYZ-_019", min_size=1, max_size=8)
+
+
+def sent(made: type[Client], headers: dict[str, Any]) -> bytes | type[Exception]:
+    """The octets of a message with these headers, or the error that they are."""
+    client = made()
+
+    async def publish() -> bytes:
+        await attrgetter("_send_publish")(client)("a.b", "back", b"data", 4, headers)
+        return b"".join(attrgetter("_pending")(client))
+
+    try:
+        return asyncio.run(publish())
+    except NatsError as err:
+        return type(err)
+
+
+@given(events)
+def test_headers_of_events_leave_as_nats_py_writes_them(event: Any) -> None:
+    headers = binding.to_headers(event)
+    assert sent(BusClient, headers) == sent(Client, headers)
+
+
+@given(st.dictionaries(NAMES, VALUES, max_size=4))
+def test_what_any_headers_become_is_read_the_same(headers: dict[str, str]) -> None:
+    ours, theirs = sent(BusClient, headers), sent(Client, headers)
+    assert isinstance(ours, bytes)
+    assert isinstance(theirs, bytes)
+    assert read(BusClient, ours) == read(Client, theirs)
+
+
+def read(made: type[Client], command: bytes) -> dict[str, str]:
+    head = command.partition(b"\r\n")[2].removesuffix(b"data\r\n")
+    return parsed(made, head.partition(b"\r\n")[2])
+
+
+def parsed(made: type[Client], lines: bytes) -> dict[str, str]:
+    found: dict[str, str] = attrgetter("_parse_header_lines")(made())(lines)
+    return found
+
+
+def test_names_of_jetstream_are_written_by_their_values() -> None:
+    headers = {Header.EXPECTED_LAST_SUBJECT_SEQUENCE: "0", **binding.to_headers(TRICKY)}
+    assert sent(BusClient, headers) == sent(Client, headers)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a:b", "ä", "a\r\nb"])
+def test_a_name_that_is_none_is_refused_or_left_out_alike(name: str) -> None:
+    headers = {**binding.to_headers(TRICKY), name: "x"}
+    assert sent(BusClient, headers) == sent(Client, headers)
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.binary(max_size=20),
+            st.sampled_from(
+                [b"a: b", b"a b: c", b":x", b"k:\tv ", b"ce-id: \xff", b" a : b", b"a\x1c:\x1db"]
+            ),
+        ),
+        max_size=5,
+    )
+)
+def test_any_octets_are_read_as_nats_py_reads_them(lines: list[bytes]) -> None:
+    raw = b"\r\n".join([*lines, b"", b""])
+    assert parsed(BusClient, raw) == parsed(Client, raw)
+
+
+async def test_what_is_heard_comes_at_once_in_order_and_whole(client: Client) -> None:
+    heard: list[tuple[str, str, bytes, dict[str, str] | None]] = []
+    last = asyncio.Event()
+
+    def hear(subject: str, reply: str, data: bytes, headers: dict[str, str] | None) -> None:
+        heard.append((subject, reply, data, headers))
+        if data == b"raises":
+            raise ValueError("a handler with a fault")
+        if data == b"last":
+            last.set()
+
+    subscription = await listen(client, "here.*", hear)
+    headers = binding.to_headers(TRICKY)
+    await client.publish("here.1", b"1", "back", headers)
+    await client.publish("here.2", b"raises")
+    for number in range(1000):
+        await client.publish("here.3", b"%d" % number)
+    await client.publish("here.4", b"last")
+    await asyncio.wait_for(last.wait(), 10)
+    assert heard[0] == ("here.1", "back", b"1", headers)
+    assert heard[1] == ("here.2", "", b"raises", None)
+    assert [data for _, _, data, _ in heard[2:]] == [*(b"%d" % n for n in range(1000)), b"last"]
+    await subscription.drain()
+    await client.publish("here.5", b"to nobody")
+    await brokers.arrived(client)
+    assert heard[-1][2] == b"last"
+
+
+@pytest.mark.parametrize("end", [Subscription.unsubscribe, Subscription.drain])
+async def test_who_listens_no_more_is_let_go(
+    client: Client, end: Callable[[Subscription], Awaitable[None]]
+) -> None:
+    class Hearing:
+        def hear(self, *_: object) -> None:
+            """Nothing comes."""
+
+    hearing = Hearing()
+    gone = weakref.ref(hearing)
+    subscription = await listen(client, "here", hearing.hear)
+    await end(subscription)
+    await brokers.arrived(client)
+    del hearing, subscription
+    gc.collect()
+    assert gone() is None
+
+
+async def test_of_a_queue_group_one_hears(client: Client) -> None:
+    heard: list[str] = []
+    for name in "ab":
+        await listen(client, "shared", lambda *_, name=name: heard.append(name), "group")
+    for _ in range(50):
+        await client.publish("shared", b"")
+    await brokers.arrived(client)
+    assert len(heard) == 50
+
+
+async def test_a_status_without_a_message_is_heard(client: Client) -> None:
+    """Nobody answers: the server says so, by a line before all headers."""
+    said: asyncio.Future[dict[str, str] | None] = asyncio.get_running_loop().create_future()
+    inbox = client.new_inbox()
+    await listen(client, inbox, lambda _, __, ___, headers: said.set_result(headers))
+    await client.publish("nobody.listens.here", b"", inbox)
+    assert (await asyncio.wait_for(said, 10) or {})["Status"] == "503"

@@ -1,0 +1,99 @@
+"""Bounded concurrency, in the order of each key."""
+
+import asyncio
+import contextlib
+from collections import defaultdict
+from collections.abc import Callable
+
+import pytest
+
+from eventing.dispatcher.lanes import Lanes
+
+
+class Site:
+    """Work that is done when it is told to be."""
+
+    def __init__(self, width: int, rank: Callable[[str], int] | None = None) -> None:
+        self.lanes: Lanes[str, str] = Lanes(self.work, width, rank)
+        self.gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self.begun: list[str] = []
+
+    async def work(self, item: str) -> None:
+        self.begun.append(item)
+        await self.gates[item].wait()
+
+    async def let(self, *items: str) -> None:
+        for item in items:
+            self.gates[item].set()
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+
+async def test_one_key_in_order_and_several_at_a_time() -> None:
+    site = Site(2)
+    for item in ("a1", "a2", "b1", "c1"):
+        site.lanes.put(item[0], item)
+    await site.let()
+    assert site.begun == ["a1", "b1"], "no more than two, and a2 not before a1 is done"
+    await site.let("a1")
+    assert site.begun == ["a1", "b1", "c1"], "who waited longest comes first"
+    await site.let("b1")
+    assert site.begun[3:] == ["a2"]
+    assert site.lanes.items == ["a2", "c1"]
+    await site.let("a2", "c1")
+    await site.lanes.below(1)
+    assert len(site.lanes) == 0
+
+
+async def test_with_a_rank_the_first_comes_first() -> None:
+    """What waits for an earlier item of another key must not have all places."""
+    site = Site(1, rank=lambda item: int(item[1:]))
+    for item in ("a3", "b2", "c1", "a4"):
+        site.lanes.put(item[0], item)
+    await site.let("a3", "b2", "c1", "a4")
+    await site.lanes.below(1)
+    assert site.begun == ["a3", "c1", "b2", "a4"]
+
+
+async def test_waiting_for_room() -> None:
+    site = Site(1)
+    for item in ("a1", "a2", "b1"):
+        site.lanes.put(item[0], item)
+    room = asyncio.ensure_future(site.lanes.below(2))
+    await site.let("a1")
+    assert not room.done()
+    await site.let("b1")
+    assert room.done()
+    await site.let("a2")
+
+
+async def test_what_is_cancelled_is_still_there() -> None:
+    site = Site(1)
+    for item in ("a1", "a2", "b1"):
+        site.lanes.put(item[0], item)
+    await site.let()
+    await site.lanes.cancel()
+    assert sorted(site.lanes.items) == ["a1", "a2", "b1"]
+    assert site.begun == ["a1"]
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(site.lanes.below(3), 0.01)
+
+
+async def test_nothing_is_begun_once_it_is_cancelled() -> None:
+    begun: list[str] = []
+    entered = asyncio.Event()
+
+    async def work(item: str) -> None:
+        begun.append(item)
+        entered.set()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.Event().wait()
+
+    lanes: Lanes[str, str] = Lanes(work, 1)
+    for item in ("a1", "a2"):
+        lanes.put("a", item)
+    await entered.wait()
+    await lanes.cancel()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert begun == ["a1"]

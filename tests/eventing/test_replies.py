@@ -1,0 +1,75 @@
+"""What a function answers is what its dispatcher sends."""
+
+import pytest
+
+from eventing import binding, http, replies, subjects, timers
+from eventing.binding import BadEventError
+from eventing.publisher import Outgoing, outgoing
+from schemas.cloudevents import EventType
+from tests.eventing.brokers import event
+from tests.eventing.test_binding import TRICKY
+
+WAKE = event(3, type=EventType.TIMER, partitionkey="ue/imsi-001010000000003", data=b"")
+MESSAGES = [
+    outgoing(event(1), 16),
+    outgoing(TRICKY, 16, repeated=True),
+    timers.schedule(WAKE, WAKE.partitionkey, 1_800_000_000_123, 16),
+    Outgoing(
+        subjects.dead("ue.1.session.7"),
+        b"x",
+        {**binding.to_headers(event(4)), "evcore-reason": "a%20b"},
+    ),
+    Outgoing(subjects.downlink("gnb-1", "a1"), b"pdu", binding.to_headers(event(5, data=b"pdu"))),
+]
+
+
+@pytest.mark.parametrize("count", [1, 2, len(MESSAGES)])
+def test_messages_come_back_as_they_were(count: int) -> None:
+    content_type, body = replies.encode(MESSAGES[:count])
+    assert content_type == (http.STRUCTURED if count == 1 else http.BATCH)
+    found = replies.decode(content_type, body)
+    for reply, message in zip(found, MESSAGES, strict=False):
+        assert reply.message.subject == message.subject
+        assert reply.message.headers == message.headers
+        assert reply.message.data == binding.from_message(message.headers, message.data).data
+        assert reply.lasting == (not message.subject.startswith("n2."))
+
+
+def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
+    made = http.to_json(event(1), {"subject": "$JS.API.STREAM.DELETE.EVCORE"})
+    with pytest.raises(BadEventError, match="is no subject that a function writes to"):
+        replies.decode(http.STRUCTURED, http.to_body(made))
+    with pytest.raises(BadEventError, match="is no subject that a function writes to"):
+        replies.decode(http.STRUCTURED, http.to_body(http.to_json(event(1))))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subject": "ue.0.session"},
+        {"subject": "ue.0.session.x"},
+        {"subject": "ue.0.*.1"},
+        {"subject": "n2.gnb a.b"},
+        {"subject": "timer.0.1.ue-1.more"},
+        {"subject": "ue.0.session.1", "schedule": "@at 2026-11-21T00:00:00.000Z"},
+        {"subject": "timer.0.1.ue-1"},
+        {
+            "subject": "timer.0.1.ue-1",
+            "schedule": "@at 2026-13-21T00:00:00.000Z",
+            "scheduletarget": "ue.0.session.1",
+        },
+        {
+            "subject": "timer.0.1.ue-1",
+            "schedule": "@every 1s",
+            "scheduletarget": "ue.0.session.1",
+        },
+        {
+            "subject": "timer.0.1.ue-1",
+            "schedule": "@at 2026-11-21T00:00:00.000Z",
+            "scheduletarget": "dead.1",
+        },
+    ],
+)
+def test_what_jetstream_would_never_take_is_refused(changes: dict[str, str]) -> None:
+    with pytest.raises(BadEventError):
+        replies.decode(http.STRUCTURED, http.to_body(http.to_json(event(1), changes)))

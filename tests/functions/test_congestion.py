@@ -1,0 +1,173 @@
+"""Congestion control (TS 24.501 5.3.9): who is put off, for how long, and who never is."""
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+import wire
+from functions.congestion import BACK_OFFS
+from functions.env import CONGESTION
+from schemas.network import Congestion
+from tests.functions.checked import CheckedWorld
+from tests.functions.phone import Phone
+from tests.functions.world import NETWORK, subscriber
+
+MESSAGE = "message-type"
+MOBILITY = "mobility-registration-updating"
+SPARED = [
+    "emergency",
+    "highPriorityAccess",
+    "mt-Access",
+    "mps-PriorityAccess",
+    "mcs-PriorityAccess",
+]
+
+
+class BusyWorld(CheckedWorld):
+    """A core whose worker may be behind."""
+
+    def __init__(self, **policy: Any) -> None:
+        network = replace(NETWORK, congestion=Congestion(**policy), emergency=True)
+        super().__init__(*(subscriber(n) for n in range(1, 40)), network=network)
+        self.behind = False
+
+    def oracle(self, question: str) -> str:
+        if question == CONGESTION:
+            return "behind" if self.behind else ""
+        return super().oracle(question)
+
+
+@pytest.fixture
+def phone() -> Phone:
+    return Phone(BusyWorld())
+
+
+def busy(phone: Phone, *, behind: bool = True) -> None:
+    world = phone.world
+    assert isinstance(world, BusyWorld)
+    world.behind = behind
+
+
+def service_request(phone: Phone, kind: str) -> dict[str, Any]:
+    assert phone.guti is not None
+    tmsi = {"amf-set-id": 1, "amf-pointer": 0, "tmsi": phone.guti["tmsi"]}
+    return {
+        MESSAGE: "service-request",
+        "ngksi": {"native": phone.ngksi},
+        "service-type": kind,
+        "5g-s-tmsi": {"s-tmsi": tmsi},
+    }
+
+
+def idle(phone: Phone) -> None:
+    phone.register()
+    phone.idle()
+
+
+def put_off(phone: Phone, rejection: str) -> int:
+    """The T3346 that the UE was put off with."""
+    reject, release = phone.hear()
+    assert (reject[MESSAGE], reject["5gmm-cause"]) == (rejection, "congestion")
+    assert release[MESSAGE] == "UEContextReleaseCommand"
+    value: int = reject["t3346-value"]
+    return value
+
+
+def test_a_registration_is_put_off_before_anything_is_done_for_it(phone: Phone) -> None:
+    busy(phone)
+    phone.initial(wire.nas_encode(phone.request()))
+    assert 60 <= put_off(phone, "registration-reject") <= 300
+    ue = phone.world.ue()
+    assert (ue.challenge, ue.sqn, ue.registration) == (None, 0, None)
+    assert phone.world.order[-1][1].answers == ((CONGESTION, "behind"),)
+    phone.world.verify()
+
+
+def test_an_update_is_put_off_and_the_ue_stays_registered(phone: Phone) -> None:
+    idle(phone)
+    busy(phone)
+    phone.open_again(phone.request(MOBILITY))
+    put_off(phone, "registration-reject")
+    phone.ngap("UEContextReleaseComplete")
+    assert phone.world.ue().registered
+    busy(phone, behind=False)
+    phone.open_again(phone.request(MOBILITY), ran_id=10)
+    phone.finish()
+    phone.world.verify()
+
+
+def test_a_service_request_is_put_off_and_the_ue_stays_registered(phone: Phone) -> None:
+    idle(phone)
+    busy(phone)
+    phone.open_again(service_request(phone, "signalling"))
+    assert 60 <= put_off(phone, "service-reject") <= 300
+    assert phone.world.ue().registered
+    phone.world.verify()
+
+
+@pytest.mark.parametrize("cause", SPARED)
+def test_establishment_causes_that_are_spared(phone: Phone, cause: str) -> None:
+    busy(phone)
+    phone.initial(wire.nas_encode(phone.request()), RRCEstablishmentCause=cause)
+    assert phone.hear()[-1][MESSAGE] == "authentication-request"
+    assert phone.world.order[-1][1].answers == ()
+
+
+@pytest.mark.parametrize(
+    "kind", ["mobile-terminated-services", "emergency-services", "high-priority-access"]
+)
+def test_service_types_that_are_spared(phone: Phone, kind: str) -> None:
+    idle(phone)
+    busy(phone)
+    phone.open_again(service_request(phone, kind))
+    heard = [m for m in phone.hear() if m.get("5gmm-cause") == "congestion"]
+    assert heard == []
+
+
+def test_an_emergency_registration_is_spared(phone: Phone) -> None:
+    busy(phone)
+    phone.initial(wire.nas_encode(phone.request("emergency-registration")))
+    assert phone.hear()[-1][MESSAGE] == "authentication-request"
+
+
+def test_a_ue_that_is_connected_is_served(phone: Phone) -> None:
+    phone.register()
+    busy(phone)
+    phone.say(phone.request(MOBILITY))
+    assert phone.hear()[-1][MESSAGE] == "registration-accept"
+
+
+def test_a_question_that_has_no_answer_leaves_nothing_in_the_log(phone: Phone) -> None:
+    idle(phone)
+    phone.open_again(service_request(phone, "signalling"))
+    assert all(step.answers == () for _, step in phone.world.order)
+    phone.world.verify()
+
+
+def test_ues_do_not_come_back_together() -> None:
+    world = BusyWorld(t3346_min=10, t3346_max=40)
+    world.behind = True
+    drawn: list[int] = []
+    for number in range(1, 30):
+        phone = Phone(world, number)
+        phone.initial(wire.nas_encode(phone.request()))
+        drawn.append(put_off(phone, "registration-reject"))
+    assert min(drawn) >= 10
+    assert max(drawn) <= 40
+    assert len(set(drawn)) > 8
+
+
+@pytest.mark.parametrize(("least", "expected"), [(63, 120), (20_000, 11_160)])
+def test_a_range_without_a_value_gives_the_next_that_there_is(least: int, expected: int) -> None:
+    world = BusyWorld(t3346_min=least, t3346_max=least)
+    world.behind = True
+    phone = Phone(world)
+    phone.initial(wire.nas_encode(phone.request()))
+    assert put_off(phone, "registration-reject") == expected
+
+
+@pytest.mark.parametrize("value", BACK_OFFS)
+def test_every_value_can_be_said(value: int) -> None:
+    reject = {MESSAGE: "registration-reject", "5gmm-cause": 22, "t3346-value": value}
+    assert wire.nas_decode(wire.nas_encode(reject))["t3346-value"] == value

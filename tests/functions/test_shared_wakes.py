@@ -1,0 +1,61 @@
+"""When a wake-up is asked for, where it may come a little after its time (Flag.SHARED_WAKES)."""
+
+from msgspec.structs import replace
+
+from functions.draft import Draft
+from functions.env import Env
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.flags import DEFAULT_FLAGS
+from schemas.procedures import Procedure
+from schemas.step import Output, Wake
+from schemas.ue import Timer, Ue
+from schemas.waking import MOBILE_REACHABLE, shared_at
+from tests.functions.world import NETWORK
+
+SUPI = "imsi-001010000000001"
+T = 1_700_000_000_000
+"""When the mobile reachable timer ends, or another: no multiple of what wake-ups are rounded to."""
+
+
+def started(
+    ue: Ue, now: int, name: str, seconds: float, flags: tuple[int, ...] = DEFAULT_FLAGS
+) -> list[Output]:
+    """What a step puts out that starts a timer."""
+    trigger = CloudEvent("t", "/test", EventType.NGAP_UPLINK, f"ue/{SUPI}", slot=1)
+    draft = Draft(ue, Env(now, bytes(32), NETWORK, flags=flags), trigger)
+    draft.start_timer(name, seconds)
+    return draft.outputs
+
+
+def waiting(name: str, at: int) -> Ue:
+    return Ue(supi=SUPI, timers={name: Timer(at)}, wake_at=at, wake_for=name)
+
+
+def test_a_short_timer_does_not_wait_for_the_mobile_reachable_timer() -> None:
+    back = replace(waiting(MOBILE_REACHABLE, T), timers={})  # it has come back
+    now = T - 5000
+    assert started(back, now, "T3560", 6) == [Wake(now + 6000, Procedure.REGISTRATION)]
+    assert started(back, now, "T3560", 6, ()) == []
+
+
+def test_the_mobile_reachable_timer_is_relied_on_while_it_runs() -> None:
+    assert started(waiting(MOBILE_REACHABLE, T), T - 5000, "n4", 6) == []
+
+
+def test_a_wake_up_that_is_about_to_come_is_not_replaced() -> None:
+    ue, now = waiting("T3560", T + 1), T + 100
+    assert now < shared_at(T + 1, "T3560")
+    assert started(ue, now, "T3592/5", 16) == []
+    assert started(ue, now, "T3592/5", 16, ()) == [Wake(now + 16_000, Procedure.SESSION)]
+
+
+def test_a_timer_whose_wake_up_is_late_is_woken_before_any_other() -> None:
+    ue = waiting("T3560", T)
+    now = shared_at(T, "T3560")
+    assert started(ue, now, "T3592/5", 16) == [Wake(T, Procedure.REGISTRATION)]
+
+
+def test_a_wake_up_that_comes_before_is_relied_on() -> None:
+    assert started(waiting("T3560", T), T - 10, "n4", 4) == []
+    ended = replace(waiting("T3560", T), timers={})
+    assert started(ended, T + 10, "n4", 4) == [Wake(T + 4010, Procedure.SESSION)]

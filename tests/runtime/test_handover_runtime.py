@@ -1,0 +1,126 @@
+"""What the runtime has to know of handovers: which message comes before its turn, and which
+association a gNB has."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from functions.env import NotReadyError, association_question, features_question
+from functions.runtime.job import in_turn, out_of_turn
+from functions.runtime.oracle import Oracle
+from schemas.aggregates import upf_aggregate
+from schemas.gnb import tai_index_prefix
+from schemas.handover import NO_RAN_UE_NGAP_ID, Handover, Place
+from schemas.identity import Tai, index_ngap
+from schemas.step import encode
+from schemas.ue import Connection, Ue
+from schemas.upf import Upf
+from statestore.contract import Append, IndexKey
+from statestore.log import Aggregate, EventLog
+from statestore.sqlite import SqliteEngine
+from statestore.vault import Vault
+from tests.eventing.brokers import event
+from tests.functions.world import N4_NETWORK, UPF
+from tests.runtime.deciders import job
+
+VAULT = Vault(bytes(32))
+TAI = Tai("001-01", 1)
+AMF_ID, NEW_ID = 0x1234567890, 0x1234567891
+BEFORE = Place("gnb-1", "a1", 7, 4, TAI)
+HERE = Connection("gnb-2", "a2", 8, AMF_ID, 2, TAI, before=BEFORE)
+TARGET = Connection("gnb-3", "a3", NO_RAN_UE_NGAP_ID, NEW_ID, -1, TAI)
+SWITCHED = Ue(connection=HERE)
+ASKED = Ue(connection=replace(HERE, context="pending"))
+PREPARING = Ue(connection=HERE, handover=Handover("preparing", AMF_ID), target=TARGET)
+UPLINK = event(1, partitionkey=index_ngap(AMF_ID), source="/n2/gnb-2/a2", sequence=3)
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "early"),
+    [
+        ({}, SWITCHED, False),
+        ({"sequence": 4}, SWITCHED, True),
+        # What the gNB before says late does not wait, nor does the next PATH SWITCH REQUEST.
+        ({"source": "/n2/gnb-1/a1", "sequence": 9}, SWITCHED, False),
+        ({"source": "/n2/gnb-3/a3", "sequence": 0}, SWITCHED, False),
+        # But for what the gNB was asked, and has answered before.
+        ({"source": "/n2/gnb-3/a3", "sequence": 0}, ASKED, True),
+        ({"source": "/n2/gnb-2/a2", "sequence": 0}, ASKED, False),
+        # What follows on a request that is still on its way does.
+        ({"source": "/n2/gnb-3/a3", "sequence": 1}, SWITCHED, True),
+        ({"source": "/n2/gnb-3/a3", "sequence": 3}, SWITCHED, True),
+        ({"source": "/n2/gnb-3/a3", "sequence": None}, SWITCHED, False),
+        (
+            {"partitionkey": index_ngap(NEW_ID), "source": "/n2/gnb-3/a3", "sequence": 0},
+            PREPARING,
+            False,
+        ),
+        (
+            {"partitionkey": index_ngap(NEW_ID), "source": "/n2/gnb-3/a3", "sequence": 1},
+            PREPARING,
+            True,
+        ),
+        ({"sequence": 4}, PREPARING, True),
+    ],
+)
+def test_what_has_to_wait(changes: dict[str, Any], state: Ue, early: bool) -> None:
+    assert out_of_turn(replace(UPLINK, **changes), state) is early
+
+
+def test_messages_of_two_gnbs_are_not_mixed() -> None:
+    """The last ones of the gNB before stay before the PATH SWITCH REQUEST."""
+    old = [replace(UPLINK, id=f"o-{n}", source="/n2/gnb-1/a1", sequence=n) for n in (5, 4)]
+    new = [replace(UPLINK, id=f"n-{n}", sequence=n) for n in (1, 0)]
+    found = in_turn([job(one) for one in (new[0], old[0], new[1], old[1])])
+    assert [one.event.id for one in found] == ["o-4", "o-5", "n-0", "n-1"]
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[SqliteEngine]:
+    opened = await SqliteEngine.open(tmp_path / "evcore.db")
+    yield opened
+    await opened.close()
+
+
+async def answer(log: EventLog, oracle: Oracle, question: str) -> tuple[str, int]:
+    """The answer, and how often it had to be looked up."""
+    (aggregate,) = await log.load(["ue/imsi-1"])
+    asking, looked = oracle.asking(aggregate, UPLINK), 0
+    while True:
+        try:
+            return asking(question), looked
+        except NotReadyError:
+            looked += 1
+            await asking.ready()
+
+
+async def test_who_serves_a_tracking_area(engine: SqliteEngine) -> None:
+    keys = [f"{tai_index_prefix(TAI)}{gnb}/{a}" for gnb, a in (("gnb-1", "a1"), ("gnb-12", "a2"))]
+    put = tuple(IndexKey("tai", key) for key in keys)
+    await engine.append([Append("gnb/gnb-1", 1, "t-1", encode({}), put=put)])
+    log = EventLog(engine, VAULT)
+    oracle = Oracle(log, N4_NETWORK, 1)
+    for area, gnb, association in (
+        (TAI, "gnb-1", "a1"),
+        (TAI, "gnb-12", "a2"),
+        (TAI, "gnb-2", ""),
+        (Tai("001-01", 2), "gnb-1", ""),
+    ):
+        assert await answer(log, oracle, association_question(area, gnb)) == (association, 1)
+
+
+async def test_features_of_a_upf(engine: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = EventLog(engine, VAULT)
+    found = await log.load([upf_aggregate(UPF)])
+    found[0].state = Upf(UPF, associated=True, reachable=True, features=("FTUP", "EMPU"))
+
+    async def load(names: list[str]) -> list[Aggregate]:
+        return found if names[0].startswith("upf/") else await EventLog.load(log, names)
+
+    monkeypatch.setattr(log, "load", load)
+    oracle = Oracle(log, N4_NETWORK, 1)
+    assert await answer(log, oracle, features_question(UPF)) == ("FTUP,EMPU", 1)
+    assert await answer(log, oracle, features_question("nobody")) == ("", 0)

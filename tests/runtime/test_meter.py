@@ -1,0 +1,86 @@
+"""What a worker counts, and when it says so."""
+
+import asyncio
+import time
+from pathlib import Path
+
+import pytest
+from nats.aio.client import Client
+
+from eventing.intake import Delivery
+from eventing.stats import Batches, Stats, StatsWatch, quantile
+from functions.runtime import meter
+from functions.runtime.meter import Meter, age_of_process
+from schemas.cloudevents import CloudEvent
+from schemas.step import Step
+from tests.servers import nats_client
+
+STEP = Step[object](
+    seq=1,
+    at=0,
+    procedure="service-request",
+    version="1.0",
+    trigger=CloudEvent("1", "/n2/gnb/0", "x", "ue/1", b""),
+    entropy=b"",
+    network="",
+    events=(),
+    outputs=(),
+)
+
+
+def delivered(seconds_ago: float) -> Delivery:
+    stored = time.time_ns() - int(seconds_ago * 1e9)
+    reply = f"$JS.ACK.EVCORE.registration-0003.1.1234.567.{stored}.0"
+    return Delivery("ue.3.registration.19", b"", {}, reply, 1, "registration-0003")
+
+
+async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meter, "PERIOD", 0.01)
+    heard: asyncio.Queue[Stats] = asyncio.Queue()
+    async with nats_client(tmp_path) as client:
+        watch = StatsWatch(heard.put_nowait)
+        await watch.start(client)
+        counts = Meter(client, "w", "2")
+        counts.decided(STEP, delivered(0.05))
+        counts.decided(STEP, delivered(0.05), rejected=True)
+        counts.passed(delivered(0.0)._replace(reply="not a delivery's"))
+        counts.failed(delivered(0.0))
+        counts.worked(0.25, 3)
+        reporting = asyncio.create_task(counts.report())
+        said = await heard.get()
+        assert (said.worker, said.version) == ("w", "2")
+        assert said.batches == Batches(1, 3, 0.25, 9, 0.75)
+        decided, passed = said.procedures
+        assert (decided.procedure, decided.version) == ("service-request", "1.0")
+        assert (decided.steps, decided.failures, decided.rejects) == (2, 0, 1)
+        p99 = quantile(decided.latency, 0.99)
+        assert p99 is not None
+        assert 0.05 <= p99 < 0.5
+        assert (passed.procedure, passed.version) == ("registration", "")
+        assert (passed.steps, passed.failures, passed.latency) == (1, 1, {})
+        assert said.cold_start is not None
+        assert not said.ended
+
+        reporting.cancel()
+        await asyncio.gather(reporting, return_exceptions=True)
+        assert heard.empty(), "it says nothing where nothing has changed"
+        await counts.last_words()
+        assert (await heard.get()).ended
+
+
+def test_what_came_concealed_is_counted_and_not_timed() -> None:
+    """It was identified in between, and has waited for that, which is not the procedure's doing."""
+    counts = Meter(Client(), "w", "2")
+    delivery = delivered(0.05)._replace(consumer="identification-0003")
+    counts.decided(STEP, delivery)
+    counts.failed(delivery, "service-request")
+    first, decided, failed = counts.stats().procedures
+    assert (first.procedure, first.steps, sum(first.latency.values())) == ("identification", 1, 1)
+    assert (decided.procedure, decided.version) == ("service-request", "1.0")
+    assert (decided.steps, decided.latency) == (1, {})
+    assert (failed.procedure, failed.failures) == ("service-request", 1)
+
+
+def test_the_age_of_a_process() -> None:
+    first = age_of_process()
+    assert 0 < first < time.clock_gettime(time.CLOCK_BOOTTIME)

@@ -1,0 +1,26 @@
+"""The HTTP server of a function: how it ends."""
+
+import signal
+from collections.abc import Generator
+
+import pytest
+
+from evcore.local.broker import free_port
+from functions.runtime.serve import serve
+from schemas.config import Config, ConfigError, Secrets
+from schemas.procedures import Procedure
+
+
+@pytest.fixture(autouse=True)
+def _signals() -> Generator[None]:
+    """Those of this process are its own again afterwards."""
+    before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+def test_what_keeps_it_from_starting_is_raised() -> None:
+    secrets = Secrets(tmsi_key="00" * 32)
+    with pytest.raises(ConfigError, match="master_key is not set"):
+        serve(Config(), secrets, (Procedure.RAN,), "127.0.0.1", free_port())

@@ -1,0 +1,68 @@
+"""The objective of an event, by its procedure and by what is known of its UE."""
+
+from typing import cast
+
+import pytest
+from msgspec.structs import replace
+
+from eventing.intake import Delivery
+from functions.runtime.cache import Cache
+from functions.runtime.urgency import Urgency
+from schemas.identity import SNssai
+from schemas.objectives import RELAXED, Objectives
+from schemas.session import PduSession
+from schemas.ue import Ue
+from statestore.contract import IndexKey
+from statestore.log import Aggregate
+from statestore.vault import AggregateSealer
+from tests.runtime.test_effects_n4 import SESSION
+
+URLLC = SNssai(2, "000001")
+OBJECTIVES = Objectives({"paging": 0.1, "session": 0.02}, {URLLC: 0.05})
+KEY = "ngap-0000000001"
+SUPI = "imsi-001010000000001"
+
+
+def session(number: int, nssai: SNssai) -> PduSession:
+    return replace(SESSION, id=number, nssai=nssai)
+
+
+def urgency(*slices: SNssai) -> Urgency:
+    """Of a worker that has one UE, with a session in each of these slices."""
+    ue = Aggregate(f"ue/{SUPI}", cast("AggregateSealer", None), b"")
+    ue.state = Ue(sessions=tuple(session(n, nssai) for n, nssai in enumerate(slices, 1)))
+    found = Urgency(OBJECTIVES)
+    found.cache = Cache()
+    found.cache.put(ue)
+    found.cache.own(IndexKey("ngap", KEY), ue.name)
+    return found
+
+
+def delivery(procedure: str, key: str = KEY) -> Delivery:
+    return Delivery("", b"", {"ce-partitionkey": key}, "", 1, f"{procedure}-0007")
+
+
+def test_by_procedure() -> None:
+    found = urgency()
+    assert found(delivery("session")) == 0.02
+    assert found(delivery("service-request")) == RELAXED
+
+
+@pytest.mark.parametrize("key", [KEY, SUPI, f"ue/{SUPI}"])
+def test_a_ue_with_a_session_in_an_urgent_slice(key: str) -> None:
+    found = urgency(SNssai(1), URLLC)
+    assert found(delivery("service-request", key)) == 0.05
+    assert found(delivery("session", key)) == 0.02, "the shorter one counts"
+
+
+@pytest.mark.parametrize("key", ["ngap-0000000002", "tmsi-1", "imsi-2", "gnb-1", "", "x"])
+def test_a_ue_that_is_not_known_here(key: str) -> None:
+    assert urgency(URLLC)(delivery("service-request", key)) == RELAXED
+
+
+def test_a_ue_of_other_slices() -> None:
+    assert urgency(SNssai(1))(delivery("service-request")) == RELAXED
+
+
+def test_before_there_are_states() -> None:
+    assert Urgency(OBJECTIVES)(delivery("paging")) == 0.1

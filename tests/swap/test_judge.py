@@ -1,0 +1,111 @@
+"""A canary is worse where chance does not explain it, and only there."""
+
+import math
+import random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evcore.swap import judge
+from evcore.swap.judge import Counts, counted, lowest, verdict
+from eventing.assignment import Margins
+from eventing.stats import ProcedureStats, Stats, StatsWatch, bucket_of
+
+SERVICE, VARIANT, LABEL = "service-request", "2+b", "0.1.0 service-request=2+b"
+
+
+def stats(latencies: list[float], failures: int = 0, rejects: int = 0) -> ProcedureStats:
+    found = ProcedureStats(SERVICE, "", len(latencies), failures, rejects=rejects)
+    for seconds in latencies:
+        bucket = bucket_of(seconds)
+        found.latency[bucket] = found.latency.get(bucket, 0) + 1
+    return found
+
+
+def judged(stable: ProcedureStats, canary: ProcedureStats) -> str:
+    return verdict(Counts(stable, canary), Margins())
+
+
+FAST = [0.005] * 500
+
+
+def test_the_same_is_not_worse() -> None:
+    assert judged(stats(FAST), stats(FAST[:50])) == ""
+    assert judged(stats([]), stats([])) == ""
+
+
+def test_what_raises_each_time_is_worse_from_the_third_time_on() -> None:
+    assert judged(stats(FAST), stats([], failures=2)) == ""
+    found = judged(stats(FAST), stats([], failures=3))
+    assert found == (
+        "it fails: of 3 decisions 3 raised and 0 were rejects, of those of the stable version "
+        "0.0% in all"
+    )
+
+
+def test_rejects_are_failures_where_the_stable_version_has_none() -> None:
+    assert "3 were rejects" in judged(stats(FAST), stats(FAST[:4], rejects=3))
+    alike = stats(FAST, rejects=450)
+    assert judged(alike, stats(FAST[:10], rejects=9)) == ""
+
+
+def test_one_failure_among_many_is_within_the_margin() -> None:
+    assert judged(stats(FAST), stats(FAST, failures=5)) == ""
+    assert judged(stats(FAST), stats(FAST, failures=50)).startswith("it fails")
+
+
+def test_what_takes_longer_is_worse() -> None:
+    assert judged(stats(FAST), stats([0.2] * 5)).startswith("it is slow: 5 of 5 events took")
+    assert judged(stats(FAST), stats([0.2] * 4)) == "", "too few to say"
+    assert judged(stats(FAST[:19]), stats([0.2] * 50)) == "", "too few to compare with"
+
+
+def test_little_is_no_reason_whatever_the_ratio() -> None:
+    assert judged(stats(FAST), stats([0.08] * 500)) == ""
+    assert judged(stats([0.4] * 500), stats([0.6] * 500)) == "", "not twice as long"
+    assert judged(stats([0.4] * 500), stats([1.2] * 500)).startswith("it is slow")
+
+
+def test_some_that_are_late_by_chance_are_no_reason() -> None:
+    assert judged(stats(FAST), stats([*FAST, *[3.0] * 5])) == ""
+    assert judged(stats(FAST), stats([*FAST, *[3.0] * 25])).startswith("it is slow")
+
+
+def test_a_version_like_the_other_is_kept_by_chance_however_often_it_is_looked_at() -> None:
+    rng = random.Random(5)
+    for _ in range(200):
+        stable = stats([rng.lognormvariate(-5, 0.5) for _ in range(300)])
+        latencies: list[float] = []
+        for _ in range(20):
+            latencies += [rng.lognormvariate(-5, 0.5) for _ in range(5)]
+            assert judged(stable, stats(latencies)) == ""
+
+
+@given(st.integers(0, 500), st.integers(1, 500))
+def test_the_interval_is_below_the_share_and_comes_near_it(part: int, more: int) -> None:
+    whole = part + more
+    low = lowest(part, whole)
+    assert 0 <= low <= part / whole
+    assert lowest(part * 1000, whole * 1000) >= low
+    assert math.isclose(lowest(part * 10**8, whole * 10**8), part / whole, abs_tol=1e-3)
+
+
+def test_who_has_failed_is_told_by_the_workers() -> None:
+    """A decision that raised leaves no step to tell its version."""
+    watch = StatsWatch()
+    steps = ProcedureStats(SERVICE, "1", 100, 0, {3: 100}, 2)
+    raised = ProcedureStats(SERVICE, "", 7, 5)
+    watch.note(Stats("a", "0.1.0", 1, (steps, raised)))
+    tried = ProcedureStats(SERVICE, VARIANT, 10, 0, {9: 10}, 1)
+    failed = ProcedureStats(SERVICE, "", 0, 3)
+    watch.note(Stats("b", LABEL, 2, (tried, failed, ProcedureStats("paging", "1", 9, 9))))
+    found = counted(watch, SERVICE, VARIANT, LABEL)
+    assert found.stable == ProcedureStats(SERVICE, "", 100, 5, {3: 100}, 2)
+    assert found.canary == ProcedureStats(SERVICE, VARIANT, 10, 3, {9: 10}, 1)
+
+
+def test_only_what_came_since_counts() -> None:
+    before = Counts(stats(FAST), stats([5.0] * 100, failures=100))
+    after = Counts(stats(FAST * 2), stats([5.0] * 100 + FAST, failures=100))
+    assert verdict(after.since(before), Margins()) == ""
+    assert judge.FLOOR > 0
