@@ -40,6 +40,10 @@ RELIEF: Final = 10.0
 """Seconds that workers whose successors do not come go on."""
 LOST: Final = 5.0
 """Seconds without any worker of a canary after which it is rolled back."""
+HUNG: Final = 3.0
+"""Seconds that a worker of a canary may run without its lease. Its UEs are lost when T3517 is over,
+15 s after they have asked (TS 24.501 10.2.2), and most of that is needed for what comes before and
+after: the lease lapses (4 s), and what the worker holds is delivered again (3 s)."""
 
 
 class Swaps:
@@ -70,6 +74,9 @@ class Swaps:
         self._lived: set[tuple[str, str]] = set()
         """The canaries of which a worker was ever seen here: a core that was started anew waits for
         the first one as for any canary's."""
+        self._silent: dict[int, float] = {}
+        """By process, the seconds for which a worker has run without the lease that it had."""
+        self._looked_at = 0.0
         self._stable = {group.name: group for group in scaler.groups}
         self._relieved: dict[str, tuple[float, list[Process]]] = {}
         """By group, the workers that go on until their successors live, and since when."""
@@ -97,7 +104,9 @@ class Swaps:
             except Exception as err:
                 # A core whose canary nobody watches is worse than one more line in a log.
                 log.warning("the swaps could not be seen to", exc_info=err)
-                self._alive_at.clear()  # nothing can be told of workers in a time that nobody saw
+                # Nothing can be told of workers in a time that nobody saw.
+                self._alive_at.clear()
+                self._silent.clear()
 
     async def stop(self) -> None:
         """See to them no more; canaries stay what they are."""
@@ -121,9 +130,11 @@ class Swaps:
         if not on_trial and not self._relieved:
             return
         live = await leases.live(self._client)
+        pids = {lease.pid for lease in live}
+        self._note_silent(pids)
         for one in on_trial:
             await self._see_to(one, live)
-        await self._retire({lease.pid for lease in live})
+        await self._retire(pids)
 
     # Workers
 
@@ -181,7 +192,8 @@ class Swaps:
         if lives:
             self._alive_at[key] = now
             self._lived.add(key)
-        why = self._scaler.failed(self._canary(one).name)
+        group = self._canary(one).name
+        why = self._scaler.failed(group) or self._hung(group)
         patience = LOST if key in self._lived else START
         if not why and not lives and now - seen > patience:
             why = f"no worker of it has lived for {patience:g} s"
@@ -191,6 +203,22 @@ class Swaps:
             await self._write(one, assignment.rolled_back(one, why, _now()))
         elif lives and one.state == "starting":
             await self._write(one, assignment.promoted(one, _now()))
+
+    def _note_silent(self, live: set[int]) -> None:
+        """Count for how long each worker has been silent. A pause of this process, in which leases
+        lapse that nobody could renew, counts as two looks."""
+        now = time.monotonic()
+        elapsed, self._looked_at = min(now - self._looked_at, 2 * LOOK), now
+        running = {process.pid for process in self._scaler.workers}
+        silent = {pid: s + elapsed for pid, s in self._silent.items() if pid in running - live}
+        self._silent = silent | dict.fromkeys(live, 0.0)
+
+    def _hung(self, group: str) -> str:
+        """Which worker of a group runs without its lease for too long, in a sentence."""
+        for process in self._scaler.workers_of(group):
+            if self._silent.get(process.pid, 0.0) >= HUNG:
+                return f"{process.name} runs, and has renewed no lease for {HUNG:g} s"
+        return ""
 
     def _judged(self, one: Assignment) -> str:
         label = version_with(VERSION, {one.procedure: one.canary})

@@ -7,8 +7,14 @@ from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
+from loadgen import Report
 from schemas.ue import Ue
 from statestore.contract import Engine, IndexKey
+
+
+def failed(report: Report) -> str:
+    """Why a load was not as it must be; as one text, because pytest shortens all else."""
+    return f"failed={report.failed[:9]} violations={report.violations[:9]} cut_off={report.cut_off}"
 
 
 async def verified(data: DataDirectory) -> Verification:

@@ -18,7 +18,7 @@ UES = 450
 async def test_the_ues_of_a_lost_gnb_are_idle_and_may_come_back(tmp_path: Path) -> None:
     async with site(tmp_path, UES) as it:
         report = await run(it.load(gnbs=1))
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         # The load has ended, and its gNB with it, while every UE was connected.
         while await checks.index_entries(it.data, "gnb"):  # noqa: ASYNC110 - in other processes
             await asyncio.sleep(0.1)

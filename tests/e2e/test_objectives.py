@@ -39,7 +39,7 @@ async def test_no_procedure_fails_by_the_order_of_others(tmp_path: Path, groups:
         await checks.upfs_associated(it.data, len(tables))
         load = it.load(programme=PROGRAMME, repeat=2)
         report = await run(load, downlink_data=upfs.downlink_data)
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
         assert report.procedures[Procedure.SERVICE_REQUEST].succeeded == 120

@@ -40,7 +40,7 @@ async def test_each_procedure_in_a_worker_of_its_own(tmp_path: Path) -> None:
     """Messages that a worker has deciphered and does not host go on through JetStream."""
     async with site(tmp_path, 30, groups_of("each", 1)) as it:
         report = await run(it.load(programme=PROGRAMME))
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
     await checks.verified(it.data)
     assert await checks.index_entries(it.data, "ngap") == []
@@ -60,7 +60,7 @@ async def test_every_identity_a_ue_can_come_with(tmp_path: Path) -> None:
             repeat=3,
         )
         report = await run(config)
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
     await checks.verified(it.data)
     assert await checks.index_entries(it.data, "ngap") == []
@@ -70,7 +70,7 @@ async def test_stale_usims_are_re_synchronised(tmp_path: Path) -> None:
     async with site(tmp_path, 20) as it:
         ahead = replace(it.population, sqn_ahead=3)
         report = await run(it.load(population=ahead))
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
     assert sum(ue.sqn > 1_000 for ue in (await checks.ues(it.data)).values()) >= 6
     await checks.verified(it.data)
@@ -89,6 +89,6 @@ async def test_eap_aka_prime(tmp_path: Path) -> None:
         report = await run(
             it.load(programme=PROGRAMME, population=replace(it.population, sqn_ahead=3))
         )
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
     await checks.verified(it.data)

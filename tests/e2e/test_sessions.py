@@ -49,7 +49,7 @@ async def with_upfs(
 async def test_nothing_is_left_of_sessions(tmp_path: Path) -> None:
     async with with_upfs(tmp_path, 40) as (it, upfs):
         report = await run(it.load(programme=PROGRAMME), downlink_data=upfs.downlink_data)
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
         assert upfs.sessions == 40
@@ -62,9 +62,9 @@ async def test_the_ue_is_paged_by_functions_that_start_from_zero(tmp_path: Path)
     async with with_upfs(tmp_path, 3, groups_of("each", 1)) as (it, upfs):
         programme = PROGRAMME[:3]
         report = await run(it.load(programme=programme), downlink_data=upfs.downlink_data)
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         report = await run(it.load(programme=PROGRAMME), downlink_data=upfs.downlink_data)
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
         started = {s.group for s in it.core.scaler.history if s.workers}
@@ -78,7 +78,7 @@ async def test_deregistration_ends_sessions_of_every_type(tmp_path: Path) -> Non
         for kind in ("ipv4", "ipv6", "ipv4v6"):
             programme = (Procedure.REGISTER, Procedure.SESSION, Procedure.SWITCH_OFF)
             report = await run(it.load(programme=programme, session_type=kind))
-            assert report.ok, (kind, report.violations, report.procedures)
+            assert report.ok, f"{kind}: {checks.failed(report)}"
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
     await checks.verified(it.data)
@@ -88,7 +88,7 @@ async def test_deregistration_ends_sessions_of_every_type(tmp_path: Path) -> Non
 async def test_the_operator_lists_and_releases_sessions(tmp_path: Path) -> None:
     async with with_upfs(tmp_path, 2) as (it, upfs):
         report = await run(it.load(programme=(Procedure.REGISTER, Procedure.SESSION)))
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await it.settled()
         data = ("--data", it.data.root)
         status, listed = await command("session", "list", *data)

@@ -155,7 +155,7 @@ async def test_a_version_is_tried_and_taken_over_without_a_failed_procedure(tmp_
         aborted = now()
         await core.steps("1", 50)
         report = await core.load
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await core.it.settled()
         decided = await core.decided()
     assert {one.version for one in decided if one.at < asked} == {"1"}
@@ -175,7 +175,7 @@ WORSE = {
     "raises": (versions.RAISES, "it fails: of"),
     "is slow": (versions.SLOW, "it is slow: "),
     "ends": (versions.ENDS, "ended with 3"),
-    "hangs": (versions.HANGS, "no worker of it has lived for"),
+    "hangs": (versions.HANGS, "runs, and has renewed no lease for 3 s"),
 }
 
 
@@ -194,7 +194,7 @@ async def test_what_is_worse_is_rolled_back_and_no_ue_fails(
         assert why in found.reason, found.reason
         back = now()
         report = await core.load
-        assert report.ok, (report.violations, report.procedures)
+        assert report.ok, checks.failed(report)
         await core.it.settled()
         assert await core.dead_letters() == 0
         decided = await core.decided()
