@@ -1,6 +1,7 @@
 """`python -m bench.profile FOLDER`: flame graphs of a worker and the N2 gateway under load.
 
-256 UEs register, establish a PDU session and deregister, round after round, on a fresh core. Once
+256 UEs register, establish a PDU session and deregister, round after round, on a fresh core; with
+`--of service-request` they go idle and come back by service requests for their session's data. Once
 functions are warm, py-spy samples the first worker and the gateway, and writes an SVG of each into
 the folder. The width of a frame is its share of the samples in which the process ran.
 """
@@ -14,19 +15,48 @@ import tempfile
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import uvloop
 
 from bench.procedures import phases_of
 from bench.throughput import Core, core_for
 from loadgen import Procedure
+from loadgen.phases import Phase
 
 UES: Final = 256
-ROUND: Final = (Procedure.REGISTER, Procedure.SESSION, Procedure.DEREGISTER)
 ROUNDS: Final = 12
 RATE: Final = 250
 """Samples a second."""
+
+
+class Programme(NamedTuple):
+    """What the UEs do."""
+
+    suffix: str
+    """Of the files' names."""
+    first: tuple[Procedure, ...]
+    """Once."""
+    then: tuple[Procedure, ...]
+    """Round after round."""
+
+    def phases(self, rounds: int) -> tuple[Phase, ...]:
+        """The same for the load generator."""
+        return phases_of(self.first, 1) + phases_of(self.then, rounds)
+
+    @property
+    def everything(self) -> tuple[Procedure, ...]:
+        """What the core must be made for."""
+        return self.first + self.then
+
+
+_ATTACH: Final = (Procedure.REGISTER, Procedure.SESSION)
+PROGRAMMES: Final = {
+    Procedure.REGISTER: Programme("", (), (*_ATTACH, Procedure.DEREGISTER)),
+    Procedure.SERVICE_REQUEST: Programme(
+        "-service-request", _ATTACH, (Procedure.IDLE, Procedure.SERVICE_REQUEST)
+    ),
+}
 
 
 class ProfileError(Exception):
@@ -47,14 +77,20 @@ def py_spy() -> str:
 
 
 async def profile(
-    folder: Path, *, ues: int = UES, rounds: int = ROUNDS, native: bool
+    folder: Path,
+    programme: Programme,
+    *,
+    ues: int = UES,
+    rounds: int = ROUNDS,
+    native: bool,
 ) -> list[Path]:
     """Write the flame graphs; their files.
 
     Args:
         folder: where they go.
+        programme: what the UEs do.
         ues: how many at once.
-        rounds: how often each procedure is done by each.
+        rounds: how often they do it.
         native: whether the frames of Rust and C are shown, too; sampling is slower then.
 
     Raises:
@@ -64,13 +100,14 @@ async def profile(
     program = py_spy()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="evcore-profile-") as made:
-        async with core_for(Path(made), ues, ROUND) as core:
-            await core.load.phases(phases_of(ROUND, 2))
-            files = {folder / f"{name}.svg": pid for name, pid in _processes(core).items()}
+        async with core_for(Path(made), ues, programme.everything) as core:
+            await core.load.phases(programme.phases(2))
+            found = _processes(core).items()
+            files = {folder / f"{name}{programme.suffix}.svg": pid for name, pid in found}
             async with AsyncExitStack() as stack:
                 for file, pid in files.items():
                     await stack.enter_async_context(_recorded(program, pid, file, native=native))
-                report = await core.load.phases(phases_of(ROUND, rounds))
+                report = await core.load.phases(programme.phases(rounds))
             if report.failures:
                 raise RuntimeError(f"{report.failures} procedures failed")
     return [*files]
@@ -110,13 +147,20 @@ def main() -> int:
     """Write the flame graphs; 1 where that cannot be done."""
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
+    parser.add_argument(
+        "--of", choices=[str(name) for name in PROGRAMMES], default=str(Procedure.REGISTER)
+    )
     parser.add_argument("--ues", type=int, default=UES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--native", action="store_true", help="with the frames of Rust and C")
     options = parser.parse_args()
     try:
         load = profile(
-            options.folder, ues=options.ues, rounds=options.rounds, native=options.native
+            options.folder,
+            PROGRAMMES[Procedure(options.of)],
+            ues=options.ues,
+            rounds=options.rounds,
+            native=options.native,
         )
         for file in uvloop.run(load):
             print(file)

@@ -57,9 +57,11 @@ async def connect(url: str, name: str, **options: Any) -> Client:
                 skip_subject_validation=True,  # `eventing.subjects` makes all of them
                 **options,
             )
-    except (TimeoutError, NatsError, OSError) as err:
+    except BaseException as err:
         with contextlib.suppress(Exception):  # one that did not get as far as a server
             await client.close()
+        if not isinstance(err, (TimeoutError, NatsError, OSError)):
+            raise
         reason = last or str(err) or "no answer in time"
         raise BusError(f"cannot connect to NATS at {url}: {reason}") from err
     return client

@@ -3,7 +3,7 @@
 import logging
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -117,8 +117,7 @@ class Decider:
         result, attempt = Round(), _Attempt()
         owners = await self._resolve(jobs)
         loaded = await self._load(jobs)
-        for entry, name in owners.items():
-            self.cache.own(entry, name)
+        await self._own(owners, loaded)
         try:
             await self._steps(jobs, result, attempt, patient=patient, poisoned=poisoned)
             await self._append(attempt, result)
@@ -182,7 +181,8 @@ class Decider:
     def _without_owner(job: Job) -> str:
         """Where an event goes whose key nobody has: nowhere, if it may have been taken already
         by a connection that is gone since, for then its answer was given."""
-        gone = job.repeated and job.event.partitionkey.startswith(resolve.GIVEN_UP)
+        known = job.event.partitionkey.startswith(resolve.GIVEN_UP)
+        gone = known and job.is_others(_milliseconds())
         return "" if gone else resolve.without_owner(job.event)
 
     async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:
@@ -193,6 +193,27 @@ class Decider:
             for aggregate in await self._log.load(missing):
                 self.cache.put(aggregate)
         return frozenset(missing)
+
+    async def _own(self, owners: Mapping[IndexKey, str], loaded: frozenset[str]) -> None:
+        """Note who owns the entries that the store was asked for.
+
+        It was asked before the aggregates were read. One that has lost an entry meanwhile, to
+        another worker's step, or has it in the store and not here yet, is forgotten: its events
+        are no errors of whoever sent them, and find their owner anew.
+        """
+        doubted = [entry for entry, name in owners.items() if not self._leads(entry, name)]
+        found = await self._log.engine.owners(doubted) if doubted else []
+        still = dict(zip(doubted, found, strict=True))
+        for entry, name in owners.items():
+            if entry not in still or (still[entry] == name and name in loaded):
+                self.cache.own(entry, name)
+            else:
+                self.cache.drop(name)
+
+    def _leads(self, entry: IndexKey, name: str) -> bool:
+        """Whether an index entry is among those of an aggregate here."""
+        aggregate = self.cache.get(name)
+        return aggregate is None or entry in aggregate.kind.indexes(aggregate.state)
 
     async def _decide(
         self,

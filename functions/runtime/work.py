@@ -147,7 +147,7 @@ class Work:
 
     async def _parse(self, delivery: Delivery) -> Job | None:
         try:
-            return Job(delivery, parse(delivery), time.monotonic())
+            return Job(delivery, parse(delivery), time.monotonic(), self._bus.ack_wait)
         except ValueError as err:
             await self._desk.refuse(delivery, str(err))
             return None

@@ -6,6 +6,7 @@ import pytest
 
 from bench import kernel, memory, open_loop, profile
 from bench.procedures import ROUND, runs_of
+from loadgen import Procedure
 
 pytestmark = pytest.mark.slow
 
@@ -52,11 +53,15 @@ async def test_the_memory_of_a_core_idle_and_after_loads(tmp_path: Path) -> None
         assert 10 < one.pss < one.total < 2000
 
 
-async def test_a_profile_names_the_functions_that_ran(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("of", "decides"), [("register", ""), ("service-request", "service_r")])
+async def test_a_profile_names_the_functions_that_ran(
+    tmp_path: Path, of: str, decides: str
+) -> None:
+    programme = profile.PROGRAMMES[Procedure(of)]
     try:
-        files = await profile.profile(tmp_path / "svg", ues=32, rounds=4, native=False)
+        files = await profile.profile(tmp_path / "svg", programme, ues=32, rounds=4, native=False)
     except profile.ProfileError as error:
         pytest.skip(str(error))
     worker, gateway = (file.read_text() for file in files)
-    assert "decide (functions/" in worker
+    assert f"decide (functions/{decides}" in worker
     assert "(gateway/n2/" in gateway

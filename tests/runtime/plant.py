@@ -169,7 +169,10 @@ class Plant:
             now = await self.store.heads()
             return all(now.get(name, 0) >= head for name, head in heads.items())
 
-        await until(there)
+        try:
+            await until(there)
+        except TimeoutError:
+            raise AssertionError(await self.store.otherwise(self.script)) from None
 
     # What is there
 

@@ -63,13 +63,23 @@ class Store(SqliteEngine):
     async def holds(self, script: Script) -> None:
         """Assert that the log is what the script came to, and so is every state and index."""
         heads, story = await self.heads(), await self.story()
-        assert heads == script.heads, heads
+        assert heads == script.heads, await self.otherwise(script)
         assert story == script.story(), [n for n in story if story[n] != script.story()[n]]
         for aggregate in await self.log.load(list(script.states)):
             assert encode(aggregate.state) == encode(script.states[aggregate.name])
         entries = sorted(script.owners)
         owners = await self.owners([IndexKey(*entry) for entry in entries])
         assert dict(zip(entries, owners, strict=True)) == script.owners
+
+    async def otherwise(self, script: Script) -> str:
+        """Where the log has other steps than the script, with what has triggered them."""
+        lines: list[str] = []
+        for name in {**script.heads, **await self.heads()}:
+            here, there = await self.steps(name), script.steps.get(name, [])
+            if len(here) != len(there):
+                steps = (f"{s.procedure} {s.trigger.id} {s.events}" for s in here)
+                lines += [f"{name}: {len(here)} steps, not {len(there)}", *steps]
+        return "\n".join(lines)
 
 
 async def opened(path: Path, script: Script) -> Store:

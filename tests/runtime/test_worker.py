@@ -84,37 +84,33 @@ async def test_each_event_three_times_in_any_order(plant: Plant, seed: int) -> N
     await holds(plant)
 
 
-async def churn(plant: Plant, kill: bool) -> None:
-    """Workers that come and go, two or three at a time."""
+async def churn(plant: Plant, kill: bool, over: asyncio.Event) -> None:
+    """Workers that come and go, two or three at a time, until it is over."""
     working = [await plant.worker() for _ in range(2)]
-    while True:
+    while not over.is_set():
         working.append(await plant.worker())
-        await some_steps(plant)
+        await some_steps(plant, over)
         goes = working.pop(0)
         await (goes.kill() if kill else goes.stop())
 
 
-async def end(going: "asyncio.Future[None]") -> None:
-    """Cancel it, however often nats-py catches that (`asyncio.wait_for` before Python 3.12)."""
-    while not going.done():
-        going.cancel()
-        await asyncio.wait([going], timeout=0.1)
-
-
-async def some_steps(plant: Plant) -> None:
+async def some_steps(plant: Plant, over: asyncio.Event | None = None) -> None:
     before = sum((await plant.store.heads()).values())
 
     async def more() -> bool:
-        return sum((await plant.store.heads()).values()) > before + 3
+        ended = over is not None and over.is_set()
+        return ended or sum((await plant.store.heads()).values()) > before + 3
 
     await until(more)
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
 async def test_partitions_change_hands_in_the_middle(impatient: Plant, kill: bool) -> None:
-    going = asyncio.ensure_future(churn(impatient, kill))
+    over = asyncio.Event()
+    going = asyncio.ensure_future(churn(impatient, kill, over))
     await impatient.play_all()
-    await end(going)
+    over.set()
+    await going
     await impatient.worker()
     await holds(impatient)
 
