@@ -56,6 +56,14 @@ class _Attempt(Struct):
     """What `appends` are of."""
     idle: list[tuple[Job, Forward | None]] = field(default_factory=list[tuple[Job, Forward | None]])
     """Nothing to append, as far as the states here are right."""
+    left: set[IndexKey] = field(default_factory=set[IndexKey])
+    """Index entries that lead nowhere after `appends`."""
+
+    def leads_nowhere(self, event: CloudEvent) -> bool:
+        """Whether the connection of an event has ended with an event before it."""
+        if not self.left or not event.partitionkey.startswith(resolve.NGAP):
+            return False
+        return resolve.entry(event) in self.left
 
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
@@ -151,6 +159,9 @@ class Decider:
                 result.moved.append((job, slot))
                 continue
             aggregate = self.cache.get(job.aggregate)
+            if attempt.leads_nowhere(job.event):
+                job.repeated = True  # nothing is sent behind the end of a connection, but a copy
+                aggregate = None
             if aggregate is None:
                 result.again.append(job)
                 continue
@@ -257,7 +268,9 @@ class Decider:
             await asking.ready()
         if isinstance(step, Step):
             take_from = await self._previous_owner(job)
-            attempt.appends.append(EventLog.entry(aggregate, step, before, take_from))
+            append = EventLog.entry(aggregate, step, before, take_from)
+            attempt.appends.append(append)
+            attempt.left.update(append.drop)
             attempt.made.append((job, step))
         else:
             attempt.idle.append((job, step))

@@ -170,6 +170,21 @@ async def test_a_copy_that_nobody_answered_in_time_is_not_the_gnbs_error_either(
     assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
 
 
+async def test_a_copy_behind_the_end_of_its_connection_in_the_same_batch(
+    store: Store, one: Decider
+) -> None:
+    bench, script = Bench(store), LIVES
+    worker = await decider(store, script)
+    lane = [event for stretch in script.lanes[5][:2] for event in stretch.events]
+    for event in lane[:-1]:
+        await bench.take(worker, event)
+    slot = slot_of("imsi-001010000000005")
+    last, copy = (replace(event, slot=slot) for event in (lane[-1], lane[1]))
+    result = await one.run(jobs([last, copy, last]), patient=True)
+    assert (ids(result.appended), ids(result.again)) == ([last.id], [copy.id, last.id])
+    assert ids((await one.run(result.again, patient=True)).nothing) == [copy.id, last.id]
+
+
 # Other workers
 
 
