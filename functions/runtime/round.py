@@ -159,10 +159,7 @@ class Decider:
                 result.moved.append((job, slot))
                 continue
             aggregate = self.cache.get(job.aggregate)
-            if attempt.leads_nowhere(job.event):
-                job.repeated = True  # nothing is sent behind the end of a connection, but a copy
-                aggregate = None
-            if aggregate is None:
+            if aggregate is None or attempt.leads_nowhere(job.event):
                 result.again.append(job)
                 continue
             early = patient and out_of_turn(job.event, aggregate.state)

@@ -180,9 +180,15 @@ async def test_a_copy_behind_the_end_of_its_connection_in_the_same_batch(
         await bench.take(worker, event)
     slot = slot_of("imsi-001010000000005")
     last, copy = (replace(event, slot=slot) for event in (lane[-1], lane[1]))
-    result = await one.run(jobs([last, copy, last]), patient=True)
-    assert (ids(result.appended), ids(result.again)) == ([last.id], [copy.id, last.id])
-    assert ids((await one.run(result.again, patient=True)).nothing) == [copy.id, last.id]
+    copies = [job(copy, deliveries=2), job(last, deliveries=2)]
+    result = await one.run([*jobs([last]), *copies, *jobs([replace(copy, id="new")])], patient=True)
+    assert ids(result.appended) == [last.id]
+    assert ids(result.again) == [copy.id, last.id, "new"]
+    result = await one.run(result.again, patient=True)
+    assert ids(result.nothing) == [copy.id, last.id]
+    assert [(one.event.id, one.aggregate) for one, _ in result.appended] == [
+        ("new", "gnb/001-01-gnb-24-1")
+    ]
 
 
 # Other workers
