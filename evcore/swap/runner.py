@@ -19,6 +19,7 @@ from evcore.local.group import Group
 from evcore.local.process import Process
 from evcore.swap import kept
 from evcore.swap.judge import Counts, counted, verdict
+from evcore.swap.silence import Silence
 from eventing import assignment, leases
 from eventing.assigned import Assigned
 from eventing.assignment import Assignment, SwapError
@@ -74,9 +75,7 @@ class Swaps:
         self._lived: set[tuple[str, str]] = set()
         """The canaries of which a worker was ever seen here: a core that was started anew waits for
         the first one as for any canary's."""
-        self._silent: dict[int, float] = {}
-        """By process, the seconds for which a worker has run without the lease that it had."""
-        self._looked_at = 0.0
+        self._silence = Silence()
         self._stable = {group.name: group for group in scaler.groups}
         self._relieved: dict[str, tuple[float, list[Process]]] = {}
         """By group, the workers that go on until their successors live, and since when."""
@@ -106,7 +105,7 @@ class Swaps:
                 log.warning("the swaps could not be seen to", exc_info=err)
                 # Nothing can be told of workers in a time that nobody saw.
                 self._alive_at.clear()
-                self._silent.clear()
+                self._silence.missed()
 
     async def stop(self) -> None:
         """See to them no more; canaries stay what they are."""
@@ -131,7 +130,7 @@ class Swaps:
             return
         live = await leases.live(self._client)
         pids = {lease.pid for lease in live}
-        self._note_silent(pids)
+        self._silence.look({process.pid for process in self._scaler.workers}, pids)
         for one in on_trial:
             await self._see_to(one, live)
         await self._retire(pids)
@@ -204,19 +203,10 @@ class Swaps:
         elif lives and one.state == "starting":
             await self._write(one, assignment.promoted(one, _now()))
 
-    def _note_silent(self, live: set[int]) -> None:
-        """Count for how long each worker has been silent. A pause of this process, in which leases
-        lapse that nobody could renew, counts as two looks."""
-        now = time.monotonic()
-        elapsed, self._looked_at = min(now - self._looked_at, 2 * LOOK), now
-        running = {process.pid for process in self._scaler.workers}
-        silent = {pid: s + elapsed for pid, s in self._silent.items() if pid in running - live}
-        self._silent = silent | dict.fromkeys(live, 0.0)
-
     def _hung(self, group: str) -> str:
         """Which worker of a group runs without its lease for too long, in a sentence."""
         for process in self._scaler.workers_of(group):
-            if self._silent.get(process.pid, 0.0) >= HUNG:
+            if self._silence.of(process.pid) >= HUNG:
                 return f"{process.name} runs, and has renewed no lease for {HUNG:g} s"
         return ""
 

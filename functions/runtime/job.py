@@ -1,6 +1,5 @@
 """One event on its way through a worker."""
 
-import math
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -36,7 +35,6 @@ class Job:
     """A delivery, the event in it, and how long it has been waiting for its turn."""
 
     __slots__ = (
-        "_ack_wait",
         "aggregate",
         "deadline",
         "delivery",
@@ -47,11 +45,7 @@ class Job:
         "wake",
     )
 
-    def __init__(
-        self, delivery: Delivery, event: CloudEvent, now: float, ack_wait: float = math.inf
-    ) -> None:
-        """`ack_wait`: the seconds after which JetStream delivers what nobody has answered again."""
-        self._ack_wait = ack_wait
+    def __init__(self, delivery: Delivery, event: CloudEvent, now: float) -> None:
         self.delivery = delivery
         self.event = event
         self.aggregate = ""
@@ -70,11 +64,6 @@ class Job:
     def reject(self) -> None:
         """Note that it does."""
         self.rejected = True
-
-    def is_others(self, now: int) -> bool:
-        """Whether another worker may have been given the event, too, by a time in milliseconds: it
-        was delivered before, or may have been since, because its answer is late."""
-        return self.repeated or self.age(now) > self._ack_wait
 
     def age(self, now: int) -> float:
         """For how many seconds the event has waited in its stream, at a time in milliseconds.

@@ -159,7 +159,10 @@ class Decider:
                 result.moved.append((job, slot))
                 continue
             aggregate = self.cache.get(job.aggregate)
-            if aggregate is None or attempt.leads_nowhere(job.event):
+            if attempt.leads_nowhere(job.event):
+                job.repeated |= any(made.event.id == job.event.id for made, _ in attempt.made)
+                aggregate = None
+            if aggregate is None:
                 result.again.append(job)
                 continue
             early = patient and out_of_turn(job.event, aggregate.state)
@@ -189,8 +192,7 @@ class Decider:
     def _without_owner(job: Job) -> str:
         """Where an event goes whose key nobody has: nowhere, if it may have been taken already
         by a connection that is gone since, for then its answer was given."""
-        known = job.event.partitionkey.startswith(resolve.GIVEN_UP)
-        gone = known and job.is_others(_milliseconds())
+        gone = job.repeated and job.event.partitionkey.startswith(resolve.GIVEN_UP)
         return "" if gone else resolve.without_owner(job.event)
 
     async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:

@@ -13,7 +13,7 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from eventing import subjects
-from eventing.intake import Delivery
+from eventing.intake import Delivery, stored_at
 from eventing.publisher import Outgoing, outgoing
 from eventing.streams import BusConfig
 from functions import identification
@@ -109,6 +109,15 @@ class Work:
         """Told of each event whose decision raised."""
         self._pulls = pulls
         """Whether the events of a consumer come here: an identified UE's need not go by it then."""
+        self._doubted_until = 0.0
+        """When this process stood still last, in seconds since 1970."""
+
+    def stood_still(self, until: float) -> None:
+        """The process did nothing for longer than JetStream waits for an answer, until a time in
+        seconds since 1970: another worker may have had what had reached this one by then."""
+        self._doubted_until = until
+        for job in self._active.values():
+            job.repeated = True
 
     @property
     def held(self) -> list[Job]:
@@ -147,10 +156,13 @@ class Work:
 
     async def _parse(self, delivery: Delivery) -> Job | None:
         try:
-            return Job(delivery, parse(delivery), time.monotonic(), self._bus.ack_wait)
+            job = Job(delivery, parse(delivery), time.monotonic())
         except ValueError as err:
             await self._desk.refuse(delivery, str(err))
             return None
+        stored = stored_at(delivery.reply)
+        job.repeated |= stored is not None and stored < self._doubted_until
+        return job
 
     async def _identify(self, jobs: Sequence[Job]) -> list[Job]:
         """Give events on that name their UE now; those that would come back here are returned."""

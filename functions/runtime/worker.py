@@ -221,7 +221,10 @@ class Worker:
         """Tell JetStream of events whose work takes longer than it would wait."""
         period = self._config.bus.ack_wait / 3
         while True:
+            slept_at = time.time()
             await asyncio.sleep(period)
+            if time.time() - slept_at >= self._config.bus.ack_wait:
+                self._work.stood_still(time.time())
             now = time.monotonic()
             for job in [*self._work.active, *self._finisher.under_way]:
                 if now - job.touched >= period:

@@ -33,6 +33,10 @@ IMPATIENT = replace(BUS, ack_wait=0.2)
 """What nobody acknowledges comes again soon."""
 
 
+async def _for_ever(_: str) -> None:
+    await asyncio.Event().wait()
+
+
 class Running:
     """A worker that works."""
 
@@ -50,6 +54,7 @@ class Running:
 
     async def kill(self) -> None:
         """SIGKILL, as near as it comes within a process: nothing leaves it any more."""
+        self.store.before = _for_ever
         await self.client.close()
         self.task.cancel()
         await asyncio.wait([self.task])

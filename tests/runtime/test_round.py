@@ -1,6 +1,5 @@
 """Batches of events on the real store: order, copies, other workers, faults, warm and cold."""
 
-import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,7 +13,6 @@ from msgspec.structs import replace
 from functions import registration
 from functions.dispatch import Procedures
 from functions.env import ENTROPY_OCTETS
-from functions.runtime.job import Job
 from functions.runtime.round import Decider
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import slot_of
@@ -148,25 +146,6 @@ async def test_a_copy_of_a_message_of_a_connection_that_is_gone_is_not_the_gnbs_
     result = await one.run([job(last, deliveries=2)], patient=True)
     assert ids(result.nothing) == [last.id]
     result = await one.run([job(replace(last, id="new"))], patient=True)
-    assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
-
-
-async def test_a_copy_that_nobody_answered_in_time_is_not_the_gnbs_error_either(
-    store: Store, one: Decider
-) -> None:
-    """Its worker stood still; another has had the event meanwhile, and the connection is gone."""
-    bench, script = Bench(store), LIVES
-    worker = await decider(store, script)
-    for event in script.outside[:8]:
-        await bench.take(worker, event)
-    (fresh,) = jobs([script.outside[7]])
-    stored = time.time_ns() - 2_000_000_000
-    reply = f"$JS.ACK.EVENTS.context-release-0001.1.12.7.{stored}.4"
-    delivery = fresh.delivery._replace(reply=reply)
-    late = Job(delivery, fresh.event, 0.0, ack_wait=1.0)
-    assert ids((await one.run([late], patient=True)).nothing) == [fresh.event.id]
-    in_time = Job(delivery, fresh.event, 0.0, ack_wait=600.0)
-    result = await one.run([in_time], patient=True)
     assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
 
 

@@ -110,9 +110,11 @@ async def some_steps(plant: Plant, over: asyncio.Event | None = None) -> None:
 async def test_partitions_change_hands_in_the_middle(impatient: Plant, kill: bool) -> None:
     over = asyncio.Event()
     going = asyncio.ensure_future(churn(impatient, kill, over))
-    await impatient.play_all()
-    over.set()
-    await going
+    try:
+        await impatient.play_all()
+    finally:
+        over.set()
+        await going
     await impatient.worker()
     await holds(impatient)
 
