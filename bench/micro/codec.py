@@ -129,6 +129,6 @@ def pycrate_ngap() -> Other:
 
 def pycrate_nas() -> Other:
     """Its NAS."""
-    from tests.wire.nas_oracle import decode, encode  # noqa: PLC0415
+    from tests.wire.nas_oracle import decode, encode  # noqa: PLC0415 - as above
 
     return decode, lambda octets: partial(encode, *decode(octets))

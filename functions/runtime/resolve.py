@@ -18,9 +18,7 @@ from statestore.contract import IndexKey
 
 _INDEXED: Final = {"ngap": "ngap", "tmsi": "tmsi", "seid": "seid"}
 
-NGAP: Final = "ngap-"
-"""How the key of a connection begins, after its AMF-UE-NGAP-ID."""
-GIVEN_UP: Final = (NGAP, "seid-")
+GIVEN_UP: Final = ("ngap-", "seid-")
 """How keys begin whose events may have been taken by what is gone since."""
 
 
@@ -74,7 +72,7 @@ def moved_to(event: CloudEvent, aggregate: str) -> int | None:
 
     The AMF-UE-NGAP-ID of a UE that told its SUPI late carries the slot of the connection.
     """
-    if not event.partitionkey.startswith(NGAP) or not aggregate.startswith("ue/imsi-"):
+    if not event.partitionkey.startswith("ngap-") or not aggregate.startswith("ue/imsi-"):
         return None
     slot = slot_of(aggregate.removeprefix("ue/"))
     return slot if slot != event.slot else None

@@ -56,14 +56,8 @@ class _Attempt(Struct):
     """What `appends` are of."""
     idle: list[tuple[Job, Forward | None]] = field(default_factory=list[tuple[Job, Forward | None]])
     """Nothing to append, as far as the states here are right."""
-    left: set[IndexKey] = field(default_factory=set[IndexKey])
-    """Index entries that lead nowhere after `appends`."""
-
-    def leads_nowhere(self, event: CloudEvent) -> bool:
-        """Whether the connection of an event has ended with an event before it."""
-        if not self.left or not event.partitionkey.startswith(resolve.NGAP):
-            return False
-        return resolve.entry(event) in self.left
+    ended: set[str] = field(default_factory=set[str])
+    """The keys of the connections that end with `appends`."""
 
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
@@ -159,7 +153,7 @@ class Decider:
                 result.moved.append((job, slot))
                 continue
             aggregate = self.cache.get(job.aggregate)
-            if attempt.leads_nowhere(job.event):
+            if job.event.partitionkey in attempt.ended:
                 job.repeated |= any(made.event.id == job.event.id for made, _ in attempt.made)
                 aggregate = None
             if aggregate is None:
@@ -269,7 +263,7 @@ class Decider:
             take_from = await self._previous_owner(job)
             append = EventLog.entry(aggregate, step, before, take_from)
             attempt.appends.append(append)
-            attempt.left.update(append.drop)
+            attempt.ended.update(key for kind, key in append.drop if kind == "ngap")
             attempt.made.append((job, step))
         else:
             attempt.idle.append((job, step))

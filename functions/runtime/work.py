@@ -110,7 +110,7 @@ class Work:
         self._pulls = pulls
         """Whether the events of a consumer come here: an identified UE's need not go by it then."""
         self._doubted_until = 0.0
-        """When this process stood still last, in seconds since 1970."""
+        """When this process stood still last, in seconds since 1970; 0 for never."""
 
     def stood_still(self, until: float) -> None:
         """The process did nothing for longer than JetStream waits for an answer, until a time in
@@ -160,8 +160,9 @@ class Work:
         except ValueError as err:
             await self._desk.refuse(delivery, str(err))
             return None
-        stored = stored_at(delivery.reply)
-        job.repeated |= stored is not None and stored < self._doubted_until
+        if self._doubted_until:
+            stored = stored_at(delivery.reply)
+            job.repeated |= stored is not None and stored < self._doubted_until
         return job
 
     async def _identify(self, jobs: Sequence[Job]) -> list[Job]:
