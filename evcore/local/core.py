@@ -23,6 +23,7 @@ from evcore.swap.runner import Swaps
 from eventing.bus import connected
 from eventing.stats import StatsWatch
 from eventing.streams import bus_config, ensure
+from eventing.watching import end
 from schemas import config as configuration
 from schemas.config import Config
 from schemas.objectives import objectives_of
@@ -224,9 +225,7 @@ async def local_core(
                 try:
                     yield core
                 finally:
-                    for task in running:
-                        task.cancel()
-                    await asyncio.wait(running)
+                    await end(running)
                     await core.stop_gateways()
                     await asyncio.gather(scaler.stop(), forks.stop(), swaps.stop())
         finally:

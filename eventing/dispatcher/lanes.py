@@ -7,6 +7,8 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
+from eventing.watching import end
+
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
@@ -60,10 +62,7 @@ class Lanes(Generic[K, V]):
     async def cancel(self) -> None:
         """Stop all work. What was not done with stays in `items`."""
         self._width = 0
-        for task in self._running:
-            task.cancel()
-        if self._running:
-            await asyncio.wait(self._running)
+        await end(self._running)
 
     def _wait(self, key: K, item: V) -> None:
         rank = 0 if self._rank is None else self._rank(item)

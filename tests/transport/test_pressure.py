@@ -28,6 +28,11 @@ async def _fill(pair: Pair, size: int, settle: int = 20) -> int:
     return count
 
 
+def _fill_at_once(pair: Pair, size: int) -> None:
+    while True:
+        pair.to_server.send(0, bytes(size))
+
+
 @pytest.mark.parametrize("size", [200, 5_000])
 async def test_pause_full_resume_writable(world: World, size: int) -> None:
     pair = await Pair(world, SMALL).open()
@@ -90,6 +95,8 @@ async def test_resume_from_writable(world: World) -> None:
     pair.client.pause()
     pair.to_client.send(0, b"for the paused client")
     pair.at_client.on_writable = pair.client.resume
+    with pytest.raises(BufferFull):  # it may have had room, and told so, at the end of `_fill`
+        _fill_at_once(pair, 1_000)
     pair.server.resume()
     await pair.at_client.got(1)
 
