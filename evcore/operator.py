@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from evcore.local.data import DataDirectory
+from eventing.batch import addressed, gathered
 from eventing.bus import connected
 from eventing.publisher import Publisher
 from schemas import config as configuration
@@ -55,7 +56,7 @@ async def publish(bus: NatsConfig, events: Iterable[CloudEvent]) -> None:
     async with connected(bus.url, "evcore operator") as client:
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
-        await publisher.publish([publisher.outgoing(one) for one in events])
+        await publisher.publish(gathered(addressed(one, bus.partitions) for one in events))
 
 
 async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:

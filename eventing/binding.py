@@ -120,16 +120,14 @@ def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
     return CloudEvent(data=data, **values)  # pyright: ignore[reportArgumentType]
 
 
-def with_counts(headers: dict[str, str], first: int, last: int) -> dict[str, str]:
-    """The headers of a downlink message that holds the protected NAS messages of these COUNTs."""
-    headers[COUNTED] = str(first) if first == last else f"{first}-{last}"
-    return headers
+def counted(first: int, last: int) -> str:
+    """What `COUNTED` says of a downlink message with the NAS messages of these COUNTs."""
+    return str(first) if first == last else f"{first}-{last}"
 
 
-def counts(headers: Mapping[str, str]) -> tuple[int | None, int | None]:
-    """The first and the last NAS COUNT in a downlink message; None where there is none."""
-    found = headers.get(COUNTED)
-    if found is None:
+def counts(found: str) -> tuple[int | None, int | None]:
+    """The first and the last NAS COUNT that `COUNTED` says; None where it says none."""
+    if not found:
         return None, None
     first, _, last = found.partition("-")
     try:

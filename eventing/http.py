@@ -12,10 +12,11 @@ import msgspec
 
 from eventing import binding
 from eventing.binding import BadEventError
+from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import SPECVERSION, CloudEvent
 
 STRUCTURED: Final = "application/cloudevents+json"
-BATCH: Final = "application/cloudevents-batch+json"
+BATCH: Final = BATCH_MEDIA_TYPE
 
 REFUSALS: Final = frozenset({400, 406, 411, 412, 413, 414, 415, 422, 431})
 """What a receiver says of an event itself: it would never be taken."""

@@ -10,20 +10,22 @@ import json
 import logging
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
+from eventing.batch import is_batch
 from eventing.client import listen
+from eventing.delivery import Delivery, acknowledgement, split
 from eventing.urgency import ByDeadline, Waiting
 
 log = logging.getLogger(__name__)
 
-PULL: Final = 64
-"""Events asked for at a time, of one consumer."""
+PULL: Final = 32
+"""Messages asked for at a time, of one consumer."""
 EXPIRES: Final = 5.0
 """Seconds after which JetStream lets an unanswered pull request go."""
 HEAR_OUT: Final = 1.0
@@ -36,21 +38,6 @@ QUIET: Final = 3
 """Turns without a delivery after which there are none: what is read in pieces takes a few."""
 
 _SECOND: Final = 1_000_000_000
-_LONG: Final = 20
-"""Digits that no number of JetStream's has."""
-
-
-class Delivery(NamedTuple):
-    """One event as JetStream delivered it."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str]
-    reply: str
-    """Where to acknowledge it."""
-    deliveries: int
-    """How often it has been delivered, this time included."""
-    consumer: str
 
 
 class _Pull:
@@ -61,7 +48,7 @@ class _Pull:
     def __init__(self, name: str) -> None:
         self.name = name
         self.asked = 0
-        """Events that the outstanding request may still give."""
+        """Messages that the outstanding request may still give."""
         self.until = 0.0
         """When that request is void, in the loop's time."""
         self.waiting = 0
@@ -80,9 +67,7 @@ class Intake:
         self._ordered = objective is not None
         self._inbox = ""
         self._pulls: dict[str, _Pull] = {}
-        self._ready: Waiting = (
-            deque[Delivery]() if objective is None else ByDeadline(objective, stored_at)
-        )
+        self._ready: Waiting = deque[Delivery]() if objective is None else ByDeadline(objective)
         self._arrived = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._subscription: Subscription | None = None
@@ -158,15 +143,18 @@ class Intake:
     def _delivered(
         self, subject: str, reply: str, data: bytes, headers: dict[str, str] | None
     ) -> None:
-        consumer, deliveries = _acknowledgement(reply)
+        consumer, deliveries = acknowledgement(reply)
         if not consumer:
             self._status(subject, headers or {})
             return
         pull = self._pulls.get(consumer)
         if pull is not None:
             pull.asked = max(0, pull.asked - 1)
-            pull.waiting += 1
-        self._ready.append(Delivery(subject, data, headers or {}, reply, deliveries, consumer))
+        message = Delivery(subject, data, headers or {}, reply, deliveries, consumer)
+        for delivery in split(message) if is_batch(headers) else (message,):
+            if pull is not None:
+                pull.waiting += 1
+            self._ready.append(delivery)
         self._arrived.set()
 
     def _status(self, subject: str, headers: dict[str, str]) -> None:
@@ -223,7 +211,7 @@ class Intake:
 
     async def keep(self) -> None:
         """Tell JetStream that the events which wait here have not been lost."""
-        for delivery in list(self._ready):
+        for delivery in {delivery.reply: delivery for delivery in self._ready}.values():
             await self.in_progress(delivery)
 
     def wake(self) -> None:
@@ -241,16 +229,31 @@ class Intake:
 
     async def ack(self, delivery: Delivery) -> None:
         """The event is done with: JetStream forgets it."""
-        await self._answer(delivery, b"+ACK")
+        await self._done(delivery, None)
 
     async def in_progress(self, delivery: Delivery) -> None:
         """The event is still worked on: its acknowledgement may take as long again."""
         await self._answer(delivery, b"+WPI")
 
     async def again(self, delivery: Delivery, after: float) -> None:
-        """Deliver the event again, after some seconds."""
-        body = json.dumps({"delay": int(after * _SECOND)}).encode()
-        await self._answer(delivery, b"-NAK " + body)
+        """Deliver the event again, after some seconds; a batch as a whole, once nothing of it is
+        worked on: what has been taken of it then is known to have been."""
+        await self._done(delivery, after)
+
+    async def _done(self, delivery: Delivery, after: float | None) -> None:
+        parts = delivery.parts
+        if parts is not None:
+            parts.left.discard(delivery.place)
+            if after is not None:
+                parts.after = after if parts.after is None else max(parts.after, after)
+            if parts.left:
+                return
+            after = parts.after
+        if after is None:
+            await self._answer(delivery, b"+ACK")
+        else:
+            body = json.dumps({"delay": int(after * _SECOND)}).encode()
+            await self._answer(delivery, b"-NAK " + body)
 
     async def _answer(self, delivery: Delivery, words: bytes) -> None:
         """An answer that does not reach JetStream is no loss: the event comes again."""
@@ -258,48 +261,3 @@ class Intake:
             await self._client.publish(delivery.reply, words)
         except NatsError as err:
             log.warning("%s is not answered: %s", delivery.subject, err)
-
-
-def stored_at(reply: str) -> float | None:
-    """When JetStream stored an event, in seconds since 1970, by the reply subject of its delivery;
-    None for another subject."""
-    tokens = _tokens(reply)
-    known = len(tokens) > 5 and tokens[5].isdecimal() and len(tokens[5]) < _LONG
-    return int(tokens[5]) / 1e9 if known else None
-
-
-def stored_as(reply: str) -> int:
-    """The place of an event in its stream, by the reply subject of its delivery; 0 by another
-    subject."""
-    tokens = _tokens(reply)
-    known = len(tokens) > 3 and tokens[3].isdecimal() and len(tokens[3]) < _LONG
-    return int(tokens[3]) if known else 0
-
-
-def deliveries_of(reply: str) -> int:
-    """How often an event has been delivered, by the reply subject of its delivery; 1 by another
-    subject."""
-    return _acknowledgement(reply)[1] or 1
-
-
-def _acknowledgement(reply: str) -> tuple[str, int]:
-    """The consumer and the number of deliveries in the reply subject of a delivery.
-
-    An empty consumer for another subject.
-    """
-    tokens = _tokens(reply)
-    known = len(tokens) > 2 and tokens[2].isdecimal() and len(tokens[2]) < _LONG
-    return (tokens[1], int(tokens[2])) if known else ("", 0)
-
-
-def _tokens(reply: str) -> list[str]:
-    """The stream, the consumer, the deliveries, two sequences, the time in nanoseconds and what is
-    pending, of the reply subject of a delivery; nothing for another subject.
-
-    ``$JS.ACK.<stream>...``, or with a domain and an account before the stream (nine tokens, or
-    eleven and more).
-    """
-    if not reply.startswith("$JS.ACK."):
-        return []
-    parts = reply.split(".")
-    return parts[2:] if len(parts) == 9 else parts[4:]

@@ -35,13 +35,16 @@ def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> O
 
     `repeated` tells the receiver that it may have had the event before.
     """
-    slot = event.slot or 0
-    partition = partition_of(slot, partitions)
-    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
     headers = binding.to_headers(event)
     if repeated:
         headers[binding.REPEATED] = "1"
-    return Outgoing(subject, event.data, headers)
+    return Outgoing(subject_of(event, partitions), event.data, headers)
+
+
+def subject_of(event: CloudEvent, partitions: int) -> str:
+    """The subject of an event for an aggregate; it must have its slot."""
+    slot = event.slot or 0
+    return subjects.event(partition_of(slot, partitions), event.procedure or DEFAULT, slot)
 
 
 class _Batch:
@@ -67,7 +70,7 @@ class Publisher:
 
     def __init__(self, client: Client, partitions: int) -> None:
         self._client = client
-        self._partitions = partitions
+        self.partitions = partitions
         self._inbox = client.new_inbox()
         self._batches: dict[int, _Batch] = {}
         self._next = 0
@@ -78,7 +81,7 @@ class Publisher:
 
     def outgoing(self, event: CloudEvent, *, repeated: bool = False) -> Outgoing:
         """See `outgoing`."""
-        return outgoing(event, self._partitions, repeated=repeated)
+        return outgoing(event, self.partitions, repeated=repeated)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
         """Publish all of `messages`, in order; return when JetStream has all of them.

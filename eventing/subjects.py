@@ -49,6 +49,11 @@ def events_of(partition: int, procedure: str) -> str:
     return f"ue.{partition}.{procedure}.*"
 
 
+def consumer_of(subject: str) -> str:
+    """What the events of one consumer have in common in their subjects."""
+    return subject.rpartition(".")[0]
+
+
 def consumer(partition: int, procedure: str) -> str:
     """The name of the durable consumer of one procedure in one partition."""
     return f"{procedure}-{partition:04d}"

@@ -4,26 +4,25 @@ import heapq
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from eventing.intake import Delivery
+from eventing.delivery import Delivery, stored_at
 
 
 class Waiting(Protocol):
     """What has been delivered and not been taken yet: a `deque`, or what orders it otherwise."""
 
-    def append(self, delivery: "Delivery", /) -> None:
+    def append(self, delivery: Delivery, /) -> None:
         """Put another one in."""
         ...
 
-    def popleft(self) -> "Delivery":
+    def popleft(self) -> Delivery:
         """Take the one whose turn it is."""
         ...
 
     def __len__(self) -> int: ...
 
-    def __iter__(self) -> Iterator["Delivery"]: ...
+    def __iter__(self) -> Iterator[Delivery]: ...
 
 
 class ByDeadline:
@@ -34,22 +33,17 @@ class ByDeadline:
     does not wait for ever.
     """
 
-    def __init__(
-        self,
-        objective: "Callable[[Delivery], float]",
-        stored_at: Callable[[str], float | None],
-    ) -> None:
-        """`objective` gives the seconds that an event may take, `stored_at` when it was stored."""
+    def __init__(self, objective: Callable[[Delivery], float]) -> None:
+        """`objective` gives the seconds that an event may take."""
         self._objective = objective
-        self._stored_at = stored_at
         self._of_slot: dict[str, deque[tuple[int, Delivery]]] = {}
         self._deadlines: list[tuple[float, int, str]] = []
         self._next = 0
         self._length = 0
 
-    def append(self, delivery: "Delivery", /) -> None:
+    def append(self, delivery: Delivery, /) -> None:
         """Put another one in."""
-        stored = self._stored_at(delivery.reply)
+        stored = stored_at(delivery.reply)
         deadline = (time.time() if stored is None else stored) + self._objective(delivery)
         slot = delivery.subject.rpartition(".")[2]
         number, self._next = self._next, self._next + 1
@@ -57,7 +51,7 @@ class ByDeadline:
         heapq.heappush(self._deadlines, (deadline, number, slot))
         self._length += 1
 
-    def popleft(self) -> "Delivery":
+    def popleft(self) -> Delivery:
         """Take the one with the earliest deadline, or the first of those that go before it.
 
         Raises:
@@ -78,5 +72,5 @@ class ByDeadline:
     def __len__(self) -> int:
         return self._length
 
-    def __iter__(self) -> Iterator["Delivery"]:
+    def __iter__(self) -> Iterator[Delivery]:
         return (delivery for queue in self._of_slot.values() for _, delivery in queue)

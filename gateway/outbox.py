@@ -9,7 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from eventing.publisher import Outgoing, Publisher
+from eventing.batch import Addressed, addressed, gathered
+from eventing.publisher import Publisher
 from schemas.cloudevents import CloudEvent
 
 log = logging.getLogger(__name__)
@@ -23,7 +24,8 @@ def _nobody() -> None:
 
 
 class Outbox:
-    """Publishes in the order of `put`, batch after batch, and keeps what JetStream has not.
+    """Publishes in the order of `put`, batch after batch, and keeps what JetStream has not. Events
+    of one consumer that leave at the same time share a message.
 
     It has no bound of its own: who fills it looks at `waiting`.
     """
@@ -32,7 +34,7 @@ class Outbox:
         """`published` is called when there is less to wait for."""
         self._publisher = publisher
         self._told = published
-        self._waiting: deque[Outgoing] = deque()
+        self._waiting: deque[Addressed] = deque()
         self._leaving = 0
         """Events that are being published, or wait to be published again."""
         self._wake = asyncio.Event()
@@ -70,7 +72,7 @@ class Outbox:
 
     def put(self, event: CloudEvent, *, repeated: bool = False) -> None:
         """Publish an event; `repeated` for one that was published before, perhaps in vain."""
-        self._waiting.append(self._publisher.outgoing(event, repeated=repeated))
+        self._waiting.append(addressed(event, self._publisher.partitions, repeated=repeated))
         self._wake.set()
 
     async def _pump(self) -> None:
@@ -81,7 +83,8 @@ class Outbox:
                 await self._wake.wait()
             batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
             self._leaving += len(batch)
-            task = self._loop.create_task(self._publisher.publish(batch))
+            messages = gathered(batch)
+            task = self._loop.create_task(self._publisher.publish(messages))
             self._publishing.add(task)
             task.add_done_callback(partial(self._published, len(batch)))
             # One turn of the loop, so that a batch fills while the one before is written.

@@ -23,13 +23,14 @@ from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from eventing import binding, http, subjects
+from eventing import http, subjects
 from eventing.assignment import Assignment, wanted
 from eventing.binding import REPEATED
 from eventing.dead_letters import dead_letter
+from eventing.delivery import Delivery, event_of, stored_as
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.sink import Later, Refused, Sink
-from eventing.intake import Delivery, Intake, stored_as
+from eventing.intake import Intake
 from eventing.leases import Lease
 from eventing.publisher import Outgoing, Publisher
 from eventing.replies import Reply
@@ -184,7 +185,7 @@ class Dispatcher:
 
     def _accept(self, delivery: Delivery) -> None:
         try:
-            event = binding.from_message(delivery.headers, delivery.data)
+            event = event_of(delivery)
             slot = subjects.slot_of_subject(delivery.subject)
         except ValueError as err:
             item = _Item(delivery, None, time.monotonic(), str(err))

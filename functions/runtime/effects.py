@@ -1,13 +1,14 @@
 """What leaves after the append: a step's outputs as CloudEvents, the same each time."""
 
 import logging
-from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Iterable, Sequence
+from typing import Any, Final
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from eventing import binding, subjects, timers
+from eventing.batch import Addressed, addressed, gathered
 from eventing.publisher import Outgoing, outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.coverage import Coverage
@@ -37,6 +38,9 @@ from statestore.contract import Engine, StoreUnavailable
 
 log = logging.getLogger(__name__)
 
+MOST_DOWNLINKS: Final = 128
+"""Messages for one gNB or UPF that leave together, at most."""
+
 
 def event_id(aggregate: str, step: Step[Any], index: int) -> str:
     """The id of the event that an output of a step becomes: the same each time it is sent."""
@@ -52,26 +56,23 @@ class Effects:
         self._coverage = Coverage(engine)
         self._wakes = SharedWakes(partitions)
 
-    async def downlinks(self, aggregate: str, step: Step[Any]) -> list[Outgoing]:
+    async def downlinks(self, aggregate: str, step: Step[Any]) -> list[Addressed]:
         """The NGAP and PFCP messages of a step, for their gateways: first, for latency.
 
         One that does not leave is no loss: the timers of NAS, NGAP and N4 repeat it.
         """
-        found: list[Outgoing] = []
+        found: list[Addressed] = []
         for index, output in enumerate(step.outputs):
             if isinstance(output, SendNgap):
                 identifier = event_id(aggregate, step, index)
                 event = _ngap(identifier, aggregate, step, output.gnb, output.pdu)
-                headers = binding.to_headers(event)
                 counts = [e.nas_count for e in step.events if isinstance(e, DownlinkCounted)]
-                if counts:
-                    headers = binding.with_counts(headers, counts[0], counts[-1])
+                counted = binding.counted(counts[0], counts[-1]) if counts else ""
                 subject = subjects.downlink(output.gnb, output.association)
-                found.append(Outgoing(subject, event.data, headers))
+                found.append(Addressed(subject, event, counted))
             elif isinstance(output, SendPfcp):
                 event = _pfcp(event_id(aggregate, step, index), aggregate, step, output)
-                subject = subjects.n4(output.upf)
-                found.append(Outgoing(subject, event.data, binding.to_headers(event)))
+                found.append(Addressed(subjects.n4(output.upf), event))
             elif isinstance(output, Page):
                 found += await self._pages(
                     event_id(aggregate, step, index), aggregate, step, output
@@ -80,15 +81,14 @@ class Effects:
 
     async def _pages(
         self, identifier: str, aggregate: str, step: Step[Any], page: Page
-    ) -> list[Outgoing]:
+    ) -> list[Addressed]:
         """A PAGING for each gNB that serves a tracking area of it."""
-        found: list[Outgoing] = []
+        found: list[Addressed] = []
         try:
             for gnb, association in await self._coverage.of(page.tais):
                 one = f"{identifier}/{gnb}/{association}"
                 event = _ngap(one, aggregate, step, gnb, page.pdu)
-                subject = subjects.downlink(gnb, association)
-                found.append(Outgoing(subject, event.data, binding.to_headers(event)))
+                found.append(Addressed(subjects.downlink(gnb, association), event))
         except StoreUnavailable as err:
             log.warning("%s: nobody is paged: %s", identifier, err)
         return found
@@ -135,11 +135,11 @@ class Effects:
         """JetStream has these messages of `queued`."""
         self._wakes.kept(messages)
 
-    def woken(self, event: CloudEvent) -> AsyncIterator[list[Outgoing]]:
+    def woken(self, event: CloudEvent) -> AsyncIterator[list[Addressed]]:
         """What wakes those that share the wake-up of a TIMERS_DUE, page by page."""
         return self._pages_for(wakes.audience_of(event, self._partitions))
 
-    async def fan_out(self, aggregate: str, step: Step[Any]) -> AsyncIterator[list[Outgoing]]:
+    async def fan_out(self, aggregate: str, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
         """What tells the UEs of a gNB's association that their connections are gone, or those of a
         UPF that their sessions are, page by page.
 
@@ -152,18 +152,24 @@ class Effects:
                 async for page in self._pages_for(audience):
                     yield page
 
-    async def _pages_for(self, audience: Audience) -> AsyncIterator[list[Outgoing]]:
+    async def _pages_for(self, audience: Audience) -> AsyncIterator[list[Addressed]]:
         async for page in fan_out.events_of(self._engine, audience):
-            yield [outgoing(event, self._partitions) for event in page]
+            yield [addressed(event, self._partitions) for event in page]
 
 
-async def send_downlinks(client: Client, effects: Effects, aggregate: str, step: Step[Any]) -> None:
-    """Hand the NGAP and PFCP messages of a step to their gateways."""
-    for subject, data, headers in await effects.downlinks(aggregate, step):
+async def send_downlinks(
+    client: Client, effects: Effects, done: Iterable[tuple[str, Step[Any]]]
+) -> None:
+    """Hand the NGAP and PFCP messages of some aggregates' steps to their gateways, in their order:
+    those for one gNB or UPF together."""
+    leaving: list[Addressed] = []
+    for aggregate, step in done:
+        leaving += await effects.downlinks(aggregate, step)
+    for subject, data, headers in gathered(leaving, str, MOST_DOWNLINKS):
         try:
             await client.publish(subject, data, headers=headers)
         except NatsError as err:
-            log.warning("%s: a message is not sent: %s", headers["ce-id"], err)
+            log.warning("%s: messages are not sent: %s", subject, err)
 
 
 def fans_out(step: Step[Any]) -> bool:

@@ -2,14 +2,16 @@
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final
 
 from nats.aio.client import Client
 
 from eventing import subjects
+from eventing.batch import Addressed, gathered
 from eventing.dead_letters import dead_letter
-from eventing.intake import Delivery, Intake
+from eventing.delivery import Delivery
+from eventing.intake import Intake
 from eventing.publisher import Outgoing, Publisher
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
@@ -52,6 +54,7 @@ class Finisher:
         """By their subjects: of two on one, JetStream would keep the later."""
         fan_outs: list[tuple[Job, Step[Any]]] = []
         finished: list[tuple[Job, Step[Any]]] = []
+        await self._send((job, step) for job, step in done if not answers_last(step))
         for job, step in done:
             queued = self._effects.queued(job.aggregate, step, job.wake)
             for message in queued:
@@ -62,8 +65,6 @@ class Finisher:
             many = fans_out(step)
             if many:
                 fan_outs.append((job, step))
-            if not answers_last(step):
-                await send_downlinks(self._client, self._effects, job.aggregate, step)
             if many or queued:
                 finished.append((job, step))
             else:
@@ -73,10 +74,14 @@ class Finisher:
             jobs = [job for job, _ in finished]
             await self._later(self._settle([*waiting, *wakes.values()], fan_outs, finished), jobs)
 
-    async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
+    async def _send(self, done: Iterable[tuple[Job, Step[Any]]]) -> None:
+        steps = [(job.aggregate, step) for job, step in done]
+        await send_downlinks(self._client, self._effects, steps)
+
+    async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         """Publish events in the place of others, and acknowledge those."""
         if done:
-            messages = [message for _, message in done]
+            messages = gathered(message for _, message in done)
             jobs = [job for job, _ in done]
             await self._later(self._hand_on(messages, jobs), jobs)
 
@@ -86,7 +91,7 @@ class Finisher:
 
     async def _wake(self, job: Job) -> None:
         async for page in self._effects.woken(job.event):
-            await self._publisher.publish(page)
+            await self._publisher.publish(gathered(page))
         await self.ack(job.delivery)
 
     async def _hand_on(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:
@@ -104,9 +109,9 @@ class Finisher:
         self._effects.kept(messages)
         for job, step in fan_outs:
             async for page in self._effects.fan_out(job.aggregate, step):
-                await self._publisher.publish(page)
+                await self._publisher.publish(gathered(page))
             if answers_last(step):
-                await send_downlinks(self._client, self._effects, job.aggregate, step)
+                await self._send([(job, step)])
         for job, step in done:
             await self._intake.ack(job.delivery)
             self._meter.decided(step, job.delivery, rejected=job.rejected)

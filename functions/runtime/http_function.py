@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from eventing import binding, http, replies, subjects
 from eventing.binding import REPEATED, BadEventError
-from eventing.intake import Delivery, deliveries_of
+from eventing.delivery import Delivery, deliveries_of
 from functions.runtime.service import Answer, Service
 from schemas.identity import partition_of
 from statestore.contract import Engine, StoreError

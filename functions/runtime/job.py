@@ -8,9 +8,9 @@ from msgspec import DecodeError, msgpack
 from msgspec.structs import replace
 
 import wire
-from eventing import binding, subjects
+from eventing import subjects
 from eventing.binding import REPEATED, BadEventError
-from eventing.intake import Delivery, stored_at
+from eventing.delivery import Delivery, event_of, stored_at
 from schemas.aggregates import KINDS
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.handover import Place
@@ -81,7 +81,7 @@ def parse(delivery: Delivery) -> CloudEvent:
         BadEventError: it is not a CloudEvent, or not one that any aggregate could take.
         ValueError: its subject is not that of an event.
     """
-    event = binding.from_message(delivery.headers, delivery.data)
+    event = event_of(delivery)
     if event.slot is None or event.procedure is None:
         slot = subjects.slot_of_subject(delivery.subject)
         event = replace(event, slot=slot, procedure=delivery.subject.split(".")[2])

@@ -17,8 +17,9 @@ from typing import Any, Final
 from msgspec import Struct, field
 from nats.aio.client import Client
 
+from eventing.batch import Addressed
 from eventing.dead_letters import dead_letter
-from eventing.intake import Delivery
+from eventing.delivery import Delivery
 from eventing.publisher import Outgoing
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
@@ -128,9 +129,9 @@ class Service:
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
         """See `Desk.steps`. An answer for UEs that are to be told first is in the response, behind
         what tells them."""
+        first = [(job.aggregate, step) for job, step in done if not answers_last(step)]
+        await send_downlinks(self._client, self._effects, first)
         for job, step in done:
-            if not answers_last(step):
-                await send_downlinks(self._client, self._effects, job.aggregate, step)
             messages = self._effects.queued(job.aggregate, step, job.wake)
             if fans_out(step):
                 self._meanwhile(self._tell(job, step, messages))
@@ -144,18 +145,18 @@ class Service:
         if told is not None:
             await self._decided(job, step, [*messages, *told])
 
-    async def _last(self, job: Job, step: Step[Any]) -> AsyncIterator[list[Outgoing]]:
+    async def _last(self, job: Job, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
         async for page in self._effects.fan_out(job.aggregate, step):
             yield page
         if answers_last(step):
             yield await self._effects.downlinks(job.aggregate, step)
 
     async def _gathered(
-        self, job: Job, pages: AsyncIterator[list[Outgoing]]
+        self, job: Job, pages: AsyncIterator[list[Addressed]]
     ) -> list[Outgoing] | None:
         """What many are told; None where it cannot be had, and the event is to come again."""
         try:
-            return [message async for page in pages for message in page]
+            return [message.outgoing async for page in pages for message in page]
         except Exception as err:
             log.warning("%s: its UEs cannot be told: %s", job.event.id, err)
             await self._end(job.delivery, after=1.0)
@@ -181,10 +182,10 @@ class Service:
         self._telling.add(task)
         task.add_done_callback(self._telling.discard)
 
-    async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
+    async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         """See `Desk.publish`."""
         for job, message in done:
-            await self._end(job.delivery, [message])
+            await self._end(job.delivery, [message.outgoing])
             self._meter.passed(job.delivery)
 
     async def ack(self, delivery: Delivery) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from eventing.intake import Delivery
+from eventing.delivery import Delivery
 from functions.runtime.cache import Cache
 from schemas.aggregates import ue_aggregate
 from schemas.objectives import Objectives
@@ -30,7 +30,9 @@ class Urgency:
         found = self._objectives.of(delivery.consumer.rpartition("-")[0])
         if not self._objectives.slices or self.cache is None:
             return found
-        name = self._aggregate(self.cache, delivery.headers.get("ce-partitionkey", ""))
+        event = delivery.event
+        key = event.partitionkey if event else delivery.headers.get("ce-partitionkey", "")
+        name = self._aggregate(self.cache, key)
         aggregate = self.cache.get(name) if name else None
         if aggregate is None or not isinstance(aggregate.state, Ue):
             return found

@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from eventing import subjects
-from eventing.intake import Delivery, stored_at
-from eventing.publisher import Outgoing, outgoing
+from eventing.batch import Addressed, addressed
+from eventing.delivery import Delivery, stored_at
 from eventing.streams import BusConfig
 from functions import identification
 from functions.identification import HomeNetworkKey
@@ -49,7 +49,7 @@ class Desk(Protocol):
         """Send what steps put out; the events that they are of are done with then."""
         ...
 
-    async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
+    async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         """Publish events in the place of others, which are done with then."""
         ...
 
@@ -167,7 +167,7 @@ class Work:
 
     async def _identify(self, jobs: Sequence[Job]) -> list[Job]:
         """Give events on that name their UE now; those that would come back here are returned."""
-        done: list[tuple[Job, Outgoing]] = []
+        done: list[tuple[Job, Addressed]] = []
         here: list[Job] = []
         for job in jobs:
             try:
@@ -268,7 +268,7 @@ class Work:
             step = standing(step, aggregate.state)
         await self._desk.steps([(job, step)])
 
-    def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Outgoing]:
+    def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Addressed]:
         event = replace(job.event, procedure=procedure)
         if procedure == Procedure.RAN:
             # A UE's message may turn out to be the RAN node's error, in its own partition.
@@ -284,14 +284,14 @@ class Work:
             event = replace(event, slot=slot)
         return job, self._onward(job, event)
 
-    def _onward(self, job: Job, event: CloudEvent) -> Outgoing:
+    def _onward(self, job: Job, event: CloudEvent) -> Addressed:
         """The message that takes the place of a job's.
 
         Its key led to an aggregate. If it leads to none where it goes, the connection is gone
         since, and the event is no error of the RAN node: the same as with one that comes again.
         """
         repeated = job.repeated or bool(job.aggregate)
-        return outgoing(event, self._bus.partitions, repeated=repeated)
+        return addressed(event, self._bus.partitions, repeated=repeated)
 
     # What goes wrong
 

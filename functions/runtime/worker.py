@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 
+from eventing.delivery import messages_of
 from eventing.intake import Intake
 from eventing.leases import Lease
 from eventing.publisher import Publisher
@@ -145,7 +146,7 @@ class Worker:
                 begun = time.monotonic()
                 await work.run(deliveries)
                 if deliveries:
-                    self._meter.worked(time.monotonic() - begun, len(deliveries))
+                    self._meter.worked(time.monotonic() - begun, messages_of(deliveries))
         finally:
             await self._end()
 
@@ -226,10 +227,15 @@ class Worker:
             if time.time() - slept_at >= self._config.bus.ack_wait:
                 self._work.stood_still(time.time())
             now = time.monotonic()
-            for job in [*self._work.active, *self._finisher.under_way]:
-                if now - job.touched >= period:
-                    job.touched = now
-                    with contextlib.suppress(Exception):
-                        await self._intake.in_progress(job.delivery)
+            slow = [
+                job
+                for job in (*self._work.active, *self._finisher.under_way)
+                if now - job.touched >= period
+            ]
+            for job in slow:
+                job.touched = now
+            for delivery in {job.delivery.reply: job.delivery for job in slow}.values():
+                with contextlib.suppress(Exception):
+                    await self._intake.in_progress(delivery)
             with contextlib.suppress(Exception):
                 await self._intake.keep()

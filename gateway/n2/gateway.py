@@ -15,6 +15,8 @@ from nats.aio.subscription import Subscription
 
 import wire
 from eventing import binding, subjects
+from eventing.batch import is_batch, opened
+from eventing.binding import BadEventError
 from eventing.bus import BusError
 from eventing.client import listen
 from eventing.publisher import Publisher
@@ -310,7 +312,18 @@ class N2Gateway:
 
     async def _listen(self, peer: Peer) -> None:
         def heard(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
-            self._deliver(peer, data, headers or {})
+            if not is_batch(headers):
+                found = headers or {}
+                counted = found.get(binding.COUNTED, "")
+                self._deliver(peer, data, found.get("ce-id"), found.get("ce-procedure"), counted)
+                return
+            try:
+                entries = opened(data)
+            except BadEventError:
+                log.exception("downlink messages that cannot be read")
+                return
+            for one in entries:
+                self._deliver(peer, one.data_base64, one.id, one.procedure, one.nascount)
 
         found = await listen(self._client, subjects.downlinks_of(peer.id), heard)
         if id(peer.association) in self._peers:
@@ -318,8 +331,14 @@ class N2Gateway:
         else:
             await found.unsubscribe()
 
-    def _deliver(self, peer: Peer, pdu: bytes, headers: dict[str, str]) -> None:
-        identifier = headers.get("ce-id")
+    def _deliver(
+        self,
+        peer: Peer,
+        pdu: bytes,
+        identifier: str | None,
+        procedure: str | None,
+        counted: str,
+    ) -> None:
         if identifier is not None and self._sent.again(identifier):
             self.counters.repeated += 1
             return
@@ -336,10 +355,9 @@ class N2Gateway:
         if connection is None:
             self._send(peer, stream, pdu)
         else:
-            spoke = headers.get("ce-procedure")
-            if spoke in _PROCEDURES:
-                connection.hint = Procedure(spoke)
-            self._send_in_order(peer, connection, Downlink(stream, pdu, *binding.counts(headers)))
+            if procedure in _PROCEDURES:
+                connection.hint = Procedure(procedure)
+            self._send_in_order(peer, connection, Downlink(stream, pdu, *binding.counts(counted)))
         if self._overloaded:
             self._start_overload(peer)
 

@@ -1,9 +1,10 @@
 """From the core to UPFs: requests get their sequence numbers, answers go back as they are."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import wire
-from eventing.binding import BadEventError, from_message
+from eventing.batch import events_of
+from eventing.binding import BadEventError
 from gateway.n4.counters import Counters, rarely
 from gateway.n4.endpoint import MAX_DATAGRAM, Address
 from gateway.n4.peer import Peer
@@ -19,13 +20,23 @@ class Downlink:
         self._counters = counters
         self._send = send
 
-    def deliver(self, peer: Peer, headers: Mapping[str, str] | None, data: bytes) -> None:
-        """A message for a UPF."""
+    def deliver(self, peer: Peer, headers: dict[str, str] | None, data: bytes) -> None:
+        """One message for a UPF, or several."""
+        try:
+            events = events_of(headers, data)
+        except BadEventError as err:
+            self._counters.downlink += 1
+            self._no_message(peer, str(err))
+            return
+        for event in events:
+            self._one(peer, event)
+
+    def _one(self, peer: Peer, event: CloudEvent) -> None:
         self._counters.downlink += 1
+        data = event.data
         try:
             peek = wire.pfcp_peek(data)
-            event = from_message(headers, data)
-        except (wire.WireError, BadEventError) as err:
+        except wire.WireError as err:
             self._no_message(peer, str(err))
             return
         if len(data) > MAX_DATAGRAM:

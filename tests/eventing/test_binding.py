@@ -17,7 +17,7 @@ from nats.aio.client import Client
 
 from eventing import binding
 from eventing.binding import BadEventError
-from eventing.intake import Delivery
+from eventing.delivery import Delivery
 from functions.runtime.job import parse
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import event

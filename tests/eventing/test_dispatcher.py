@@ -12,11 +12,12 @@ from nats.aio.client import Client
 
 from eventing import assignment, binding, http, leases, replies, subjects
 from eventing.assignment import Assignment
+from eventing.batch import addressed, gathered
 from eventing.binding import REPEATED
+from eventing.delivery import deliveries_of
 from eventing.dispatcher import sink as sink_module
 from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import OverridesError, Sink, overrides
-from eventing.intake import deliveries_of
 from eventing.publisher import Outgoing, Publisher
 from eventing.streams import BusConfig, ensure
 from schemas.cloudevents import CloudEvent
@@ -174,6 +175,37 @@ async def test_what_fails_is_tried_again_and_holds_up_its_ue_alone(
     assert function.ids.index(other) < function.ids.index(second)
     again = [headers for found, headers in function.heard if found.id == first]
     assert [REPEATED in headers for headers in again] == [False, True, True, True]
+
+
+async def test_the_events_of_a_message_are_posted_each_by_itself(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    events = [of_slot(slot, number) for number, slot in enumerate((2, 4, 2, 4, 6, 2))]
+    (message,) = gathered(addressed(one, BUS.partitions) for one in events)
+    await publisher.publish([message])
+    function.gate.clear()
+    start()
+    await until(lambda: function.busy.total() == 3)
+    function.gate.set()
+    await gone(client)
+    for slot in (2, 4, 6):
+        heard = [(found.id, found.data) for found, _ in function.heard if found.slot == slot]
+        assert heard == [(one.id, one.data) for one in events if one.slot == slot]
+
+
+async def test_of_a_message_the_refused_event_alone_is_a_dead_letter(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    events = [of_slot(2, 0), of_slot(4, 1)]
+    (message,) = gathered(addressed(one, BUS.partitions) for one in events)
+    function.answer = lambda found, _: web.Response(status=400 if found.id == "test-1" else 204)
+    await publisher.publish([message])
+    start()
+    await gone(client)
+    (letter,) = await stored(client, subjects.DEAD_LETTERS)
+    assert binding.from_message(letter.headers, letter.data) == events[1]
+    assert letter.subject == "dead.ue.0.registration.4"
+    assert sorted(function.ids) == ["test-0", "test-1"]
 
 
 async def test_what_is_refused_is_a_dead_letter(

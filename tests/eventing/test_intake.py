@@ -7,12 +7,16 @@ from collections.abc import AsyncGenerator, Iterable
 import pytest
 from nats.aio.client import Client
 
+from eventing import http
 from eventing import intake as intake_module
-from eventing.intake import PULL, Delivery, Intake
-from eventing.publisher import Publisher
+from eventing.batch import addressed, gathered
+from eventing.binding import REPEATED
+from eventing.delivery import Delivery, messages_of
+from eventing.intake import PULL, Intake
+from eventing.publisher import Outgoing, Publisher
 from eventing.streams import BusConfig, ensure, ensure_consumer
 from schemas.cloudevents import CloudEvent
-from tests.eventing.brokers import Bus, consumer, count, event, until
+from tests.eventing.brokers import Bus, arrived, consumer, count, event, until
 
 CONFIG = BusConfig(partitions=2, ack_wait=2.0)
 ONE, OTHER = "registration-0000", "registration-0001"
@@ -42,6 +46,12 @@ def in_partition(partition: int, number: int) -> CloudEvent:
 async def publish(publisher: Publisher, partition: int, numbers: Iterable[int]) -> None:
     events = [in_partition(partition, number) for number in numbers]
     await publisher.publish([publisher.outgoing(one) for one in events])
+
+
+async def publish_together(publisher: Publisher, *events: CloudEvent) -> None:
+    """Events of one consumer, in one message."""
+    (message,) = gathered(addressed(one, CONFIG.partitions) for one in events)
+    await publisher.publish([message])
 
 
 async def take(intake: Intake, number: int) -> list[Delivery]:
@@ -93,13 +103,102 @@ async def test_a_delivery_is_the_event_as_it_was_published(
     assert (found.deliveries, found.consumer) == (1, OTHER)
 
 
-async def test_events_come_in_batches_and_in_order(intake: Intake, publisher: Publisher) -> None:
-    await publish(publisher, 0, range(50))
+async def test_events_of_a_message_come_as_if_each_had_one(
+    intake: Intake, publisher: Publisher
+) -> None:
+    events = [event(number, slot=slot) for number, slot in enumerate((4, 2, 4))]
+    await publish_together(publisher, *events)
     await intake.consume([ONE])
-    await until(lambda: intake.waiting == 50)
+    found = [*await intake.take(2), *await intake.take(2)]
+    assert [delivery.event for delivery in found] == events
+    assert [delivery.subject for delivery in found] == [
+        f"ue.0.registration.{slot}" for slot in (4, 2, 4)
+    ]
+    assert data(found) == pdus(range(3))
+    assert {(d.headers.get(REPEATED), d.deliveries, d.consumer) for d in found} == {(None, 1, ONE)}
+    assert messages_of(found) == 1
+
+
+@pytest.mark.parametrize("all_of_it", [False, True])
+async def test_what_may_have_come_before_says_so_in_a_batch(
+    intake: Intake, publisher: Publisher, all_of_it: bool
+) -> None:
+    some = [addressed(in_partition(0, n), 2, repeated=n == 1) for n in range(2)]
+    (message,) = gathered(some)
+    if all_of_it:
+        message = message._replace(headers={**message.headers, REPEATED: "1"})
+    await publisher.publish([message])
+    await intake.consume([ONE])
+    found = await take(intake, 2)
+    first, second = (delivery.headers.get(REPEATED) for delivery in found)
+    assert (first, second) == ("1" if all_of_it else None, "1")
+
+
+async def test_a_batch_is_acknowledged_with_the_last_of_it(
+    client: Client, intake: Intake, publisher: Publisher
+) -> None:
+    await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
+    await intake.consume([ONE])
+    first, second, third = await take(intake, 3)
+    await intake.ack(third)
+    await intake.ack(first)
+    await intake.ack(first)
+    await arrived(client)
+    assert await waits_for(client, ONE) == 1
+    await intake.ack(second)
+    await until(lambda: _holds(client, 0))
+
+
+async def test_a_batch_comes_again_once_nothing_of_it_is_worked_on(
+    client: Client, intake: Intake, publisher: Publisher
+) -> None:
+    await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
+    await intake.consume([ONE])
+    first, second, third = await take(intake, 3)
+    await intake.again(second, 0)
+    await intake.ack(first)
+    assert await intake.take(1, 0.1) == []
+    begun = time.monotonic()
+    await intake.again(third, 0.5)
+    found = await take(intake, 3)
+    assert time.monotonic() - begun >= 0.5
+    assert data(found) == pdus(range(3))
+    assert {delivery.deliveries for delivery in found} == {2}
+    for delivery in found:
+        await intake.ack(delivery)
+    await until(lambda: _holds(client, 0))
+
+
+async def test_one_in_progress_keeps_the_others_of_its_batch(
+    intake: Intake, publisher: Publisher
+) -> None:
+    await publish_together(publisher, in_partition(0, 1), in_partition(0, 2))
+    await publish(publisher, 0, [3])
+    await intake.consume([ONE])
+    working, _, left = await take(intake, 3)
+    again: list[Delivery] = []
+    async with asyncio.timeout(30):
+        while not again:
+            await intake.in_progress(working)
+            again = await intake.take(10, 0.1)
+    assert data(again) == [left.data]
+
+
+async def test_what_is_no_batch_comes_as_it_is(intake: Intake, publisher: Publisher) -> None:
+    sent = Outgoing("ue.0.registration.4", b"[1]", {"Content-Type": http.BATCH})
+    await publisher.publish([sent])
+    await intake.consume([ONE])
+    (found,) = await take(intake, 1)
+    assert ((found.subject, found.data, found.headers), found.event) == (sent, None)
+
+
+async def test_events_come_in_batches_and_in_order(intake: Intake, publisher: Publisher) -> None:
+    await publish(publisher, 0, range(30))
+    await intake.consume([ONE])
+    await until(lambda: intake.waiting == 30)
     assert data(await intake.take(20)) == pdus(range(20))
-    assert intake.waiting == 30
-    assert data(await intake.take(100)) == pdus(range(20, 50))
+    assert intake.waiting == 10
+    assert data(await intake.take(100)) == pdus(range(20, 30))
     assert intake.waiting == 0
 
 

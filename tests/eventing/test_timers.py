@@ -10,7 +10,8 @@ from nats.aio.client import Client
 
 from eventing import binding, timers
 from eventing.binding import REPEATED
-from eventing.intake import Delivery, Intake
+from eventing.delivery import Delivery
+from eventing.intake import Intake
 from eventing.publisher import Publisher
 from eventing.streams import BusConfig, ensure
 from functions.runtime.job import parse

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.intake import Delivery, Intake, stored_at
+from eventing.delivery import Delivery
+from eventing.intake import PULL, Intake
 from eventing.streams import BusConfig, ensure
 from eventing.urgency import ByDeadline
 from schemas.procedures import Procedure
@@ -37,7 +38,7 @@ def objective(found: Delivery) -> float:
 
 
 def waiting(events: Sequence[Event]) -> ByDeadline:
-    queue = ByDeadline(objective, stored_at)
+    queue = ByDeadline(objective)
     for number, event in enumerate(events):
         queue.append(delivery(event, number))
     return queue
@@ -66,7 +67,7 @@ events = st.builds(
 @given(st.lists(events, max_size=60), st.lists(st.booleans(), max_size=60))
 def test_the_order_of_a_ue_is_never_changed(found: list[Event], takes: list[bool]) -> None:
     """However arrivals and takes follow on each other; and all that comes in goes out once."""
-    queue, taken = ByDeadline(objective, stored_at), list[Delivery]()
+    queue, taken = ByDeadline(objective), list[Delivery]()
     for index, event in enumerate(found):
         queue.append(delivery(event, index))
         if index < len(takes) and takes[index]:
@@ -117,7 +118,7 @@ async def test_a_flood_of_another_procedure_is_passed(client: Client) -> None:
         await client.jetstream().publish(subjects.event(0, procedure, index), b"")
     await intake.start()
     await intake.consume(subjects.consumer(0, p) for p in (flood[0], Procedure.PAGING))
-    await until(lambda: intake.waiting == 65)
+    await until(lambda: intake.waiting == PULL + 1)
     taken = await intake.take(16)
     assert [found.consumer for found in taken].index("paging-0000") == 0
     assert len(taken) == 16

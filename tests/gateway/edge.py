@@ -11,7 +11,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 import wire
-from eventing import binding, subjects
+from eventing import batch, binding, subjects
 from eventing.bus import connected
 from eventing.publisher import Publisher
 from eventing.streams import BusConfig, ensure
@@ -136,8 +136,9 @@ class Edge:
     async def hear(self, message: Msg) -> None:
         if message.reply.startswith("$JS.ACK."):
             return  # a delivery, to a worker that listens too
-        self.subjects.append(message.subject)
-        self.events.append(binding.from_message(message.headers, message.data))
+        for event in batch.events_of(message.headers, message.data):
+            self.subjects.append(message.subject)
+            self.events.append(event)
         self._changed.set()
 
     async def got(self, count: int) -> list[CloudEvent]:
@@ -160,7 +161,7 @@ class Edge:
     async def stored(self) -> list[CloudEvent]:
         """What JetStream has, in its order."""
         found = await brokers.stored(self.core)
-        return [binding.from_message(message.headers, message.data) for message in found]
+        return [event for m in found for event in batch.events_of(m.headers, m.data)]
 
     async def ran(self, number: int = 0, limits: Limits | None = None) -> Ran:
         """A gNB with an association, and nothing more."""
@@ -190,7 +191,7 @@ class Edge:
         subject = subjects.downlink(gnb, association)
         headers = binding.to_headers(made)
         if nas_count is not None:
-            headers = binding.with_counts(headers, nas_count, nas_count)
+            headers[binding.COUNTED] = binding.counted(nas_count, nas_count)
         await self.core.publish(subject, pdu, headers=headers)
         await brokers.arrived(self.core)
 

@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 import wire
-from eventing import binding, subjects
+from eventing import batch, binding, subjects
 from eventing.bus import connected
 from eventing.publisher import Publisher
 from eventing.streams import BusConfig, ensure
@@ -143,12 +143,12 @@ class Edge:
         self._numbers = itertools.count(1)
 
     async def hear(self, message: Msg) -> None:
-        event = binding.from_message(message.headers, message.data)
-        if event.type == EventType.UPF_PATH:
-            self.paths.append(msgpack.decode(event.data, type=UpfPath))
-        else:
-            self.events.append(event)
-            self.subjects.append(message.subject)
+        for event in batch.events_of(message.headers, message.data):
+            if event.type == EventType.UPF_PATH:
+                self.paths.append(msgpack.decode(event.data, type=UpfPath))
+            else:
+                self.events.append(event)
+                self.subjects.append(message.subject)
         self._changed.set()
 
     async def until(self, count: int) -> list[CloudEvent]:
@@ -171,7 +171,12 @@ class Edge:
         self, upf: Upf, pdu: bytes, number: int | None, key: str = KEY, **more: Any
     ) -> None:
         """A worker's step sends a message."""
-        event = CloudEvent(
+        event = self.event(upf, number, key, **more)
+        await self.core.publish(subjects.n4(upf.node_id), pdu, headers=binding.to_headers(event))
+
+    def event(self, upf: Upf, number: int | None, key: str = KEY, **more: Any) -> CloudEvent:
+        """A message of a worker's step."""
+        return CloudEvent(
             id=f"down-{next(self._numbers)}",
             source="/ue/imsi-1",
             type=EventType.PFCP_DOWNLINK,
@@ -180,7 +185,6 @@ class Edge:
             sequence=number,
             **more,
         )
-        await self.core.publish(subjects.n4(upf.node_id), pdu, headers=binding.to_headers(event))
 
     async def settled(self) -> None:
         """Wait until the gateway has had all that was sent to it by now, from either side."""

@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from eventing import subjects
+from eventing.batch import Addressed, gathered, is_batch
 from gateway.n2 import gateway as module
-from schemas.cloudevents import CloudEvent
+from schemas.batch import BATCH_MEDIA_TYPE
+from schemas.cloudevents import CloudEvent, EventType
 from tests.gateway import edge as edges
 from tests.gateway.edge import Edge, downlink_nas, ng_setup_response
 from transport import Limits
@@ -66,6 +69,44 @@ async def test_what_its_worker_sends_out_again_leaves_once(edge: Edge) -> None:
     heard = await ran.heard.got(4)
     assert [m.payload for m in heard[1:]] == [downlink_nas(n, n) for n in (1, 1, 2)]
     assert edge.gateway.counters.repeated == 1
+
+
+async def test_pdus_that_come_together_leave_as_if_each_had_come_alone(edge: Edge) -> None:
+    ran, other = await edge.ran(), await edge.ran()
+    event, _ = await ran.set_up(), await other.set_up()
+    await ran.sent(ran.initial(b"\x7e\x00\x41", ran_id=9))
+    subject = subjects.downlink(*event.source.split("/")[2:])
+    some = [(1, 4), (9, 3), (9, 5), (9, 4), (9, 4), (2, 0)]
+    made = [
+        Addressed(subject, told(f"ue/{ran_id}/{number}/0", pdu(ran_id, number)), str(number))
+        for ran_id, number in some
+    ]
+    (message,) = gathered(made, str)
+    assert is_batch(message.headers)
+    await edge.core.publish(subject, message.data, headers=message.headers)
+    heard = await ran.heard.got(6)
+    assert [m.payload for m in heard[1:]] == [
+        pdu(*n) for n in (some[0], some[1], some[3], some[2], some[5])
+    ]
+    assert edge.gateway.counters.repeated == 1
+    assert len(await other.heard.got(1)) == 1
+
+
+async def test_downlink_messages_that_cannot_be_read_harm_nobody(edge: Edge) -> None:
+    ran = await edge.ran()
+    event = await ran.set_up()
+    subject = subjects.downlink(*event.source.split("/")[2:])
+    await edge.core.publish(subject, b"[1]", headers={"Content-Type": BATCH_MEDIA_TYPE})
+    await edge.answer(event, downlink_nas(1, 1))
+    assert (await ran.heard.got(2))[1].payload == downlink_nas(1, 1)
+
+
+def told(identifier: str, data: bytes) -> CloudEvent:
+    return CloudEvent(identifier, "/test", EventType.NGAP_DOWNLINK, "gnb", data)
+
+
+def pdu(ran_id: int, number: int) -> bytes:
+    return downlink_nas(1, ran_id, b"%d" % number)
 
 
 async def fill(edge: Edge, event: CloudEvent, count: int) -> list[bytes]:

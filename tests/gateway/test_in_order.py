@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing.binding import counts, with_counts
+from eventing.binding import counted, counts
 from gateway.n2 import in_order
 from gateway.n2.in_order import Downlink, InOrder
 from tests.gateway.edge import Edge, downlink_nas
@@ -78,11 +78,10 @@ def test_nothing_is_lost_whatever_comes(numbers: list[int | None]) -> None:
 
 
 @pytest.mark.parametrize(("first", "last", "text"), [(5, 5, "5"), (5, 7, "5-7")])
-def test_counts_in_headers(first: int, last: int, text: str) -> None:
-    headers = with_counts({}, first, last)
-    assert [*headers.values()] == [text]
-    assert counts(headers) == (first, last)
-    assert counts({}) == counts(dict.fromkeys(headers, "x")) == (None, None)
+def test_counts_as_text(first: int, last: int, text: str) -> None:
+    assert counted(first, last) == text
+    assert counts(text) == (first, last)
+    assert counts("") == counts("x") == (None, None)
 
 
 async def test_a_gnb_gets_them_in_order(edge: Edge) -> None:

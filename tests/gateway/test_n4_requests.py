@@ -8,8 +8,11 @@ import pytest
 from msgspec import structs
 
 import wire
+from eventing import subjects
+from eventing.batch import Addressed, gathered
 from gateway.n4 import requests as module
 from gateway.n4.header import with_sequence
+from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import EventType
 from schemas.identity import slot_of, slot_of_seid
 from schemas.procedures import Procedure
@@ -230,6 +233,28 @@ async def test_octets_that_are_no_message_are_not_sent(edge: Edge, octets: bytes
     await edge.ask(upf, deletion(), 2)
     (asked,) = await upf.next()
     assert asked.message == "SessionDeletionRequest"
+    assert edge.gateway.counters.malformed == 1
+
+
+async def test_messages_that_come_together_are_each_one(edge: Edge) -> None:
+    upf, _ = edge.upfs
+    subject = subjects.n4(upf.node_id)
+    some = [(b"hello", 1), (deletion(), 2), (deletion(), 3)]
+    made = [Addressed(subject, edge.event(upf, number, data=data)) for data, number in some]
+    (message,) = gathered(made, str)
+    await edge.core.publish(subject, message.data, headers=message.headers)
+    asked = await upf.next(2)
+    assert [one.message for one in asked] == ["SessionDeletionRequest"] * 2
+    assert edge.gateway.counters.malformed == 1
+    assert edge.gateway.counters.downlink == 3
+
+
+async def test_a_batch_that_cannot_be_read_is_dropped(edge: Edge) -> None:
+    upf, _ = edge.upfs
+    headers = {"Content-Type": BATCH_MEDIA_TYPE}
+    await edge.core.publish(subjects.n4(upf.node_id), b"[1]", headers=headers)
+    await edge.ask(upf, deletion(), 2)
+    await upf.next()
     assert edge.gateway.counters.malformed == 1
 
 

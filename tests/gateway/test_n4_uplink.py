@@ -9,7 +9,7 @@ from msgspec import structs
 import wire
 from gateway.n4 import answers as module
 from gateway.n4 import header
-from schemas.cloudevents import EventType
+from schemas.cloudevents import EventType, order_of
 from schemas.config import UpfConfig
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.procedures import Procedure
@@ -129,7 +129,7 @@ async def test_what_is_known_of_requests_is_bounded(
 async def test_messages_that_follow_on(edge: Edge) -> None:
     upf, _ = edge.upfs
     upf.send(following(report(1)) + following(setup("10.0.0.1", 5, 2)) + report(3, SEID + 1))
-    events = await edge.until(3)
+    events = sorted(await edge.until(3), key=lambda event: order_of(event.id))
     assert [wire.pfcp_peek(e.data).sequence for e in events] == [1, 2, 3]
     assert events[2].data == report(3, SEID + 1)
     keys = [KEY, "upf/10.0.0.1", index_seid(SEID + 1)]

@@ -9,7 +9,7 @@ import pytest
 import wire
 from gateway.n2.gateway import MAX_PDU
 from loadgen import ngap_gnb
-from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType
+from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType, order_of
 from schemas.identity import (
     index_ngap,
     index_tmsi,
@@ -19,6 +19,7 @@ from schemas.identity import (
     slot_of,
 )
 from schemas.procedures import Procedure
+from tests.eventing import brokers
 from tests.gateway import edge as edges
 from tests.gateway.edge import CIPHER, PARTITIONS, Edge, downlink_nas
 from tests.transport.worlds import MEMORY
@@ -189,11 +190,25 @@ async def test_nothing_that_a_gnb_sends_is_lost_whatever_it_is(edge: Edge) -> No
     for octets in sent:
         ran.send(octets)
     events = (await edge.got(before + len(sent)))[before:]
-    assert [event.data for event in events] == sent
+    assert [event.data for event in sorted(events, key=lambda e: order_of(e.id))] == sent
     assert len({event.id for event in edge.events}) == len(edge.events)
     assert edge.gateway.counters.malformed > 50
     assert ran.heard.down_ == []
     assert await edge.stored() == edge.events
+
+
+async def test_what_many_ues_say_at_once_is_few_messages(edge: Edge) -> None:
+    """And in each partition in the order in which it was said."""
+    ran = await edge.gnb()
+    before, stored = len(edge.events), await brokers.count(edge.core)
+    for number in range(200):
+        ran.send(ran.uplink(CIPHERED, AMF_ID + number % 8, ran_id=number))
+    events = (await edge.got(before + 200))[before:]
+    assert await brokers.count(edge.core) - stored <= 50
+    assert sorted(order_of(event.id) for event in events) == [*range(before + 1, before + 201)]
+    for slot in {event.slot for event in events}:
+        of_slot = [order_of(event.id) for event in events if event.slot == slot]
+        assert of_slot == sorted(of_slot)
 
 
 async def test_no_ngap_at_all_is_for_the_ran_node(edge: Edge) -> None:

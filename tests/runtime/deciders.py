@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from eventing.intake import Delivery
+from eventing.delivery import Delivery
 from eventing.publisher import Outgoing, outgoing
 from functions import identification
 from functions.dispatch import Procedures

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from itertools import zip_longest
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -13,8 +14,10 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from eventing import subjects
+from eventing.batch import MOST, Addressed, addressed, events_of, gathered, is_batch
+from eventing.binding import to_headers
 from eventing.bus import connected
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Publisher
 from eventing.streams import BusConfig, ensure
 from functions.runtime.worker import Worker, WorkerConfig, with_variants
 from schemas.cloudevents import CloudEvent
@@ -61,7 +64,7 @@ class Running:
 
 
 class Heard(NamedTuple):
-    """A message that anybody has published."""
+    """An event that anybody has published, or a message that has none."""
 
     subject: str
     reply: str
@@ -77,7 +80,19 @@ async def listen(client: Client, subject: str, heard: list[Heard]) -> None:
     """Note what is published from now on."""
 
     async def hear(message: Msg) -> None:
-        heard.append(Heard(message.subject, message.reply, message.data, message.headers or {}))
+        subject, reply, data, headers = (
+            message.subject,
+            message.reply,
+            message.data,
+            message.headers,
+        )
+        if not is_batch(headers):
+            heard.append(Heard(subject, reply, data, headers or {}))
+            return
+        heard.extend(
+            Heard(subject, reply, event.data, to_headers(event))
+            for event in events_of(headers, data)
+        )
 
     await client.subscribe(subject, cb=hear, pending_bytes_limit=0)
     await brokers.arrived(client)
@@ -103,6 +118,9 @@ class Plant:
         """What gateways were sent, in its order."""
         self.config = config
         self.path = path
+        self.together = False
+        """Whether events of one consumer that are published at a time share a message, and lanes
+        are played step by step so that there are many."""
         self._published: set[str] = set()
         self._publisher = Publisher(client, config.partitions)
         self._workers = contextlib.AsyncExitStack()
@@ -146,16 +164,25 @@ class Plant:
 
     async def publish(self, events: Iterable[CloudEvent]) -> None:
         """Publish events in their order; what is published once more says so."""
-        messages: list[Outgoing] = []
+        messages: list[Addressed] = []
         for event in events:
             repeated = event.id in self._published
             self._published.add(event.id)
-            messages.append(self._publisher.outgoing(event, repeated=repeated))
-        await self._publisher.publish(messages)
+            messages.append(addressed(event, self.config.partitions, repeated=repeated))
+        most = MOST if self.together else 1
+        await self._publisher.publish(gathered(messages, most=most))
 
     async def play(self, *lanes: Lane) -> None:
-        """Send what the lanes hold, side by side; return when the log has it all."""
-        await asyncio.gather(*(self._play(lane) for lane in lanes))
+        """Send what the lanes hold, side by side; return when the log has it all. With `together`,
+        the first of each lane at once, then the next."""
+        if not self.together:
+            await asyncio.gather(*(self._play(lane) for lane in lanes))
+            return
+        for row in zip_longest(*lanes):
+            stretches = [stretch for stretch in row if stretch is not None]
+            await self.publish(event for stretch in stretches for event in stretch.events)
+            for stretch in stretches:
+                await self.reached(stretch.heads)
 
     async def _play(self, lane: Lane) -> None:
         for stretch in lane:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from eventing.intake import Delivery, stored_at
+from eventing.delivery import Delivery, stored_at
 from functions.env import CONGESTION
 from functions.runtime.job import Job
 from functions.runtime.oracle import Oracle

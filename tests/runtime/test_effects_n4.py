@@ -46,7 +46,7 @@ class Out(NamedTuple):
 
     async def send(self, *outputs: Output) -> list[Outgoing]:
         """What gateways are sent of the outputs of a step."""
-        return await self.effects.downlinks(UE, step(*outputs))
+        return [one.outgoing for one in await self.effects.downlinks(UE, step(*outputs))]
 
     async def put(self, owner: str, kind: str, *keys: str) -> None:
         entries = tuple(IndexKey(kind, key) for key in keys)
@@ -135,7 +135,7 @@ async def test_each_session_of_a_upf_is_told_once(
     output = FanOutSessions("10.9.0.1", 3_900_000_000)
     pages = [found async for found in out.effects.fan_out("upf/10.9.0.1", step(output))]
     messages = [message for found in pages for message in found]
-    events = [from_message(m.headers, m.data) for m in messages]
+    events = [message.event for message in messages]
     for n, (seid, event) in enumerate(zip(seids, events, strict=True)):
         slot = slot_of(f"imsi-00101000000000{n}")
         assert event.partitionkey == index_seid(seid)

@@ -9,7 +9,9 @@ from msgspec.structs import replace
 
 import wire
 from eventing import binding, subjects
+from eventing.batch import Addressed, gathered
 from eventing.publisher import Outgoing, Publisher
+from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.procedures import MODULES, Procedure
@@ -18,7 +20,7 @@ from tests.eventing.brokers import event as any_event
 from tests.functions.gnb import ng_setup
 from tests.runtime import plant as plants
 from tests.runtime import wrong as module
-from tests.runtime.plant import ALL, IMPATIENT, Plant
+from tests.runtime.plant import ALL, IMPATIENT, Heard, Plant, listen
 from tests.runtime.script import Script
 
 UE, OTHER = "ue/imsi-001010000000001", "ue/imsi-001010000000002"
@@ -98,6 +100,30 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
     assert len(await wrong.letters()) == 1
 
 
+async def test_what_fails_harms_nothing_that_came_with_it(wrong: Plant) -> None:
+    """Two UEs of one partition deregister, in one message."""
+    lanes = wrong.script.lanes
+    await wrong.worker()
+    await wrong.play(lanes[0])
+    await wrong.play(*lanes[1:3])
+    (poison,), (other,) = lanes[3][0].events, lanes[4][0].events
+    asked: list[Heard] = []
+    await listen(wrong.client, "ue.>", asked)
+    wrong.together = True
+    await wrong.publish([replace(other, slot=poison.slot), poison])
+    assert {heard.id for heard in asked} == {other.id, poison.id}
+    assert len({heard.reply for heard in asked}) == 1, "one message"
+    await wrong.reached(lanes[4][0].heads)
+    await wrong.idle()
+    (letter,) = await wrong.letters()
+    assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
+    kept = binding.from_message(letter.headers, letter.data)
+    assert replace(kept, procedure=poison.procedure) == poison
+    steps = await wrong.store.steps(OTHER)
+    assert [step.trigger.id for step in steps].count(other.id) == 1
+    assert (await wrong.store.steps(UE))[-1].trigger.id == poison.id
+
+
 async def test_one_that_works_the_second_time_is_none(
     wrong: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,6 +192,37 @@ async def test_what_is_no_event_for_us_is_a_dead_letter(plant: Plant, bad: str) 
     assert letter.headers.items() >= binding.to_headers(BAD[bad]).items()
     assert letter.data == BAD[bad].data
     assert letter.headers["evcore-reason"]
+
+
+@pytest.mark.parametrize("bad", list(BAD))
+async def test_what_is_no_event_for_us_leaves_the_others_of_its_batch(
+    plant: Plant, bad: str
+) -> None:
+    await plant.worker()
+    (first,) = plant.script.lanes[0][0].events
+    subject = subjects.event(0, Procedure.RAN, 0)
+    some = [Addressed(subject, BAD[bad]), Addressed(subject, first)]
+    publisher = Publisher(plant.client, 2)
+    await publisher.start()
+    await publisher.publish(gathered(some))
+    await plant.reached(plant.script.lanes[0][0].heads)
+    await plant.idle()
+    (letter,) = await plant.letters()
+    assert letter.headers.items() >= binding.to_headers(BAD[bad]).items()
+    assert letter.data == BAD[bad].data
+
+
+async def test_what_is_no_batch_is_a_dead_letter(plant: Plant) -> None:
+    publisher = Publisher(plant.client, 2)
+    await publisher.start()
+    sent = Outgoing("ue.1.registration.35", b"[{}]", {"Content-Type": BATCH_MEDIA_TYPE})
+    await publisher.publish([sent])
+    await plant.worker()
+    await plant.idle()
+    (letter,) = await plant.letters()
+    assert (letter.subject, letter.data) == (f"dead.{sent.subject}", sent.data)
+    assert "not%20a%20batch%20of%20events" in letter.headers["evcore-reason"]
+    assert letter.headers["Content-Type"] == BATCH_MEDIA_TYPE
 
 
 @pytest.mark.parametrize("odd", list(ODD))

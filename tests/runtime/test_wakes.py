@@ -8,6 +8,7 @@ from nats.aio.client import Client
 
 import wire
 from eventing import subjects
+from eventing.batch import Addressed
 from eventing.publisher import Outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.effects import Effects
@@ -138,7 +139,7 @@ async def test_those_of_the_partition_are_woken_page_by_page(
         entry = IndexKey(WAKE, wake_key(due, "T3560", supi(number)))
         made = Append(name, 1, f"t-{number}", b"x", data_key=b"k", put=(entry,))
         assert await plant.store.append([made]) == [Appended()]
-    found: dict[str, Outgoing] = {}
+    found: dict[str, Addressed] = {}
     for partition in range(2):
         event = CloudEvent(
             id="ue/x/3/0",
@@ -152,13 +153,13 @@ async def test_those_of_the_partition_are_woken_page_by_page(
         async for page in Effects(plant.store, 2).woken(event):
             assert len(page) <= 3
             for message in page:
-                assert message.headers["ce-type"] == EventType.TIMER
+                assert message.event.type == EventType.TIMER
                 assert message.subject.startswith(f"ue.{partition}.registration.")
-                found[message.headers["ce-partitionkey"]] = message
+                found[message.event.partitionkey] = message
         again = [message async for page in Effects(plant.store, 2).woken(event) for message in page]
-        assert all(found[message.headers["ce-partitionkey"]] == message for message in again)
+        assert all(found[message.event.partitionkey] == message for message in again)
     assert sorted(found) == [f"ue/{supi(number)}" for number in range(1, 11)]
-    assert len({message.headers["ce-id"] for message in found.values()}) == 10
+    assert len({message.event.id for message in found.values()}) == 10
 
 
 @pytest.fixture

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eventing.intake import Delivery
-from eventing.publisher import Outgoing, outgoing
+from eventing.batch import Addressed
+from eventing.delivery import Delivery
+from eventing.publisher import outgoing
 from eventing.streams import BusConfig
 from functions.runtime.job import Job
 from functions.runtime.work import Work
@@ -30,7 +31,7 @@ class Desk:
     async def steps(self, done: Sequence[tuple[Job, Step[object]]]) -> None:
         self.appended += [job.aggregate for job, _ in done]
 
-    async def publish(self, done: Sequence[tuple[Job, Outgoing]]) -> None:
+    async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         assert not done
 
     async def wake(self, job: Job) -> None:

@@ -14,6 +14,9 @@ from tests.eventing.brokers import until
 from tests.runtime.plant import ALL, BUS, Heard, Plant, listen, running
 from tests.runtime.script import GNB_AGGREGATE, Lane, Script, Stretch
 
+in_batches = pytest.mark.parametrize("together", [False, True], ids=["by themselves", "in batches"])
+"""Each event in a message of its own, and those of one consumer in one."""
+
 
 async def holds(plant: Plant) -> None:
     """All is acknowledged, nothing is a dead letter, and the log is what it must be."""
@@ -32,9 +35,11 @@ async def holds(plant: Plant) -> None:
     ],
     ids=["one", "three alike", "one for each procedure", "some of each"],
 )
+@in_batches
 async def test_workers_share_the_procedures_in_any_way(
-    plant: Plant, groups: tuple[tuple[Procedure, ...], ...]
+    plant: Plant, together: bool, groups: tuple[tuple[Procedure, ...], ...]
 ) -> None:
+    plant.together = together
     for procedures in groups:
         await plant.worker(procedures)
     await plant.play_all()
@@ -78,7 +83,9 @@ def thrice(lane: Lane, rng: random.Random) -> Lane:
 
 
 @pytest.mark.parametrize("seed", range(3))
-async def test_each_event_three_times_in_any_order(plant: Plant, seed: int) -> None:
+@in_batches
+async def test_each_event_three_times_in_any_order(plant: Plant, together: bool, seed: int) -> None:
+    plant.together = together
     rng = random.Random(seed)
     await plant.worker()
     await plant.play(plant.script.lanes[0])
@@ -107,7 +114,11 @@ async def some_steps(plant: Plant, over: asyncio.Event | None = None) -> None:
 
 
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
-async def test_partitions_change_hands_in_the_middle(impatient: Plant, kill: bool) -> None:
+@in_batches
+async def test_partitions_change_hands_in_the_middle(
+    impatient: Plant, together: bool, kill: bool
+) -> None:
+    impatient.together = together
     over = asyncio.Event()
     going = asyncio.ensure_future(churn(impatient, kill, over))
     try:

@@ -45,6 +45,8 @@ def values(kind: Any, bound: Any = None) -> Strategy:
         found = st.tuples(*(values(one, bound) for one in arguments))
     elif origin is tuple:
         found = st.lists(values(arguments[0], bound), max_size=3).map(_tuple)
+    elif origin is list:
+        found = st.lists(values(arguments[0], bound), max_size=3)
     elif origin is dict:
         found = st.dictionaries(values(arguments[0]), values(arguments[1]), max_size=3)
     elif isinstance(kind, type) and issubclass(kind, Enum):

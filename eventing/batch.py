@@ -1,0 +1,135 @@
+"""Several events in one message: a batch in the CloudEvents JSON format (1.0.2, clause 4).
+
+What many UEs say at the same time costs the bus one message then: one to store, one to deliver, one
+to acknowledge. An event that is alone goes in binary mode (`eventing.binding`).
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final, NamedTuple
+
+import msgspec
+
+from eventing import binding, subjects
+from eventing.binding import REPEATED, BadEventError
+from eventing.publisher import Outgoing, subject_of
+from schemas import batch
+from schemas.batch import BATCH_MEDIA_TYPE, BatchedEvent
+from schemas.cloudevents import SPECVERSION, CloudEvent
+
+CONTENT_TYPE: Final = "Content-Type"
+"""The header by which a batch is known."""
+MOST: Final = 16
+"""Events in a batch for a stream: autoscalers count messages, and one is not to hide too much."""
+OCTETS: Final = 1 << 16
+"""Octets of data in a batch; an event that has more of its own goes alone."""
+
+_HEADERS: Final = {CONTENT_TYPE: BATCH_MEDIA_TYPE}
+
+
+class Addressed(NamedTuple):
+    """An event, and the subject that it goes to."""
+
+    subject: str
+    event: CloudEvent
+    counted: str = ""
+    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
+    repeated: bool = False
+    """Whether it was published before, perhaps in vain."""
+
+    @property
+    def outgoing(self) -> Outgoing:
+        """The event as a message of its own."""
+        headers = binding.to_headers(self.event)
+        if self.counted:
+            headers[binding.COUNTED] = self.counted
+        if self.repeated:
+            headers[REPEATED] = "1"
+        return Outgoing(self.subject, self.event.data, headers)
+
+
+def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
+    """An event for an aggregate, which must have its slot; `repeated` for one that was published
+    before, perhaps in vain."""
+    return Addressed(subject_of(event, partitions), event, repeated=repeated)
+
+
+def gathered(
+    messages: Iterable[Addressed],
+    together: Callable[[str], str] = subjects.consumer_of,
+    most: int = MOST,
+) -> list[Outgoing]:
+    """Events as messages, as few as may be; those for one subject stay in their order.
+
+    Args:
+        messages: the events.
+        together: of a subject, what those have in common whose events may share a message, which
+            goes to the subject of the first of them. Without it, those of one consumer.
+        most: how many events may share one.
+    """
+    found: list[list[Addressed]] = []
+    latest: dict[str, list[Addressed]] = {}
+    octets: dict[str, int] = {}
+    for message in messages:
+        key, size = together(message.subject), len(message.event.data)
+        some = latest.get(key)
+        if some is None or len(some) >= most or octets[key] + size > OCTETS:
+            some = latest[key] = []
+            octets[key] = 0
+            found.append(some)
+        some.append(message)
+        octets[key] += size
+    return [_one(some) for some in found]
+
+
+def _one(some: list[Addressed]) -> Outgoing:
+    if len(some) == 1:
+        return some[0].outgoing
+    return Outgoing(some[0].subject, batch.encode([_entry(message) for message in some]), _HEADERS)
+
+
+def _entry(message: Addressed) -> BatchedEvent:
+    event = message.event
+    return BatchedEvent(
+        SPECVERSION,
+        event.id,
+        event.source,
+        event.type,
+        event.partitionkey,
+        event.data,
+        None,
+        event.datacontenttype,
+        event.procedure,
+        event.slot,
+        event.sequence,
+        event.traceparent,
+        message.counted,
+        "1" if message.repeated else "",
+    )
+
+
+def is_batch(headers: dict[str, str] | None) -> bool:
+    """Whether a message has several events, by its headers."""
+    return headers is not None and headers.get(CONTENT_TYPE) == BATCH_MEDIA_TYPE
+
+
+def opened(data: bytes) -> list[BatchedEvent]:
+    """The events of a batch.
+
+    Raises:
+        BadEventError: it is none, or one of its events is none of evcore's.
+    """
+    try:
+        return batch.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
+        raise BadEventError(f"not a batch of events: {err}") from None
+
+
+def events_of(headers: dict[str, str] | None, data: bytes) -> list[CloudEvent]:
+    """The events of a message: one in binary mode, or those of a batch.
+
+    Raises:
+        BadEventError: it has none, or what is none of evcore's.
+    """
+    if is_batch(headers):
+        return [entry.event for entry in opened(data)]
+    return [binding.from_message(headers, data)]
