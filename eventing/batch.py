@@ -58,7 +58,8 @@ def gathered(
     together: Callable[[str], str] = subjects.consumer_of,
     most: int = MOST,
 ) -> list[Outgoing]:
-    """Events as messages, as few as may be; those for one subject stay in their order.
+    """Events as messages, as few as may be; those for one subject stay in their order, and so do
+    those of one key.
 
     Args:
         messages: the events.
@@ -67,17 +68,21 @@ def gathered(
         most: how many events may share one.
     """
     found: list[list[Addressed]] = []
-    latest: dict[str, list[Addressed]] = {}
-    octets: dict[str, int] = {}
+    octets: list[int] = []
+    latest: dict[str, int] = {}
+    """The last message of those that belong together."""
+    last: dict[str, int] = {}
+    """The message that has the last event of a key."""
     for message in messages:
-        key, size = together(message.subject), len(message.event.data)
-        some = latest.get(key)
-        if some is None or len(some) >= most or octets[key] + size > OCTETS:
-            some = latest[key] = []
-            octets[key] = 0
-            found.append(some)
-        some.append(message)
-        octets[key] += size
+        together_by, key = together(message.subject), message.event.partitionkey
+        size, at = len(message.event.data), latest.get(together_by, -1)
+        if at < last.get(key, 0) or len(found[at]) >= most or octets[at] + size > OCTETS:
+            at = latest[together_by] = len(found)
+            found.append([])
+            octets.append(0)
+        last[key] = at
+        found[at].append(message)
+        octets[at] += size
     return [_one(some) for some in found]
 
 

@@ -119,9 +119,12 @@ class Batches(Struct):
     """Of the numbers of events."""
     products: float = 0.0
     """Of events and seconds."""
+    messages: float = 0
+    """In which the events came: what JetStream counts."""
 
-    def add(self, seconds: float, events: int) -> None:
+    def add(self, seconds: float, events: int, messages: int) -> None:
         """Count another batch."""
+        self.messages += messages
         self.count += 1
         self.events += events
         self.seconds += seconds
@@ -149,6 +152,11 @@ class Batches(Struct):
         slope = (self.count * self.products - self.events * self.seconds) / spread
         each = min(mean, max(mean / 4, slope))
         return (self.seconds - each * self.events) / self.count, each
+
+    @property
+    def per_message(self) -> float:
+        """Events that come in a message; 1 while nothing is known."""
+        return max(1.0, self.events / self.messages) if self.messages > 0 else 1.0
 
     def cost(self, events: int) -> float | None:
         """Seconds that an event costs in a batch of so many; None while nothing is known."""

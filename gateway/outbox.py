@@ -83,12 +83,14 @@ class Outbox:
                 await self._wake.wait()
             batch = [self._waiting.popleft() for _ in range(min(BATCH, len(self._waiting)))]
             self._leaving += len(batch)
-            messages = gathered(batch)
-            task = self._loop.create_task(self._publisher.publish(messages))
+            task = self._loop.create_task(self._publish(batch))
             self._publishing.add(task)
             task.add_done_callback(partial(self._published, len(batch)))
             # One turn of the loop, so that a batch fills while the one before is written.
             await asyncio.sleep(0)
+
+    async def _publish(self, batch: list[Addressed]) -> None:
+        await self._publisher.publish(gathered(batch))
 
     def _published(self, count: int, task: asyncio.Task[None]) -> None:
         self._leaving -= count

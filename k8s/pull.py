@@ -65,7 +65,7 @@ def scaled_object(group: Group, sizing: Sizing) -> Manifest:
             "advanced": {
                 "scalingModifiers": {
                     "formula": " + ".join(trigger.name for trigger in watched),
-                    "target": str(sizing.target(group)),
+                    "target": str(sizing.messages(group)),
                     "activationTarget": "0",
                     "metricType": "AverageValue",
                 },
@@ -92,7 +92,7 @@ def scaled_object(group: Group, sizing: Sizing) -> Manifest:
                         "natsServerMonitoringEndpoint": MONITORING,
                         "stream": subjects.STREAM,
                         "consumer": trigger.consumer,
-                        "lagThreshold": str(sizing.target(group)),
+                        "lagThreshold": str(sizing.messages(group)),
                         "activationLagThreshold": "0",
                     },
                 }

@@ -14,6 +14,10 @@ MONITORING: Final = f"nats-headless.{NAMESPACE}.svc.cluster.local:8222"
 """The headless Service: KEDA puts the name of the server that leads a consumer before it."""
 
 
+TOGETHER: Final = 4
+"""Events in a message where many wait, at least: KEDA counts messages."""
+
+
 class Sizing(Struct, frozen=True):
     """What the manifests of the functions are generated from."""
 
@@ -46,6 +50,10 @@ class Sizing(Struct, frozen=True):
         procedures the strictest objective counts."""
         objective = min(map(self.objectives.of, group.procedures))
         return max(1, int(objective * 1000 / self.service_ms))
+
+    def messages(self, group: Group) -> int:
+        """The same as messages of a stream."""
+        return max(1, self.target(group) // TOGETHER)
 
     @property
     def replicas(self) -> int:

@@ -2,7 +2,8 @@
 
 Events with the same or a shorter objective go first (`eventing.urgency`), so each objective asks
 for workers by what waits of those alone: all of it has to be done within the objective, by then
-with what arrives until another worker could be there. What an event costs is measured.
+with what arrives until another worker could be there. What an event costs is measured, and how many
+come in a message, which is what JetStream counts.
 """
 
 import math
@@ -30,12 +31,12 @@ class Arrivals:
     def __init__(self) -> None:
         self._seen: tuple[float, int] | None = None
         self.rate = 0.0
-        """Events a second."""
+        """Messages a second."""
         self.trend = 0.0
-        """Events a second, more each second."""
+        """Messages a second, more each second."""
 
     def look(self, now: float, arrived: int) -> None:
-        """Note how many events have arrived by now, in all."""
+        """Note how many messages have arrived by now, in all."""
         before, self._seen = self._seen, (now, arrived)
         if before is None or now <= before[0]:
             return
@@ -88,11 +89,11 @@ class Forecast:
         cost = self.service_time
         if cost is None:
             return None
-        wanted = 1 if any(self._waits.values()) else 0
+        wanted, each = 1 if any(self._waits.values()) else 0, self._batches.per_message
         for objective in sorted(set(self._objectives.values())):
             first = [p for p, seconds in self._objectives.items() if seconds <= objective]
-            coming = sum(self._arrivals[procedure].coming(AHEAD) for procedure in first)
-            waits = sum(self._waits.get(procedure, 0) for procedure in first)
+            coming = each * sum(self._arrivals[procedure].coming(AHEAD) for procedure in first)
+            waits = each * sum(self._waits.get(procedure, 0) for procedure in first)
             backlog = waits + (coming - running / cost) * AHEAD
             wanted = max(
                 wanted,

@@ -16,7 +16,7 @@ class Group(Struct, frozen=True):
     procedures: tuple[Procedure, ...]
     max_workers: int = 2
     min_workers: int = 0
-    target: int = 32
+    target: int = 8
     """Messages a worker is wanted for."""
     cooldown: float = 5.0
     """Seconds without a message before the last workers go."""

@@ -164,7 +164,14 @@ async def send_downlinks(
     those for one gNB or UPF together."""
     leaving: list[Addressed] = []
     for aggregate, step in done:
+        if any(isinstance(output, Page) for output in step.outputs):
+            await _send(client, leaving)  # what is there does not wait for who is to be paged
+            leaving = []
         leaving += await effects.downlinks(aggregate, step)
+    await _send(client, leaving)
+
+
+async def _send(client: Client, leaving: Sequence[Addressed]) -> None:
     for subject, data, headers in gathered(leaving, str, MOST_DOWNLINKS):
         try:
             await client.publish(subject, data, headers=headers)

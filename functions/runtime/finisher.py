@@ -10,7 +10,7 @@ from nats.aio.client import Client
 from eventing import subjects
 from eventing.batch import Addressed, gathered
 from eventing.dead_letters import dead_letter
-from eventing.delivery import Delivery
+from eventing.delivery import Delivery, event_of
 from eventing.intake import Intake
 from eventing.publisher import Outgoing, Publisher
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
@@ -122,8 +122,17 @@ class Finisher:
         self._meter.passed(delivery)
 
     async def again(self, delivery: Delivery, after: float) -> None:
-        """See `Desk.again`."""
-        await self._intake.again(delivery, after)
+        """See `Desk.again`. One that came with others gets a message of its own: it does not wait
+        for them, nor do they come again with it."""
+        if delivery.parts is None:
+            await self._intake.again(delivery, after)
+        else:
+            await self._later(self._alone(delivery), [])
+
+    async def _alone(self, delivery: Delivery) -> None:
+        alone = Addressed(delivery.subject, event_of(delivery), repeated=True).outgoing
+        await self._publisher.publish([alone])
+        await self._intake.ack(delivery)
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
         """Put an event that nobody can take into the stream of dead letters."""

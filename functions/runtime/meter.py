@@ -70,11 +70,11 @@ class Meter:
         self._of(procedure or _procedure(delivery), "").failures += 1
         self._changed = True
 
-    def worked(self, seconds: float, events: int) -> None:
-        """A batch of events has taken so long."""
-        self._batches.add(seconds, events)
+    def worked(self, seconds: float, events: int, messages: int) -> None:
+        """A batch of events, which came in so many messages, has taken so long."""
+        self._batches.add(seconds, events, messages)
         self._lately = self._lately.plus(self._lately, _FORGET - 1)
-        self._lately.add(seconds, events)
+        self._lately.add(seconds, events, messages)
         if self._cold_start is None and events:
             self._cold_start = age_of_process()
             self._changed = True

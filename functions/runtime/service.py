@@ -117,7 +117,7 @@ class Service:
                         await self._arrived.wait()
             count, begun = min(BATCH, len(self._waiting)), time.monotonic()
             await self._work.run([self._waiting.popleft() for _ in range(count)])
-            self._meter.worked(time.monotonic() - begun, count)
+            self._meter.worked(time.monotonic() - begun, count, count)
 
     def stop(self) -> None:
         """Take no more, and have `run` return."""

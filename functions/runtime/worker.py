@@ -146,7 +146,8 @@ class Worker:
                 begun = time.monotonic()
                 await work.run(deliveries)
                 if deliveries:
-                    self._meter.worked(time.monotonic() - begun, messages_of(deliveries))
+                    seconds, messages = time.monotonic() - begun, messages_of(deliveries)
+                    self._meter.worked(seconds, len(deliveries), messages)
         finally:
             await self._end()
 

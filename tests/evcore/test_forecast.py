@@ -42,6 +42,18 @@ def test_nothing_is_predicted_before_anything_is_measured() -> None:
     assert found.workers(1) is None
 
 
+@given(waits, running, costs, st.integers(1, 16))
+def test_a_message_counts_as_the_events_that_are_in_one(
+    paging: int, workers: int, cost: float, each: int
+) -> None:
+    found, other = forecast(cost, paging=0.05), Forecast(("paging",), Objectives({"paging": 0.05}))
+    sums = Batches(10, 1000, 1000 * cost, messages=1000 / each)
+    other.served([Stats("w", "1", 1, batches=sums)])
+    waiting(found, paging=paging * each)
+    waiting(other, paging=paging)
+    assert other.workers(workers) == found.workers(workers)
+
+
 @given(waits, waits, running, costs)
 def test_what_waits_is_done_with_in_time(
     paging: int, registration: int, workers: int, cost: float

@@ -66,6 +66,17 @@ def test_the_events_of_one_consumer_share_a_message() -> None:
     }
 
 
+def test_what_is_said_of_one_key_stays_in_its_order() -> None:
+    """Where a connection's messages are for several procedures, too."""
+    said = [("registration", "y"), ("session", "x"), ("registration", "x"), ("registration", "y")]
+    messages = gathered(
+        addressed(event(n, slot=0, procedure=procedure, partitionkey=key), 4)
+        for n, (procedure, key) in enumerate(said)
+    )
+    found = [[one.id for one in events_of(m.headers, m.data)] for m in messages]
+    assert found == [["test-0"], ["test-1"], ["test-2", "test-3"]]
+
+
 def test_one_alone_is_in_binary_mode() -> None:
     one = Addressed("n2.gnb-1.a1", TRICKY, counted="3-4", repeated=True)
     (message,) = gathered([one])

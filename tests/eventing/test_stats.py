@@ -112,7 +112,7 @@ async def test_they_are_heard_on_the_bus(tmp_path: Path) -> None:
 def counted(found: list[tuple[float, int]]) -> Batches:
     sums = Batches()
     for seconds, events in found:
-        sums.add(seconds, events)
+        sums.add(seconds, events, 1)
     return sums
 
 
@@ -157,6 +157,13 @@ def test_batches_are_added_and_taken_off(
     )
     left = both.plus(counted(second), -1.0)
     assert left.products == pytest.approx(counted(first).products, abs=1e-9)
+    assert left.messages == len(first)
+
+
+def test_events_that_come_in_a_message() -> None:
+    assert Batches().per_message == 1
+    assert Batches(events=10, messages=20).per_message == 1, "the last of a message may come later"
+    assert counted([(0.1, 6), (0.1, 2)]).per_message == 4
 
 
 def test_the_share_of_those_that_took_longer() -> None:

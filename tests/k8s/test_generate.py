@@ -55,7 +55,7 @@ def test_the_target_comes_of_the_objective() -> None:
     sizing = Sizing(objectives=objectives, service_ms=4)
     made = files(groups_of("each", 16), sizing)
     scaled = documents(made, "pull/session.yaml")[1]["spec"]
-    assert scaled["advanced"]["scalingModifiers"]["target"] == "12"
+    assert scaled["advanced"]["scalingModifiers"]["target"] == "3", "messages of four events"
     service, source = documents(made, "knative/session.yaml")
     annotations = service["spec"]["template"]["metadata"]["annotations"]
     assert annotations["autoscaling.knative.dev/target"] == "12"
@@ -76,7 +76,8 @@ def test_of_a_group_the_strictest_objective_counts() -> None:
     assert sizing.target(everything) == 15
     targets = {group.name: sizing.target(group) for group in groups_of("each", 16)}
     assert (targets["session"], targets["paging"], targets["ran"]) == (25, 15, 500)
-    assert replace(sizing, service_ms=100).target(everything) == 1
+    slow = replace(sizing, service_ms=100)
+    assert (slow.target(everything), slow.messages(everything)) == (1, 1)
 
 
 def test_only_identification_has_the_keys_of_the_home_network() -> None:

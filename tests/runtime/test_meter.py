@@ -45,11 +45,11 @@ async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         counts.decided(STEP, delivered(0.05), rejected=True)
         counts.passed(delivered(0.0)._replace(reply="not a delivery's"))
         counts.failed(delivered(0.0))
-        counts.worked(0.25, 3)
+        counts.worked(0.25, 3, 2)
         reporting = asyncio.create_task(counts.report())
         said = await heard.get()
         assert (said.worker, said.version) == ("w", "2")
-        assert said.batches == Batches(1, 3, 0.25, 9, 0.75)
+        assert said.batches == Batches(1, 3, 0.25, 9, 0.75, 2)
         decided, passed = said.procedures
         assert (decided.procedure, decided.version) == ("service-request", "1.0")
         assert (decided.steps, decided.failures, decided.rejects) == (2, 0, 1)
