@@ -17,6 +17,7 @@ from evcore.local.lag import settled
 from eventing.bus import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
+from schemas.network import Timers
 from schemas.objectives import ObjectiveConfig
 from transport import Mode
 
@@ -71,6 +72,7 @@ async def site(
     upfs: tuple[UpfConfig, ...] = (),
     data_networks: tuple[DataNetworkConfig, ...] = (),
     objectives: tuple[ObjectiveConfig, ...] = (),
+    timers: Timers | None = None,
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
@@ -86,7 +88,14 @@ async def site(
         udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP, max_under_way=max_under_way
     )
     n4 = N4Config(port=free_udp_port())
-    config = Config(n2=n2, n4=n4, upf=upfs, data_network=data_networks, objective=objectives)
+    config = Config(
+        n2=n2,
+        n4=n4,
+        upf=upfs,
+        data_network=data_networks,
+        objective=objectives,
+        timers=timers or Timers(),
+    )
     try:
         async with local_core(data, config, groups) as core:
             yield Site(core, data, population)
