@@ -23,8 +23,8 @@ def target_of(group: Group, sizing: Sizing) -> int:
 
 
 def service(group: Group, sizing: Sizing) -> Manifest:
-    """The function. Requests under way stand for the events that wait, so the target is that of
-    the pull functions, within what an instance takes at a time."""
+    """The function. Requests under way stand for the events that wait, so the target is as
+    many as wait for a worker that pulls, within what an instance takes at a time."""
     name = name_of(group)
     marks = pods.labels("function", name)
     needs = pods.needs_of(group.procedures, writable=False)

@@ -15,7 +15,7 @@ MONITORING: Final = f"nats-headless.{NAMESPACE}.svc.cluster.local:8222"
 
 
 TOGETHER: Final = 4
-"""Events in a message where many wait, at least: KEDA counts messages."""
+"""Events in a message where many wait, about: KEDA counts messages."""
 
 
 class Sizing(Struct, frozen=True):

@@ -3,7 +3,7 @@
 Events with the same or a shorter objective go first (`eventing.urgency`), so each objective asks
 for workers by what waits of those alone: all of it has to be done within the objective, by then
 with what arrives until another worker could be there. What an event costs is measured, and how many
-come in a message, which is what JetStream counts.
+come in a message, which is what JetStream counts: one mean for all procedures of the group.
 """
 
 import math

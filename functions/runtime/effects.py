@@ -163,8 +163,10 @@ async def send_downlinks(
     """Hand the NGAP and PFCP messages of some aggregates' steps to their gateways, in their order:
     those for one gNB or UPF together."""
     leaving: list[Addressed] = []
+    paging = False
     for aggregate, step in done:
-        if any(isinstance(output, Page) for output in step.outputs):
+        if not paging and any(isinstance(output, Page) for output in step.outputs):
+            paging = True
             await _send(client, leaving)  # what is there does not wait for who is to be paged
             leaving = []
         leaving += await effects.downlinks(aggregate, step)

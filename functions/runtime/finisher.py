@@ -41,6 +41,8 @@ class Finisher:
         self._effects = effects
         self._meter = meter
         self._tasks: dict[asyncio.Task[None], Sequence[Job]] = {}
+        self.stopping = False
+        """Whether all that is given back is to come again as it came."""
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
         """Send what steps put out, and acknowledge their events once it is safe.
@@ -121,13 +123,13 @@ class Finisher:
         await self._intake.ack(delivery)
         self._meter.passed(delivery)
 
-    async def again(self, delivery: Delivery, after: float) -> None:
+    async def again(self, job: Job, after: float) -> None:
         """See `Desk.again`. One that came with others gets a message of its own: it does not wait
         for them, nor do they come again with it."""
-        if delivery.parts is None:
-            await self._intake.again(delivery, after)
+        if job.delivery.parts is None or self.stopping:
+            await self._intake.again(job.delivery, after)
         else:
-            await self._later(self._alone(delivery), [])
+            await self._later(self._alone(job.delivery), [job])
 
     async def _alone(self, delivery: Delivery) -> None:
         alone = Addressed(delivery.subject, event_of(delivery), repeated=True).outgoing

@@ -193,9 +193,9 @@ class Service:
         await self._end(delivery)
         self._meter.passed(delivery)
 
-    async def again(self, delivery: Delivery, after: float) -> None:
+    async def again(self, job: Job, after: float) -> None:
         """See `Desk.again`."""
-        await self._end(delivery, after=after)
+        await self._end(job.delivery, after=after)
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
         """See `Desk.keep`."""

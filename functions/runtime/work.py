@@ -61,8 +61,9 @@ class Desk(Protocol):
         """There is nothing to send for an event."""
         ...
 
-    async def again(self, delivery: Delivery, after: float) -> None:
-        """An event cannot be decided now: it is to come again after some seconds."""
+    async def again(self, job: Job, after: float) -> None:
+        """An event cannot be decided now: it is to come again after some seconds, or at once where
+        it has to leave the others that it came with first."""
         ...
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
@@ -230,7 +231,7 @@ class Work:
 
     async def _give_back(self, jobs: Sequence[Job], after: float) -> None:
         for job in jobs:
-            await self._desk.again(job.delivery, after)
+            await self._desk.again(job, after)
 
     async def _finish(self, result: Round) -> None:
         await self._desk.steps(result.appended)
@@ -238,7 +239,7 @@ class Work:
             try:
                 await self._taken_before(job, seq)
             except StoreUnavailable:
-                await self._desk.again(job.delivery, 1.0)
+                await self._desk.again(job, 1.0)
             except Exception as err:
                 await self._failed(job, err)
         await self._desk.publish([self._forwarded(job, to) for job, to in result.forward])
@@ -307,19 +308,19 @@ class Work:
             self._failures[job.event.id] = None
             if len(self._failures) > FAILURES:
                 del self._failures[next(iter(self._failures))]
-            await self._desk.again(job.delivery, 0.1 * 2 ** min(deliveries, 5))
+            await self._desk.again(job, 0.1 * 2 ** min(deliveries, 5))
             return
         result = Round()
         if job.aggregate.startswith("ue/"):
             try:
                 result = await self._decider.run([job], patient=False, poisoned=True)
             except StoreUnavailable:
-                await self._desk.again(job.delivery, 1.0)
+                await self._desk.again(job, 1.0)
                 return
             except Exception:
                 log.exception("%s: the UE cannot be given a cause", job.event.id)
         if result.again:
-            await self._desk.again(job.delivery, 0)
+            await self._desk.again(job, 0)
             return
         await self._desk.keep(job.delivery, f"{type(err).__name__}: {err}")
         if result.appended:
@@ -330,7 +331,7 @@ class Work:
                 await self._taken_before(job, seq)
                 return
         except StoreUnavailable:
-            await self._desk.again(job.delivery, 1.0)
+            await self._desk.again(job, 1.0)
             return
         except Exception:
             log.exception("%s: what was appended for it cannot be sent again", job.event.id)

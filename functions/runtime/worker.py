@@ -178,6 +178,7 @@ class Worker:
     def stop(self) -> None:
         """Finish what is begun, give the rest back, and return from `run`."""
         self._stopping.set()
+        self._finisher.stopping = True
         self._intake.wake()
 
     async def _start(self) -> None:

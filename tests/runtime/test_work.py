@@ -40,7 +40,7 @@ class Desk:
     async def ack(self, delivery: Delivery) -> None:
         self.acknowledged.append(delivery.reply)
 
-    async def again(self, delivery: Delivery, after: float) -> None:
+    async def again(self, job: Job, after: float) -> None:
         raise NotImplementedError
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
