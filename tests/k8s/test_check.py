@@ -99,12 +99,12 @@ TRIGGERS = [
     (PULL, "account: $G", "accounts: $G", "the scaler needs account"),
     (PULL, "consumer: registration-0007", "consumer: registration-7", "no consumer"),
     (PULL_2, "type: nats-jetstream", "type: nats-jetstrem", "'nats-jetstrem' is not"),
-    (PULL, "lagThreshold: '500'", "lagThreshold: high", "lagThreshold 'high' is no number"),
+    (PULL, "lagThreshold: '125'", "lagThreshold: high", "lagThreshold 'high' is no number"),
 ]
 FORMULA = [
     (PULL, "name: p05", "name: p04", "a name of its own"),
     (PULL_2, "p03 + p04", "p03", "ScaledObject session: the formula must be the sum"),
-    (PULL, "target: '500'", "target: ten", "the target 'ten' is no number above 0"),
+    (PULL, "target: '125'", "target: ten", "the target 'ten' is no number above 0"),
     (PULL, "activationTarget: '0'", "activationTarget: '5'", "activationTarget must be 0"),
     (PULL, "metricType: Average", "metricType: ", "metricType must be AverageValue"),
     (PULL, "minReplicaCount: 0", "minReplicaCount: 17", "minReplicaCount 17 is above"),
