@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from evcore.local.data import DataDirectory
-from eventing.batch import addressed, gathered
+from eventing.batch import gathered
 from eventing.bus import connected
-from eventing.publisher import Publisher
+from eventing.publisher import Publisher, addressed
 from schemas import config as configuration
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SubscriptionChanged

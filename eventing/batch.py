@@ -5,13 +5,13 @@ to acknowledge. An event that is alone goes in binary mode (`eventing.binding`).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
 from eventing import binding, subjects
-from eventing.binding import REPEATED, BadEventError
-from eventing.publisher import Outgoing, subject_of
+from eventing.binding import BadEventError
+from eventing.publisher import Addressed, Outgoing
 from schemas import batch
 from schemas.batch import BATCH_MEDIA_TYPE, BatchedEvent
 from schemas.cloudevents import SPECVERSION, CloudEvent
@@ -24,33 +24,6 @@ OCTETS: Final = 1 << 16
 """Octets of data in a batch; an event that has more of its own goes alone."""
 
 _HEADERS: Final = {CONTENT_TYPE: BATCH_MEDIA_TYPE}
-
-
-class Addressed(NamedTuple):
-    """An event, and the subject that it goes to."""
-
-    subject: str
-    event: CloudEvent
-    counted: str = ""
-    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
-    repeated: bool = False
-    """Whether it was published before, perhaps in vain."""
-
-    @property
-    def outgoing(self) -> Outgoing:
-        """The event as a message of its own."""
-        headers = binding.to_headers(self.event)
-        if self.counted:
-            headers[binding.COUNTED] = self.counted
-        if self.repeated:
-            headers[REPEATED] = "1"
-        return Outgoing(self.subject, self.event.data, headers)
-
-
-def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
-    """An event for an aggregate, which must have its slot; `repeated` for one that was published
-    before, perhaps in vain."""
-    return Addressed(subject_of(event, partitions), event, repeated=repeated)
 
 
 def gathered(

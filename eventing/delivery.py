@@ -56,10 +56,9 @@ def split(message: Delivery) -> list[Delivery]:
 
 
 def _part(message: Delivery, entry: BatchedEvent, parts: Parts, place: int) -> Delivery:
-    event, headers = entry.event, {REPEATED: "1"} if entry.repeated else {}
-    if REPEATED in message.headers:
-        headers = {REPEATED: "1"}
-    subject = message.subject
+    event, subject = entry.event, message.subject
+    repeated = entry.repeated or REPEATED in message.headers
+    headers = {REPEATED: "1"} if repeated else dict[str, str]()
     if event.slot is not None:
         subject = f"{subjects.consumer_of(subject)}.{event.slot}"
     return Delivery(

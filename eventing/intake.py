@@ -211,8 +211,7 @@ class Intake:
 
     async def keep(self) -> None:
         """Tell JetStream that the events which wait here have not been lost."""
-        for delivery in {delivery.reply: delivery for delivery in self._ready}.values():
-            await self.in_progress(delivery)
+        await self.in_progress(*self._ready)
 
     def wake(self) -> None:
         """End a wait in `take`, with whatever there is."""
@@ -231,9 +230,11 @@ class Intake:
         """The event is done with: JetStream forgets it."""
         await self._done(delivery, None)
 
-    async def in_progress(self, delivery: Delivery) -> None:
-        """The event is still worked on: its acknowledgement may take as long again."""
-        await self._answer(delivery, b"+WPI")
+    async def in_progress(self, *deliveries: Delivery) -> None:
+        """Events are still worked on: their acknowledgements may take as long again. Of a batch one
+        word is enough."""
+        for delivery in {delivery.reply: delivery for delivery in deliveries}.values():
+            await self._answer(delivery, b"+WPI")
 
     async def again(self, delivery: Delivery, after: float) -> None:
         """Deliver the event again, after some seconds; a batch as a whole, once nothing of it is

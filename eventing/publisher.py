@@ -30,21 +30,39 @@ class Outgoing(NamedTuple):
     headers: dict[str, str]
 
 
-def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
-    """The message of an event for an aggregate; it must have its slot.
+class Addressed(NamedTuple):
+    """An event, and the subject that it goes to."""
 
-    `repeated` tells the receiver that it may have had the event before.
-    """
-    headers = binding.to_headers(event)
-    if repeated:
-        headers[binding.REPEATED] = "1"
-    return Outgoing(subject_of(event, partitions), event.data, headers)
+    subject: str
+    event: CloudEvent
+    counted: str = ""
+    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
+    repeated: bool = False
+    """Whether it was published before, perhaps in vain."""
+
+    @property
+    def outgoing(self) -> Outgoing:
+        """The event as a message of its own."""
+        headers = binding.to_headers(self.event)
+        if self.counted:
+            headers[binding.COUNTED] = self.counted
+        if self.repeated:
+            headers[binding.REPEATED] = "1"
+        return Outgoing(self.subject, self.event.data, headers)
 
 
-def subject_of(event: CloudEvent, partitions: int) -> str:
-    """The subject of an event for an aggregate; it must have its slot."""
+def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
+    """An event for an aggregate, which must have its slot; `repeated` tells that the receiver may
+    have had the event before."""
     slot = event.slot or 0
-    return subjects.event(partition_of(slot, partitions), event.procedure or DEFAULT, slot)
+    partition = partition_of(slot, partitions)
+    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
+    return Addressed(subject, event, repeated=repeated)
+
+
+def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
+    """The message of an event for an aggregate: see `addressed`."""
+    return addressed(event, partitions, repeated=repeated).outgoing
 
 
 class _Batch:

@@ -89,7 +89,8 @@ class Forecast:
         cost = self.service_time
         if cost is None:
             return None
-        wanted, each = 1 if any(self._waits.values()) else 0, self._batches.per_message
+        wanted = 1 if any(self._waits.values()) else 0
+        each = self._batches.per_message
         for objective in sorted(set(self._objectives.values())):
             first = [p for p, seconds in self._objectives.items() if seconds <= objective]
             coming = each * sum(self._arrivals[procedure].coming(AHEAD) for procedure in first)

@@ -267,10 +267,10 @@ class Dispatcher:
         while True:
             await asyncio.sleep(period)
             now = time.monotonic()
-            for item in self._lanes.items:
-                if now - item.touched >= period:
-                    item.touched = now
-                    with contextlib.suppress(Exception):
-                        await self._intake.in_progress(item.delivery)
+            slow = [item for item in self._lanes.items if now - item.touched >= period]
+            for item in slow:
+                item.touched = now
+            with contextlib.suppress(Exception):
+                await self._intake.in_progress(*(item.delivery for item in slow))
             with contextlib.suppress(Exception):
                 await self._intake.keep()

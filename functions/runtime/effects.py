@@ -8,8 +8,8 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from eventing import binding, subjects, timers
-from eventing.batch import Addressed, addressed, gathered
-from eventing.publisher import Outgoing, outgoing
+from eventing.batch import gathered
+from eventing.publisher import Addressed, Outgoing, addressed, outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.coverage import Coverage
 from functions.runtime.fan_out import Audience

@@ -8,11 +8,11 @@ from typing import Any, Final
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.batch import Addressed, gathered
+from eventing.batch import gathered
 from eventing.dead_letters import dead_letter
 from eventing.delivery import Delivery, event_of
 from eventing.intake import Intake
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Addressed, Outgoing, Publisher
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter

@@ -17,10 +17,9 @@ from typing import Any, Final
 from msgspec import Struct, field
 from nats.aio.client import Client
 
-from eventing.batch import Addressed
 from eventing.dead_letters import dead_letter
 from eventing.delivery import Delivery
-from eventing.publisher import Outgoing
+from eventing.publisher import Addressed, Outgoing
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter

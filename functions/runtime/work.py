@@ -13,8 +13,8 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from eventing import subjects
-from eventing.batch import Addressed, addressed
 from eventing.delivery import Delivery, stored_at
+from eventing.publisher import Addressed, addressed
 from eventing.streams import BusConfig
 from functions import identification
 from functions.identification import HomeNetworkKey

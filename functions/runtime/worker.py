@@ -236,8 +236,7 @@ class Worker:
             ]
             for job in slow:
                 job.touched = now
-            for delivery in {job.delivery.reply: job.delivery for job in slow}.values():
-                with contextlib.suppress(Exception):
-                    await self._intake.in_progress(delivery)
+            with contextlib.suppress(Exception):
+                await self._intake.in_progress(*(job.delivery for job in slow))
             with contextlib.suppress(Exception):
                 await self._intake.keep()

@@ -312,24 +312,26 @@ class N2Gateway:
 
     async def _listen(self, peer: Peer) -> None:
         def heard(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
-            if not is_batch(headers):
-                found = headers or {}
-                counted = found.get(binding.COUNTED, "")
-                self._deliver(peer, data, found.get("ce-id"), found.get("ce-procedure"), counted)
-                return
-            try:
-                entries = opened(data)
-            except BadEventError:
-                log.exception("downlink messages that cannot be read")
-                return
-            for one in entries:
-                self._deliver(peer, one.data_base64, one.id, one.procedure, one.nascount)
+            self._heard(peer, data, headers or {})
 
         found = await listen(self._client, subjects.downlinks_of(peer.id), heard)
         if id(peer.association) in self._peers:
             self._subscriptions[peer.id] = found
         else:
             await found.unsubscribe()
+
+    def _heard(self, peer: Peer, data: bytes, headers: dict[str, str]) -> None:
+        if not is_batch(headers):
+            counted = headers.get(binding.COUNTED, "")
+            self._deliver(peer, data, headers.get("ce-id"), headers.get("ce-procedure"), counted)
+            return
+        try:
+            entries = opened(data)
+        except BadEventError:
+            log.exception("downlink messages that cannot be read")
+            return
+        for one in entries:
+            self._deliver(peer, one.data_base64, one.id, one.procedure, one.nascount)
 
     def _deliver(
         self,

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from eventing import binding, http
-from eventing.batch import MOST, OCTETS, Addressed, addressed, events_of, gathered, opened
+from eventing.batch import MOST, OCTETS, events_of, gathered, opened
 from eventing.binding import REPEATED, BadEventError
-from eventing.publisher import Outgoing
+from eventing.publisher import Addressed, Outgoing, addressed
 from eventing.subjects import consumer_of
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import event

@@ -12,13 +12,13 @@ from nats.aio.client import Client
 
 from eventing import assignment, binding, http, leases, replies, subjects
 from eventing.assignment import Assignment
-from eventing.batch import addressed, gathered
+from eventing.batch import gathered
 from eventing.binding import REPEATED
 from eventing.delivery import deliveries_of
 from eventing.dispatcher import sink as sink_module
 from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import OverridesError, Sink, overrides
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Outgoing, Publisher, addressed
 from eventing.streams import BusConfig, ensure
 from schemas.cloudevents import CloudEvent
 from schemas.identity import SLOTS, partition_of

@@ -9,11 +9,11 @@ from nats.aio.client import Client
 
 from eventing import http
 from eventing import intake as intake_module
-from eventing.batch import addressed, gathered
+from eventing.batch import gathered
 from eventing.binding import REPEATED
 from eventing.delivery import Delivery, messages_of
 from eventing.intake import PULL, Intake
-from eventing.publisher import Outgoing, Publisher
+from eventing.publisher import Outgoing, Publisher, addressed
 from eventing.streams import BusConfig, ensure, ensure_consumer
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import Bus, arrived, consumer, count, event, until
@@ -134,12 +134,17 @@ async def test_what_may_have_come_before_says_so_in_a_batch(
     assert (first, second) == ("1" if all_of_it else None, "1")
 
 
+async def three_together(intake: Intake, publisher: Publisher) -> list[Delivery]:
+    """Three events of one message, taken."""
+    await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
+    await intake.consume([ONE])
+    return await take(intake, 3)
+
+
 async def test_a_batch_is_acknowledged_with_the_last_of_it(
     client: Client, intake: Intake, publisher: Publisher
 ) -> None:
-    await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
-    await intake.consume([ONE])
-    first, second, third = await take(intake, 3)
+    first, second, third = await three_together(intake, publisher)
     await intake.ack(third)
     await intake.ack(first)
     await intake.ack(first)
@@ -152,9 +157,7 @@ async def test_a_batch_is_acknowledged_with_the_last_of_it(
 async def test_a_batch_comes_again_once_nothing_of_it_is_worked_on(
     client: Client, intake: Intake, publisher: Publisher
 ) -> None:
-    await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
-    await intake.consume([ONE])
-    first, second, third = await take(intake, 3)
+    first, second, third = await three_together(intake, publisher)
     await intake.again(second, 0)
     await intake.ack(first)
     assert await intake.take(1, 0.1) == []

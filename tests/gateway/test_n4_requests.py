@@ -9,7 +9,8 @@ from msgspec import structs
 
 import wire
 from eventing import subjects
-from eventing.batch import Addressed, gathered
+from eventing.batch import gathered
+from eventing.publisher import Addressed
 from gateway.n4 import requests as module
 from gateway.n4.header import with_sequence
 from schemas.batch import BATCH_MEDIA_TYPE

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import wire
 from eventing import binding, subjects
-from eventing.batch import Addressed, gathered
-from eventing.publisher import Outgoing, Publisher
+from eventing.batch import gathered
+from eventing.publisher import Addressed, Outgoing, Publisher
 from functions.runtime import round as round_module
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType

@@ -8,8 +8,7 @@ from nats.aio.client import Client
 
 import wire
 from eventing import subjects
-from eventing.batch import Addressed
-from eventing.publisher import Outgoing
+from eventing.publisher import Addressed, Outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.effects import Effects
 from functions.runtime.wakes import SharedWakes

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eventing.batch import Addressed
 from eventing.delivery import Delivery
-from eventing.publisher import outgoing
+from eventing.publisher import Addressed, outgoing
 from eventing.streams import BusConfig
 from functions.runtime.job import Job
 from functions.runtime.work import Work
@@ -22,7 +21,7 @@ LIVES = lives()
 
 
 class Desk:
-    """Notes what is done with each event."""
+    """Notes what is done with each event. What raises is what must not become of any here."""
 
     def __init__(self) -> None:
         self.acknowledged: list[str] = []
