@@ -5,10 +5,11 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from schemas import gnb, ue, ue_fold, upf
+from schemas import gnb, ue_fold, ue_index, upf
 from schemas.evolution import UPCASTERS, Snapshots, StepReader
 from schemas.gnb import Gnb, GnbEvent
 from schemas.identity import slot_of
+from schemas.index import Lead, entry_of
 from schemas.step import Step
 from schemas.ue import Ue
 from schemas.ue_events import UeEvent
@@ -25,28 +26,31 @@ class Kind(NamedTuple):
     new: Callable[[], Any]
     """The state of an aggregate without steps."""
     evolve: Callable[[Any, Any], Any]
-    indexes: Callable[[Any], Entries]
-    keyed: Callable[[Any], object]
-    """All that `indexes` goes by: where it is equal, so are they."""
+    leads: Callable[[Any], list[Lead]]
     decode_step: Callable[[bytes], Step[Any]]
     """Of any version; it raises `msgspec.DecodeError` for what cannot be read."""
     decode_state: Callable[[bytes], Any]
     snapshots: Snapshots
 
+    def indexes(self, state: Any) -> Entries:
+        """The index entries that lead to an aggregate."""
+        return frozenset(map(entry_of, self.leads(state)))
+
     def index_changes(self, before: Any, after: Any) -> tuple[Entries, Entries]:
         """The index entries that a step adds, and those that it takes away; mostly none."""
-        if self.keyed(before) == self.keyed(after):
+        had, has = self.leads(before), self.leads(after)
+        if had == has:
             return _NONE, _NONE
-        had, has = self.indexes(before), self.indexes(after)
-        return has - had, had - has
+        put = frozenset(map(entry_of, set(has).difference(had)))
+        drop = frozenset(map(entry_of, set(had).difference(has)))
+        return put - drop, drop - put
 
 
 KINDS: dict[str, Kind] = {
     "ue": Kind(
         Ue,
         ue_fold.evolve,
-        ue.indexes,
-        ue.keyed,
+        ue_index.leads,
         StepReader[UeEvent](Step[UeEvent], UeEvent, UPCASTERS["ue"]).decode,
         msgspec.msgpack.Decoder(Ue).decode,
         Snapshots(Ue, UeEvent, fold=2),
@@ -54,8 +58,7 @@ KINDS: dict[str, Kind] = {
     "gnb": Kind(
         Gnb,
         gnb.evolve,
-        gnb.indexes,
-        gnb.keyed,
+        gnb.leads,
         StepReader[GnbEvent](Step[GnbEvent], GnbEvent, UPCASTERS["gnb"]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
         Snapshots(Gnb, GnbEvent, fold=1),
@@ -63,8 +66,7 @@ KINDS: dict[str, Kind] = {
     "upf": Kind(
         Upf,
         upf.evolve,
-        upf.indexes,
-        upf.keyed,
+        lambda _: [],  # its Node ID names it
         StepReader[UpfEvent](Step[UpfEvent], UpfEvent, UPCASTERS["upf"]).decode,
         msgspec.msgpack.Decoder(Upf).decode,
         Snapshots(Upf, UpfEvent, fold=1),

@@ -7,6 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.identity import Guami, Plmn, SNssai, Tai
+from schemas.index import Lead
 from schemas.ue_events import Event, Noted
 
 
@@ -155,18 +156,16 @@ GnbEvent: TypeAlias = (
 )
 
 
-def indexes(gnb: Gnb) -> frozenset[tuple[str, str]]:
-    """The index entries that lead to this node's association: one for each TAI, while it is up."""
+def leads(gnb: Gnb) -> list[Lead]:
+    """What leads to this node's association: each TAI, while it is up."""
     if not gnb.association:
-        return frozenset()
+        return []
     tais = {Tai(b.plmn, ta.tac) for ta in gnb.supported for b in ta.broadcast}
-    to = f"{gnb.id}/{gnb.association}"
-    return frozenset(("tai", tai_index_prefix(tai) + to) for tai in tais)
+    return [("tai", _of_area, tai, gnb.id, gnb.association) for tai in tais]
 
 
-def keyed(gnb: Gnb) -> object:
-    """All that `indexes` goes by."""
-    return gnb.id, gnb.association, gnb.supported
+def _of_area(tai: Tai, gnb: str, association: str) -> str:
+    return f"{tai_index_prefix(tai)}{gnb}/{association}"
 
 
 def tai_index_prefix(tai: Tai) -> str:

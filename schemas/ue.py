@@ -4,18 +4,16 @@ Field names are the specifications'. Values that are secret are marked by `Secre
 annotation; tools that print states and events leave them out (`schemas.redact`).
 """
 
-from socket import AF_INET, AF_INET6, inet_pton
 from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct
 
 from schemas.gmm import ConfigurationUpdate, NetworkDeregistration
 from schemas.handover import Handover, Place
-from schemas.identity import SNssai, Tai, index_ngap, index_seid, index_tmsi
+from schemas.identity import SNssai, Tai
 from schemas.indication import Indication
 from schemas.session import PduSession
 from schemas.subscriber import Ambr
-from schemas.waking import WAKE, wake_key
 
 Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
 """Octets that are never printed."""
@@ -210,59 +208,3 @@ def connections(ue: Ue) -> list[Connection]:
         return here
     target = [ue.target] if ue.target is not None else []
     return [*here, *(found.connection for found in ue.beside), *ue.stale, *target]
-
-
-def indexes(ue: Ue) -> frozenset[tuple[str, str]]:
-    """The index entries (kind, key) that lead to this UE; each key belongs to one UE only.
-
-    A connection that was handed over leads here until the successor takes it.
-    """
-    found = {("tmsi", index_tmsi(t)) for t in (ue.tmsi, ue.old_tmsi) if t is not None}
-    for connection in connections(ue):
-        found.add(("ngap", index_ngap(connection.amf_ue_ngap_id)))
-        found.add(("gnb", gnb_index_key(connection)))
-    for session in ue.sessions:
-        n4, address = session.n4, session.address
-        found.add(("seid", index_seid(n4.seid)))
-        found.add(("upf", f"{n4.upf}/{n4.seid:016x}"))
-        if n4.allocates and session.uplink is not None:
-            found.add(("teid", f"{n4.upf}/{session.uplink.teid:08x}"))
-        if address.ipv4:
-            found.add(("address", address_index_key(session.dnn, address.ipv4)))
-        if address.ipv6:
-            found.add(("address", address_index_key(session.dnn, address.ipv6)))
-    if _is_waiting(ue):
-        found.add((WAKE, wake_key(ue.wake_at, ue.wake_for, ue.supi)))
-    return frozenset(found)
-
-
-def _is_waiting(ue: Ue) -> bool:
-    """Whether a UE is to be found when its wake-up comes: one that is gone is not."""
-    here = ue.registered or ue.connection is not None or bool(ue.timers)
-    return here and ue.wake_for != "" and ue.supi != ""
-
-
-def keyed(ue: Ue) -> object:
-    """All that `indexes` goes by, to see without it that a step has not changed them."""
-    return (
-        ue.tmsi,
-        ue.old_tmsi,
-        (ue.wake_at, ue.wake_for, ue.supi) if _is_waiting(ue) else None,
-        [(c.amf_ue_ngap_id, c.ran_ue_ngap_id, c.gnb, c.association) for c in connections(ue)],
-        [(s.n4.upf, s.n4.seid, s.n4.allocates, s.uplink, s.dnn, s.address) for s in ue.sessions],
-    )
-
-
-def gnb_index_key(connection: Connection) -> str:
-    """The key under which a connection is found by its gNB's association."""
-    ids = f"{connection.amf_ue_ngap_id:010x}/{connection.ran_ue_ngap_id:08x}"
-    return f"{connection.gnb}/{connection.association}/{ids}"
-
-
-def address_index_key(dnn: str, address: str) -> str:
-    """The key of an address of a data network: neighbours in the network are neighbours here.
-
-    `address` is an IPv4 address or the IPv6 prefix of a UE.
-    """
-    family = AF_INET6 if ":" in address else AF_INET
-    return f"{dnn}/{inet_pton(family, address).hex()}"

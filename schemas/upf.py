@@ -159,16 +159,6 @@ UpfEvent: TypeAlias = (
 )
 
 
-def indexes(_: Upf) -> frozenset[tuple[str, str]]:
-    """The index entries that lead to this UPF: none, its Node ID names it."""
-    return frozenset()
-
-
-def keyed(_: Upf) -> object:
-    """All that `indexes` goes by: nothing."""
-    return None
-
-
 def _asked(upf: Upf, event: UpfAsked) -> Upf:
     return replace(
         upf,

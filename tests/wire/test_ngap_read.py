@@ -111,3 +111,71 @@ def test_where_the_ue_is(message: str, location: Tree) -> None:
     assert read.check() is None
     assert read.ies() == by_name({"ies": ies})
     agrees(data)
+
+
+IDS: list[Tree] = [{"AMF-UE-NGAP-ID": 5}, {"RAN-UE-NGAP-ID": 7}]
+
+
+def tunnel(address: str = "0a000001", **more: Any) -> Tree:
+    at = {"value": address, "length": 4 * len(address)}
+    return {"gTPTunnel": {"transportLayerAddress": at, "gTP-TEID": (1 << 32) - 1, **more}}
+
+
+def flows(*items: Tree, to: Tree | None = None) -> Tree:
+    found = [*items] or [{"qosFlowIdentifier": 1}]
+    return {"uPTransportLayerInformation": to or tunnel(), "associatedQosFlowList": found}
+
+
+def transfer(information: Tree | None = None, **more: Any) -> Tree:
+    return {"dLQosFlowPerTNLInformation": information or flows(), **more}
+
+
+EXTENDED: Tree = {"iE-Extensions": [{"id": 65000, "criticality": "ignore", "extensionValue": "00"}]}
+
+TRANSFERS: list[Tree] = [
+    transfer(),
+    transfer(flows(to=tunnel("0a000001" + "20010db8" * 4))),
+    transfer(flows({"qosFlowIdentifier": 63}, {"qosFlowIdentifier": 0})),
+    transfer(flows({"qosFlowIdentifier": 1, "qosFlowMappingIndication": "ul"})),
+    transfer(additionalDLQosFlowPerTNLInformation=[{"qosFlowPerTNLInformation": flows()}]),
+    transfer(
+        securityResult={
+            "integrityProtectionResult": "performed",
+            "confidentialityProtectionResult": "not-performed",
+        }
+    ),
+    transfer(
+        qosFlowFailedToSetupList=[{"qosFlowIdentifier": 2, "cause": {"nas": "unspecified"}}],
+    ),
+    {"octets": "ff"},
+    {"octets": "0003e00a000001ffffffff0002"},
+]
+
+
+@pytest.mark.parametrize("suffix", ["SURes", "CxtRes"])
+@pytest.mark.parametrize("found", TRANSFERS)
+def test_where_the_sessions_are(suffix: str, found: Tree) -> None:
+    name = {"SURes": "PDUSessionResourceSetupResponse", "CxtRes": "InitialContextSetupResponse"}
+    item = {"pDUSessionID": 5, "pDUSessionResourceSetupResponseTransfer": found}
+    more = {"pDUSessionID": 6, "pDUSessionResourceSetupResponseTransfer": transfer()}
+    ies = [*IDS, {f"PDUSessionResourceSetupList{suffix}": [more, item]}]
+    agrees(wire.ngap_encode({"message": name[suffix], "ies": ies}))
+
+
+@pytest.mark.parametrize(
+    "cause",
+    [
+        {"radioNetwork": "user-inactivity"},
+        {"transport": "unspecified"},
+        {"nas": "deregister"},
+        {"protocol": "semantic-error"},
+        {"misc": "om-intervention"},
+    ],
+)
+@pytest.mark.parametrize("ids", [[0], [5, 255]])
+def test_what_a_gnb_lets_go_of(cause: Tree, ids: list[int]) -> None:
+    sessions = [{"pDUSessionID": number} for number in ids]
+    asked = [*IDS, {"PDUSessionResourceListCxtRelReq": sessions}, {"Cause": cause}]
+    agrees(wire.ngap_encode({"message": "UEContextReleaseRequest", "ies": asked}))
+    done = [*IDS, {"PDUSessionResourceListCxtRelCpl": sessions}]
+    agrees(wire.ngap_encode({"message": "UEContextReleaseComplete", "ies": done}))

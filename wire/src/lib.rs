@@ -12,6 +12,7 @@ mod nas;
 mod nas_build;
 mod nas_security;
 mod ngap;
+mod ngap_common;
 mod ngap_read;
 mod ngap_template;
 mod pfcp;
