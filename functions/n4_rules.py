@@ -5,7 +5,6 @@ address go to the gNB, or into the buffer while it has no tunnel. One QER holds 
 and marks the one QoS flow.
 """
 
-from ipaddress import ip_address
 from typing import Final
 
 from functions import pfcp
@@ -69,7 +68,7 @@ def _uplink_pdr(session: PduSession) -> list[Tree]:
     f_teid: Tree = {"choose": ["V4"]}
     removal = "GTP-U/UDP/IPv4"
     if session.uplink is not None:
-        version = ip_address(session.uplink.address).version
+        version = _version(session.uplink.address)
         f_teid = {"teid": session.uplink.teid, f"ipv{version}": session.uplink.address}
         removal = f"GTP-U/UDP/IPv{version}"
     pdi: list[Tree] = [
@@ -145,8 +144,13 @@ def _downlink(kind: str, tunnel: Tunnel | None, *, end_marker: bool = False) -> 
     return [{"Apply Action": ["FORW"]}, {f"{kind} Parameters": parameters}]
 
 
+def _version(address: str) -> int:
+    """That of the Internet Protocol of a tunnel's address."""
+    return 6 if ":" in address else 4
+
+
 def _to(tunnel: Tunnel) -> list[Tree]:
-    version = ip_address(tunnel.address).version
+    version = _version(tunnel.address)
     header = {
         "description": [f"GTP-U/UDP/IPv{version}"],
         "teid": tunnel.teid,

@@ -7,7 +7,6 @@ mobility or periodic update takes the same way.
 
 from typing import Final
 
-import wire
 from functions import (
     authentication,
     configuration_update,
@@ -77,7 +76,7 @@ def _identified(d: Draft, found: Identified) -> None:
     if not d.ue.supi:
         d.emit(SubscriberIdentified(d.key))
     nas = Nas(REQUEST, found.request, 0)
-    registration_request.begin(d, nas, wire.nas_decode(found.request), suci_told=True)
+    registration_request.begin(d, nas, registration_request.tree_of(found.request), suci_told=True)
 
 
 def _unidentified(d: Draft, lost: Unidentified) -> None:

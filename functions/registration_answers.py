@@ -1,6 +1,5 @@
 """What a UE says to a challenge and to a SECURITY MODE COMMAND (TS 24.501 5.4.1, 5.4.2)."""
 
-import wire
 from functions import (
     authentication,
     connection,
@@ -8,13 +7,14 @@ from functions import (
     eap,
     ngap,
     registration_identity,
+    registration_request,
     security_mode,
 )
 from functions import registration_accept as accept
 from functions.draft import Draft
 from functions.eap import Answer
 from functions.inputs import NasReceived
-from functions.trees import Tree, subtree
+from functions.trees import subtree
 from schemas.causes import GmmCause
 from schemas.ue import Challenge
 from schemas.ue_events import (
@@ -89,7 +89,7 @@ def security_mode_complete(d: Draft, received: NasReceived) -> None:
     imeisv = subtree(tree, "imeisv").get("imeisv")
     if imeisv is not None:
         d.emit(PeiLearned(f"imeisv-{imeisv}"))
-    container = _inner(received.container)
+    container = registration_request.tree_of(received.container)
     if d.ue.deregistering:
         connection.proved(d)
         deregistration.complete(d, switch_off=deregistration.is_switch_off(container))
@@ -103,16 +103,9 @@ def security_mode_complete(d: Draft, received: NasReceived) -> None:
     else:
         if registration.retransmit:
             d.note("the UE did not send its whole REGISTRATION REQUEST again")
-        request = wire.nas_decode(registration.complete_request or registration.request)
+        kept = registration.complete_request or registration.request
+        request = registration_request.tree_of(kept)
     accept.conclude(d, d.ue.registration or registration, request, nas.count)
-
-
-def _inner(container: bytes | None) -> Tree:
-    """The message in a container; empty where there is none that can be read."""
-    try:
-        return {} if container is None else wire.nas_decode(container)
-    except wire.WireError:
-        return {}
 
 
 def security_mode_reject(d: Draft, received: NasReceived) -> None:

@@ -50,6 +50,12 @@ def take(d: Draft, received: NasReceived) -> None:
     begin(d, received.nas, received.tree)
 
 
+def tree_of(request: bytes | None) -> Tree:
+    """What procedures go by in a REGISTRATION REQUEST that is kept, or that came in a container;
+    empty where there is none that can be read."""
+    return (wire.nas_read(request).tree or {}) if request else {}
+
+
 def begin(d: Draft, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
     """Begin the procedure of a REGISTRATION REQUEST.
 

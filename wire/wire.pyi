@@ -207,9 +207,10 @@ class NasRead:
     """A plain uplink message, decoded once for all that is asked of it."""
 
     tree: dict[str, Any] | None
-    """The tree, without the NAS message container of a SECURITY MODE COMPLETE and the payload
-    container of an UL NAS TRANSPORT of N1 SM information; None where the message cannot be
-    decoded."""
+    """The tree, without the NAS message container of a SECURITY MODE COMPLETE, the payload
+    container of an UL NAS TRANSPORT of N1 SM information, and the 5GMM and UE security capabilities
+    of a REGISTRATION REQUEST (`nas_decode` and `ue_security_capability` have those); None where
+    the message cannot be decoded."""
     container: bytes | None
     """The octets in that container."""
     fault: str

@@ -103,6 +103,9 @@ def _reads(octets: bytes, answer: bytes | None) -> None:
         if read.container is not None and "octets" not in container:
             container, inner = wire.nas_encode(container), read.container
             assert container == inner
+    if tree.get("message-type") == "registration-request" and "security-header" not in tree:
+        for capability in ("5gmm-capability", "ue-security-capability"):
+            tree.pop(capability, None)
     assert read.tree == tree
 
 

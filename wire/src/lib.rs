@@ -10,6 +10,7 @@ mod keys;
 mod locate;
 mod nas;
 mod nas_build;
+mod nas_read;
 mod nas_security;
 mod ngap;
 mod ngap_common;
@@ -55,10 +56,10 @@ fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<ngap_template::NgapTemplate>()?;
 
     m.add_class::<nas::NasPeek>()?;
-    m.add_class::<nas::NasRead>()?;
+    m.add_class::<nas_read::NasRead>()?;
     m.add_function(wrap_pyfunction!(nas::nas_peek, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_decode, m)?)?;
-    m.add_function(wrap_pyfunction!(nas::nas_read, m)?)?;
+    m.add_function(wrap_pyfunction!(nas_read::nas_read, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_encode, m)?)?;
     m.add_function(wrap_pyfunction!(nas::nas_answer, m)?)?;
     m.add_function(wrap_pyfunction!(nas::ue_security_capability, m)?)?;

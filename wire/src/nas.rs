@@ -1,11 +1,10 @@
 //! 5GS NAS (TS 24.501): trees, the clause 7 answer to a faulty message, and `peek`.
 
 use oxirush_nas::nas_5gs::{
-    Direction, MobileIdentityType, Nas5gmmMessage, Nas5gsMessage, NasFGsMobileIdentity,
-    NasPayloadContainer, PayloadContainerKind, Suci,
+    Direction, MobileIdentityType, Nas5gmmMessage, Nas5gsMessage, NasFGsMobileIdentity, Suci,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::PyBytes;
 use pythonize::{depythonize, pythonize};
 
 use crate::depth::bounded;
@@ -134,66 +133,6 @@ pub fn nas_peek(data: &[u8]) -> PyResult<NasPeek> {
 pub fn nas_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
     let message = Nas5gsMessage::decode(data).map_err(|e| of_nas(&e, data))?;
     Ok(pythonize(py, &message)?.unbind())
-}
-
-/// A plain uplink message, decoded once for all that is asked of it.
-#[pyclass(frozen, get_all, module = "wire")]
-pub struct NasRead {
-    tree: Option<Py<PyAny>>,
-    container: Option<Py<PyBytes>>,
-    fault: String,
-    answer: Option<Py<PyBytes>>,
-}
-
-/// The container of a SECURITY MODE COMPLETE, or of N1 SM information in an UL NAS TRANSPORT,
-/// which a tree would hold decoded.
-fn take_container(message: &mut Nas5gsMessage) -> Option<Vec<u8>> {
-    match message {
-        Nas5gsMessage::Gmm(_, Nas5gmmMessage::SecurityModeComplete(complete)) => complete
-            .nas_message_container
-            .take()
-            .map(|ie| ie.value.to_vec()),
-        Nas5gsMessage::Gmm(_, Nas5gmmMessage::UlNasTransport(transport))
-            if transport.payload_container_type.kind()
-                == Some(PayloadContainerKind::N1SmInformation) =>
-        {
-            let empty = NasPayloadContainer::new(Vec::new());
-            let taken = std::mem::replace(&mut transport.payload_container, empty);
-            Some(taken.value.to_vec())
-        }
-        _ => None,
-    }
-}
-
-/// The IE of an UL NAS TRANSPORT that is mandatory, and empty once its octets are taken.
-const PAYLOAD_CONTAINER: &str = "payload-container";
-
-#[pyfunction]
-pub fn nas_read(py: Python<'_>, plain: &[u8]) -> PyResult<NasRead> {
-    let received = Nas5gsMessage::decode(plain);
-    let answer = match Nas5gsMessage::answer_to(plain, &received, Direction::Uplink) {
-        Some(answer) => Some(answer.encode().map_err(|e| of_nas(&e, plain))?),
-        None => None,
-    };
-    let mut read = NasRead {
-        tree: None,
-        container: None,
-        fault: String::new(),
-        answer: answer.map(|octets| PyBytes::new(py, &octets).unbind()),
-    };
-    match received {
-        Ok(mut message) => {
-            let taken = take_container(&mut message);
-            let tree = pythonize(py, &message)?.cast_into::<PyDict>()?;
-            if taken.is_some() && tree.contains(PAYLOAD_CONTAINER)? {
-                tree.del_item(PAYLOAD_CONTAINER)?;
-            }
-            read.container = taken.map(|octets| PyBytes::new(py, &octets).unbind());
-            read.tree = Some(tree.into_any().unbind());
-        }
-        Err(e) => read.fault = of_nas(&e, plain).value(py).to_string(),
-    }
-    Ok(read)
 }
 
 /// The message that a tree writes.
