@@ -68,3 +68,42 @@ def test_the_container_of_a_security_mode_complete_stays_closed() -> None:
     read = wire.nas_read(octets)
     assert read.container == bytes.fromhex("01020304")
     assert read.tree == {"message-type": "security-mode-complete"}
+
+
+@FAST
+@given(
+    head=st.sampled_from(["7e004c10", "7e004579", "7e004171"]),
+    identity=st.one_of(
+        st.binary(min_size=7, max_size=7),
+        st.binary(min_size=6, max_size=6).map(lambda rest: b"\xf4" + rest),
+        st.binary(min_size=6, max_size=6).map(lambda rest: b"\x04" + rest),
+        st.binary(min_size=11, max_size=11),
+        st.binary(min_size=10, max_size=10).map(lambda rest: b"\xf2" + rest),
+        st.binary(min_size=7, max_size=7).map(lambda rest: b"\xf2\x02\xf8\x39" + rest),
+        st.binary(min_size=8, max_size=8).map(lambda rest: b"\xf2\x02\xf8\x39" + rest),
+    ),
+)
+def test_who_the_ue_says_it_is(head: str, identity: bytes) -> None:
+    """With whatever bits: those of an identity that the core has given are read here."""
+    octets = bytes.fromhex(head) + len(identity).to_bytes(2) + identity
+    read = wire.nas_read(octets)
+    try:
+        decoded = wire.nas_decode(octets)
+    except wire.WireError as err:
+        assert (read.tree, read.fault) == (None, str(err))
+        return
+    assert read.tree == decoded
+    assert list(read.tree or ()) == list(decoded)
+
+
+CAPABLE = "2e04f0f0f0f0"  # the UE security capability
+
+
+def test_the_capabilities_of_a_ue_are_left_out() -> None:
+    octets = bytes.fromhex("7e004171000bf202f839020003c0000001" + "100101" + CAPABLE + "2f020101")
+    read, decoded = wire.nas_read(octets), wire.nas_decode(octets)
+    assert decoded.pop("5gmm-capability")["s1-mode"] is True
+    assert decoded.pop("ue-security-capability")
+    assert decoded["requested-nssai"] == [{"sst": 1}]
+    assert read.tree == decoded
+    assert wire.ue_security_capability(octets) == bytes.fromhex(CAPABLE)[2:]
