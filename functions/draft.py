@@ -1,9 +1,10 @@
 """A decision about a UE while it is being made: events applied as they are emitted."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import wire
-from functions import nas_codec, ngap
+from functions import ngap
 from functions.env import Env
 from functions.trees import Tree
 from schemas.cloudevents import CloudEvent, EventType, order_of
@@ -104,21 +105,21 @@ class Draft:
         to = connection or self.connection
         self.outputs.append(SendNgap(to.gnb, to.association, pdu))
 
-    def send_nas_plain(self, message: Tree) -> None:
+    def send_nas_plain(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message without security (TS 24.501 4.4.4.2 lists those that may be)."""
-        nas = nas_codec.encode(message)
+        nas = wire.nas_encode(dict(message))
         self.env.rejected |= is_reject(nas)
         self.send(ngap.downlink_nas_transport(self.connection, nas))
 
-    def send_nas(self, message: Tree) -> None:
+    def send_nas(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message under the current security context, ciphered."""
         self.send(ngap.downlink_nas_transport(self.connection, self.seal_nas(message)))
 
-    def seal_nas(self, message: Tree) -> bytes:
+    def seal_nas(self, message: Mapping[str, Any]) -> bytes:
         """A NAS message under the current security context, to go in another NGAP message."""
-        return self.protect(nas_codec.encode(message))
+        return self.protect(wire.nas_encode(dict(message)))
 
-    def send_nas_best(self, message: Tree) -> None:
+    def send_nas_best(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message protected once the secure exchange is established, else plain.
 
         TS 24.501 4.4.4.2: a UE discards what then comes without protection.

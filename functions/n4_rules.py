@@ -145,7 +145,7 @@ def _downlink(kind: str, tunnel: Tunnel | None, *, end_marker: bool = False) -> 
 
 
 def _version(address: str) -> int:
-    """That of the Internet Protocol of a tunnel's address."""
+    """The IP version of a tunnel's address."""
     return 6 if ":" in address else 4
 
 

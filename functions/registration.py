@@ -76,7 +76,8 @@ def _identified(d: Draft, found: Identified) -> None:
     if not d.ue.supi:
         d.emit(SubscriberIdentified(d.key))
     nas = Nas(REQUEST, found.request, 0)
-    registration_request.begin(d, nas, registration_request.tree_of(found.request), suci_told=True)
+    request = registration_request.again(found.request)
+    registration_request.begin(d, nas, request, suci_told=True)
 
 
 def _unidentified(d: Draft, lost: Unidentified) -> None:

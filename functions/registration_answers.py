@@ -1,5 +1,6 @@
 """What a UE says to a challenge and to a SECURITY MODE COMMAND (TS 24.501 5.4.1, 5.4.2)."""
 
+import wire
 from functions import (
     authentication,
     connection,
@@ -14,7 +15,7 @@ from functions import registration_accept as accept
 from functions.draft import Draft
 from functions.eap import Answer
 from functions.inputs import NasReceived
-from functions.trees import subtree
+from functions.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.ue import Challenge
 from schemas.ue_events import (
@@ -89,7 +90,7 @@ def security_mode_complete(d: Draft, received: NasReceived) -> None:
     imeisv = subtree(tree, "imeisv").get("imeisv")
     if imeisv is not None:
         d.emit(PeiLearned(f"imeisv-{imeisv}"))
-    container = registration_request.tree_of(received.container)
+    container = _inner(received.container)
     if d.ue.deregistering:
         connection.proved(d)
         deregistration.complete(d, switch_off=deregistration.is_switch_off(container))
@@ -104,8 +105,13 @@ def security_mode_complete(d: Draft, received: NasReceived) -> None:
         if registration.retransmit:
             d.note("the UE did not send its whole REGISTRATION REQUEST again")
         kept = registration.complete_request or registration.request
-        request = registration_request.tree_of(kept)
+        request = registration_request.again(kept)
     accept.conclude(d, d.ue.registration or registration, request, nas.count)
+
+
+def _inner(container: bytes | None) -> Tree:
+    """The message in a container; empty where there is none that can be read."""
+    return {} if container is None else wire.nas_read(container).tree or {}
 
 
 def security_mode_reject(d: Draft, received: NasReceived) -> None:

@@ -50,10 +50,16 @@ def take(d: Draft, received: NasReceived) -> None:
     begin(d, received.nas, received.tree)
 
 
-def tree_of(request: bytes | None) -> Tree:
-    """What procedures go by in a REGISTRATION REQUEST that is kept, or that came in a container;
-    empty where there is none that can be read."""
-    return (wire.nas_read(request).tree or {}) if request else {}
+def again(request: bytes) -> Tree:
+    """The tree of a REGISTRATION REQUEST that was read before, and kept.
+
+    Raises:
+        ValueError: it cannot be read now.
+    """
+    read = wire.nas_read(request)
+    if read.tree is None:
+        raise ValueError(f"a REGISTRATION REQUEST that was kept cannot be read: {read.fault}")
+    return read.tree
 
 
 def begin(d: Draft, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:

@@ -66,7 +66,7 @@ KINDS: dict[str, Kind] = {
     "upf": Kind(
         Upf,
         upf.evolve,
-        lambda _: [],  # its Node ID names it
+        upf.leads,
         StepReader[UpfEvent](Step[UpfEvent], UpfEvent, UPCASTERS["upf"]).decode,
         msgspec.msgpack.Decoder(Upf).decode,
         Snapshots(Upf, UpfEvent, fold=1),

@@ -4,7 +4,8 @@ from typing import Any, TypeAlias
 
 Lead: TypeAlias = tuple[Any, ...]
 """What an index entry is made of: its kind, the function that writes its key, and the values that
-the function takes. To compare leads is cheaper than to write keys, and most steps change none."""
+the function takes. To compare leads is cheaper than to write keys, and most steps change none.
+Different leads of one state have different entries."""
 
 
 def entry_of(lead: Lead) -> tuple[str, str]:

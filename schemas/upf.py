@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from schemas.index import Lead
 from schemas.ue_events import Event, Noted
 
 LEFTOVERS = 1024
@@ -157,6 +158,11 @@ UpfEvent: TypeAlias = (
     | LeftoverDeleted
     | Noted
 )
+
+
+def leads(_: Upf) -> list[Lead]:
+    """What leads to this UPF: nothing, its Node ID names it."""
+    return []
 
 
 def _asked(upf: Upf, event: UpfAsked) -> Upf:

@@ -130,7 +130,9 @@ def transfer(information: Tree | None = None, **more: Any) -> Tree:
     return {"dLQosFlowPerTNLInformation": information or flows(), **more}
 
 
-EXTENDED: Tree = {"iE-Extensions": [{"id": 65000, "criticality": "ignore", "extensionValue": "00"}]}
+EXTENDED: Tree = {
+    "iE-Extensions": [{"id": 65000, "criticality": "ignore", "_raw_value": "00"}],
+}
 
 TRANSFERS: list[Tree] = [
     transfer(),
@@ -147,16 +149,21 @@ TRANSFERS: list[Tree] = [
     transfer(
         qosFlowFailedToSetupList=[{"qosFlowIdentifier": 2, "cause": {"nas": "unspecified"}}],
     ),
+    transfer(**EXTENDED),
+    transfer({**flows(), **EXTENDED}),
+    transfer(flows(to=tunnel(**EXTENDED))),
+    transfer(flows({"qosFlowIdentifier": 1, **EXTENDED})),
     {"octets": "ff"},
     {"octets": "0003e00a000001ffffffff0002"},
 ]
 
 
 @pytest.mark.parametrize("suffix", ["SURes", "CxtRes"])
+@pytest.mark.parametrize("extended", [{}, EXTENDED])
 @pytest.mark.parametrize("found", TRANSFERS)
-def test_where_the_sessions_are(suffix: str, found: Tree) -> None:
+def test_where_the_sessions_are(suffix: str, found: Tree, extended: Tree) -> None:
     name = {"SURes": "PDUSessionResourceSetupResponse", "CxtRes": "InitialContextSetupResponse"}
-    item = {"pDUSessionID": 5, "pDUSessionResourceSetupResponseTransfer": found}
+    item = {"pDUSessionID": 5, "pDUSessionResourceSetupResponseTransfer": found, **extended}
     more = {"pDUSessionID": 6, "pDUSessionResourceSetupResponseTransfer": transfer()}
     ies = [*IDS, {f"PDUSessionResourceSetupList{suffix}": [more, item]}]
     agrees(wire.ngap_encode({"message": name[suffix], "ies": ies}))
@@ -173,8 +180,9 @@ def test_where_the_sessions_are(suffix: str, found: Tree) -> None:
     ],
 )
 @pytest.mark.parametrize("ids", [[0], [5, 255]])
-def test_what_a_gnb_lets_go_of(cause: Tree, ids: list[int]) -> None:
-    sessions = [{"pDUSessionID": number} for number in ids]
+@pytest.mark.parametrize("extended", [{}, EXTENDED])
+def test_what_a_gnb_lets_go_of(cause: Tree, ids: list[int], extended: Tree) -> None:
+    sessions = [{"pDUSessionID": number, **extended} for number in ids]
     asked = [*IDS, {"PDUSessionResourceListCxtRelReq": sessions}, {"Cause": cause}]
     agrees(wire.ngap_encode({"message": "UEContextReleaseRequest", "ies": asked}))
     done = [*IDS, {"PDUSessionResourceListCxtRelCpl": sessions}]

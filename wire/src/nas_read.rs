@@ -76,8 +76,8 @@ fn take_container(message: &mut Nas5gsMessage) -> Option<Vec<u8>> {
 /// The IE of an UL NAS TRANSPORT that is mandatory, and empty once its octets are taken.
 const PAYLOAD_CONTAINER: &str = "payload-container";
 
-/// Drop the capabilities of a REGISTRATION REQUEST: a hundred flags that nobody reads, for most of
-/// the time that its tree would take.
+/// Drop the capabilities of a REGISTRATION REQUEST: some ninety flags that nobody reads, for most
+/// of the time that its tree would take.
 fn leave_out(message: &mut Nas5gsMessage) {
     if let Nas5gsMessage::Gmm(_, Nas5gmmMessage::RegistrationRequest(request)) = message {
         request.fgmm_capability = None;

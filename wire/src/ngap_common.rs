@@ -9,13 +9,13 @@ use oxirush_ngap::ngap::{
     ID_UECONTEXT_REQUEST, ID_USER_LOCATION_INFORMATION, NASPDU, NGAPPDU,
     PDUSessionResourceListCxtRelCpl, PDUSessionResourceListCxtRelReq,
     PDUSessionResourceSetupListCxtRes, PDUSessionResourceSetupListSURes,
-    PDUSessionResourceSetupResponseTransfer, PLMNIdentity, RANUENGAPID, RRCEstablishmentCause,
-    UEContextRequest, UPTransportLayerInformation, UserLocationInformation,
+    PDUSessionResourceSetupResponseTransfer, PLMNIdentity, ProtocolIEID, RANUENGAPID,
+    RRCEstablishmentCause, UEContextRequest, UPTransportLayerInformation, UserLocationInformation,
     UserLocationInformationNR, decode_open_type, encode_open_type,
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList};
+use pyo3::types::{PyBytes, PyDict, PyList, PyString};
 use pythonize::pythonize;
 
 /// The IEs of a PDU without fault that has none but those of the messages that come most often;
@@ -26,103 +26,124 @@ pub fn common_ies<'py>(py: Python<'py>, pdu: &NGAPPDU<'_>) -> PyResult<Option<Bo
     };
     let found = PyDict::new(py);
     for ie in &ies.0 {
-        let value: &[u8] = &ie.value;
-        macro_rules! decoded {
-            ($kind:ty) => {
-                match decode_open_type::<$kind>(value) {
-                    Ok(decoded) => decoded,
-                    Err(_) => return Ok(None),
-                }
-            };
-        }
-        // A list of PDU sessions, each with its transfer, if it has one.
-        macro_rules! sessions {
-            ($name:literal, $kind:ty $(, $transfer:ident)?) => {{
-                let list = PyList::empty(py);
-                for item in decoded!($kind).0 {
-                    if item.ie_extensions.is_some() {
-                        return Ok(None);
-                    }
-                    let tree = PyDict::new(py);
-                    tree.set_item(intern!(py, "pDUSessionID"), item.pdu_session_id.0)?;
-                    $(
-                        let Some(transfer) = setup_response(py, &item.$transfer)? else {
-                            return Ok(None);
-                        };
-                        let name = intern!(py, "pDUSessionResourceSetupResponseTransfer");
-                        tree.set_item(name, transfer)?;
-                    )?
-                    list.append(tree)?;
-                }
-                found.set_item(intern!(py, $name), list)?;
-            }};
-        }
-        match ie.id {
-            ID_AMF_UE_NGAP_ID => {
-                found.set_item(intern!(py, "AMF-UE-NGAP-ID"), decoded!(AMFUENGAPID).0)?;
-            }
-            ID_RAN_UE_NGAP_ID => {
-                found.set_item(intern!(py, "RAN-UE-NGAP-ID"), decoded!(RANUENGAPID).0)?;
-            }
-            ID_NAS_PDU => {
-                let octets = PyBytes::new(py, &decoded!(NASPDU<'_>).0);
-                let text = octets.call_method0(intern!(py, "hex"))?;
-                found.set_item(intern!(py, "NAS-PDU"), text)?;
-            }
-            ID_USER_LOCATION_INFORMATION => {
-                let location = decoded!(UserLocationInformation<'_>);
-                let tree = match &location {
-                    UserLocationInformation::userLocationInformationNR(nr) => nr_location(py, nr)?,
-                    _ => None,
-                };
-                let tree = match tree {
-                    Some(tree) => tree.into_any(),
-                    None => pythonize(py, &location)?,
-                };
-                found.set_item(intern!(py, "UserLocationInformation"), tree)?;
-            }
-            ID_RRCESTABLISHMENT_CAUSE => {
-                let cause = pythonize(py, &decoded!(RRCEstablishmentCause))?;
-                found.set_item(intern!(py, "RRCEstablishmentCause"), cause)?;
-            }
-            ID_UECONTEXT_REQUEST => {
-                let asked = pythonize(py, &decoded!(UEContextRequest))?;
-                found.set_item(intern!(py, "UEContextRequest"), asked)?;
-            }
-            ID_CAUSE => {
-                let cause = decoded!(Cause);
-                if matches!(cause, Cause::choice_Extensions(_)) {
-                    return Ok(None);
-                }
-                let cause = pythonize(py, &cause)?;
-                found.set_item(intern!(py, "Cause"), cause)?;
-            }
-            ID_PDUSESSION_RESOURCE_LIST_CXT_REL_REQ => sessions!(
-                "PDUSessionResourceListCxtRelReq",
-                PDUSessionResourceListCxtRelReq
-            ),
-            ID_PDUSESSION_RESOURCE_LIST_CXT_REL_CPL => sessions!(
-                "PDUSessionResourceListCxtRelCpl",
-                PDUSessionResourceListCxtRelCpl
-            ),
-            ID_PDUSESSION_RESOURCE_SETUP_LIST_CXT_RES => sessions!(
-                "PDUSessionResourceSetupListCxtRes",
-                PDUSessionResourceSetupListCxtRes<'_>,
-                pdu_session_resource_setup_response_transfer
-            ),
-            ID_PDUSESSION_RESOURCE_SETUP_LIST_SURES => sessions!(
-                "PDUSessionResourceSetupListSURes",
-                PDUSessionResourceSetupListSURes<'_>,
-                pdu_session_resource_setup_response_transfer
-            ),
-            ID_FIVE_G_S_TMSI => {
-                let identity = pythonize(py, &decoded!(FiveGSTMSI))?;
-                found.set_item(intern!(py, "FiveG-S-TMSI"), identity)?;
-            }
-            _ => return Ok(None),
-        }
+        let Some((name, value)) = common_ie(py, ie.id, &ie.value)? else {
+            return Ok(None);
+        };
+        found.set_item(name, value)?;
     }
     Ok(Some(found))
+}
+
+type Named<'py> = (&'py Bound<'py, PyString>, Bound<'py, PyAny>);
+
+/// The name and the tree of an IE; None for one that is not made here.
+fn common_ie<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<Option<Named<'py>>> {
+    macro_rules! decoded {
+        ($kind:ty) => {
+            match decode_open_type::<$kind>(value) {
+                Ok(decoded) => decoded,
+                Err(_) => return Ok(None),
+            }
+        };
+    }
+    let (name, tree) = match id {
+        ID_AMF_UE_NGAP_ID => {
+            let id = decoded!(AMFUENGAPID).0.into_pyobject(py)?;
+            (intern!(py, "AMF-UE-NGAP-ID"), id.into_any())
+        }
+        ID_RAN_UE_NGAP_ID => {
+            let id = decoded!(RANUENGAPID).0.into_pyobject(py)?;
+            (intern!(py, "RAN-UE-NGAP-ID"), id.into_any())
+        }
+        ID_NAS_PDU => {
+            let octets = PyBytes::new(py, &decoded!(NASPDU<'_>).0);
+            let text = octets.call_method0(intern!(py, "hex"))?;
+            (intern!(py, "NAS-PDU"), text)
+        }
+        ID_USER_LOCATION_INFORMATION => {
+            let location = decoded!(UserLocationInformation<'_>);
+            let tree = match &location {
+                UserLocationInformation::userLocationInformationNR(nr) => nr_location(py, nr)?,
+                _ => None,
+            };
+            let tree = match tree {
+                Some(tree) => tree.into_any(),
+                None => pythonize(py, &location)?,
+            };
+            (intern!(py, "UserLocationInformation"), tree)
+        }
+        ID_RRCESTABLISHMENT_CAUSE => {
+            let cause = pythonize(py, &decoded!(RRCEstablishmentCause))?;
+            (intern!(py, "RRCEstablishmentCause"), cause)
+        }
+        ID_UECONTEXT_REQUEST => {
+            let asked = pythonize(py, &decoded!(UEContextRequest))?;
+            (intern!(py, "UEContextRequest"), asked)
+        }
+        ID_CAUSE => {
+            let cause = decoded!(Cause);
+            if matches!(cause, Cause::choice_Extensions(_)) {
+                return Ok(None);
+            }
+            (intern!(py, "Cause"), pythonize(py, &cause)?)
+        }
+        ID_FIVE_G_S_TMSI => {
+            let identity = pythonize(py, &decoded!(FiveGSTMSI))?;
+            (intern!(py, "FiveG-S-TMSI"), identity)
+        }
+        _ => return sessions(py, id, value),
+    };
+    Ok(Some((name, tree)))
+}
+
+/// The same of a list of PDU sessions, each with its transfer, if it has one.
+fn sessions<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<Option<Named<'py>>> {
+    let list = PyList::empty(py);
+    macro_rules! listed {
+        ($name:literal, $kind:ty $(, $transfer:ident)?) => {{
+            let Ok(items) = decode_open_type::<$kind>(value) else {
+                return Ok(None);
+            };
+            for item in items.0 {
+                if item.ie_extensions.is_some() {
+                    return Ok(None);
+                }
+                let tree = PyDict::new(py);
+                tree.set_item(intern!(py, "pDUSessionID"), item.pdu_session_id.0)?;
+                $(
+                    let Some(transfer) = setup_response(py, &item.$transfer)? else {
+                        return Ok(None);
+                    };
+                    let name = intern!(py, "pDUSessionResourceSetupResponseTransfer");
+                    tree.set_item(name, transfer)?;
+                )?
+                list.append(tree)?;
+            }
+            intern!(py, $name)
+        }};
+    }
+    let name = match id {
+        ID_PDUSESSION_RESOURCE_LIST_CXT_REL_REQ => listed!(
+            "PDUSessionResourceListCxtRelReq",
+            PDUSessionResourceListCxtRelReq
+        ),
+        ID_PDUSESSION_RESOURCE_LIST_CXT_REL_CPL => listed!(
+            "PDUSessionResourceListCxtRelCpl",
+            PDUSessionResourceListCxtRelCpl
+        ),
+        ID_PDUSESSION_RESOURCE_SETUP_LIST_CXT_RES => listed!(
+            "PDUSessionResourceSetupListCxtRes",
+            PDUSessionResourceSetupListCxtRes<'_>,
+            pdu_session_resource_setup_response_transfer
+        ),
+        ID_PDUSESSION_RESOURCE_SETUP_LIST_SURES => listed!(
+            "PDUSessionResourceSetupListSURes",
+            PDUSessionResourceSetupListSURes<'_>,
+            pdu_session_resource_setup_response_transfer
+        ),
+        _ => return Ok(None),
+    };
+    Ok(Some((name, list.into_any())))
 }
 
 /// The tree of an NR location that says where and nothing else; None for another.
