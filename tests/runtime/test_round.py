@@ -149,6 +149,23 @@ async def test_a_copy_of_a_message_of_a_connection_that_is_gone_is_not_the_gnbs_
     assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
 
 
+async def test_a_copy_by_a_5g_tmsi_that_has_been_replaced_is_of_the_ue_that_took_it(
+    store: Store, other: Decider
+) -> None:
+    """It is one of the last two: the UE is not asked who it is, on a connection that is up."""
+    bench, script = Bench(store), LIVES
+    worker = await decider(store, script)
+    stretches = [*script.lanes[0], *script.lanes[1]]
+    events = [event for stretch in stretches for event in stretch.events]
+    for event in events:
+        await bench.take(worker, event)
+    (initial,) = (event for event in events if event.partitionkey.startswith("tmsi-"))
+    story = await store.story()
+    result = await other.run([job(initial, deliveries=2)], patient=True)
+    assert ids(result.duplicate) == [initial.id]
+    assert await store.story() == story
+
+
 async def test_a_copy_behind_the_end_of_its_connection_in_the_same_batch(
     store: Store, one: Decider
 ) -> None:
