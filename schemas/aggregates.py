@@ -37,7 +37,10 @@ class Kind(NamedTuple):
         return frozenset(map(entry_of, self.leads(state)))
 
     def index_changes(self, before: Any, after: Any) -> tuple[Entries, Entries]:
-        """The index entries that a step adds, and those that it takes away; mostly none."""
+        """The index entries that a step adds, and those that it takes away; mostly none.
+
+        A lead may change and its entry stay: that of a wake-up at nearly the same time.
+        """
         had, has = self.leads(before), self.leads(after)
         if had == has:
             return _NONE, _NONE

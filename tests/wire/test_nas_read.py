@@ -111,7 +111,7 @@ def test_the_container_of_a_security_mode_complete_stays_closed() -> None:
 
 @FAST
 @given(
-    head=st.sampled_from(["7e004c10", "7e004579", "7e004171"]),
+    head=st.sampled_from(["7e004c10", "7e004579", "7e004171", "7e005c"]),
     identity=st.one_of(
         st.binary(min_size=7, max_size=7),
         st.binary(min_size=6, max_size=6).map(lambda rest: b"\xf4" + rest),

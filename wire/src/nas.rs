@@ -24,13 +24,19 @@ pub struct NasPeek {
     suci_scheme: Option<u8>,
 }
 
-/// The mobile identity of an initial NAS message or an identity response.
-fn identity_of(message: &Nas5gmmMessage) -> Option<&NasFGsMobileIdentity> {
+/// The mobile identity of an initial NAS message or an identity response, and the name of its IE.
+pub fn identity_of(
+    message: &mut Nas5gmmMessage,
+) -> Option<(&'static str, &mut NasFGsMobileIdentity)> {
     match message {
-        Nas5gmmMessage::RegistrationRequest(m) => Some(&m.fgs_mobile_identity),
-        Nas5gmmMessage::DeregistrationRequestUeOriginating(m) => Some(&m.fgs_mobile_identity),
-        Nas5gmmMessage::ServiceRequest(m) => Some(&m.fg_s_tmsi),
-        Nas5gmmMessage::IdentityResponse(m) => Some(&m.mobile_identity),
+        Nas5gmmMessage::RegistrationRequest(m) => {
+            Some(("5gs-mobile-identity", &mut m.fgs_mobile_identity))
+        }
+        Nas5gmmMessage::DeregistrationRequestUeOriginating(m) => {
+            Some(("5gs-mobile-identity", &mut m.fgs_mobile_identity))
+        }
+        Nas5gmmMessage::ServiceRequest(m) => Some(("5g-s-tmsi", &mut m.fg_s_tmsi)),
+        Nas5gmmMessage::IdentityResponse(m) => Some(("mobile-identity", &mut m.mobile_identity)),
         _ => None,
     }
 }
@@ -75,10 +81,10 @@ pub fn peek(octets: &[u8]) -> Option<NasPeek> {
     if !matches!(found.message_type, Some(0x41 | 0x45 | 0x4c | 0x5c)) {
         return Some(found);
     }
-    let Ok((Nas5gsMessage::Gmm(_, message), _)) = Nas5gsMessage::decode_lenient(plain) else {
+    let Ok((Nas5gsMessage::Gmm(_, mut message), _)) = Nas5gsMessage::decode_lenient(plain) else {
         return Some(found);
     };
-    if let Some(identity) = identity_of(&message) {
+    if let Some((_, identity)) = identity_of(&mut message) {
         read_identity(identity, &mut found);
     }
     Some(found)

@@ -6,10 +6,11 @@ use oxirush_nas::nas_5gs::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict};
 use pythonize::pythonize;
 
 use crate::error::of_nas;
+use crate::nas::identity_of;
 
 /// What there is to know of a message.
 #[pyclass(frozen, get_all, module = "wire")]
@@ -96,15 +97,8 @@ fn take_identity<'py>(
     let Nas5gsMessage::Gmm(_, message) = message else {
         return Ok(None);
     };
-    let (name, identity) = match message {
-        Nas5gmmMessage::RegistrationRequest(m) => {
-            ("5gs-mobile-identity", &mut m.fgs_mobile_identity)
-        }
-        Nas5gmmMessage::DeregistrationRequestUeOriginating(m) => {
-            ("5gs-mobile-identity", &mut m.fgs_mobile_identity)
-        }
-        Nas5gmmMessage::ServiceRequest(m) => ("5g-s-tmsi", &mut m.fg_s_tmsi),
-        _ => return Ok(None),
+    let Some((name, identity)) = identity_of(message) else {
+        return Ok(None);
     };
     let Some(tree) = temporary(py, identity)? else {
         return Ok(None);
@@ -145,7 +139,5 @@ fn temporary<'py>(
     value.set_item(intern!(py, "amf-set-id"), set)?;
     value.set_item(intern!(py, "amf-pointer"), pointer)?;
     value.set_item(intern!(py, "tmsi"), tmsi)?;
-    let tree = PyDict::new(py);
-    tree.set_item(kind, value)?;
-    Ok(Some(tree))
+    [(kind, value)].into_py_dict(py).map(Some)
 }

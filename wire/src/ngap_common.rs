@@ -15,7 +15,7 @@ use oxirush_ngap::ngap::{
 };
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyString};
+use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyString};
 use pythonize::pythonize;
 
 /// The IEs of a PDU without fault that has none but those of the messages that come most often;
@@ -177,9 +177,8 @@ fn nr_location<'py>(
     let location = PyDict::new(py);
     location.set_item(intern!(py, "nR-CGI"), cell)?;
     location.set_item(intern!(py, "tAI"), area)?;
-    let tree = PyDict::new(py);
-    tree.set_item(intern!(py, "userLocationInformationNR"), location)?;
-    Ok(Some(tree))
+    let tree = [(intern!(py, "userLocationInformationNR"), location)];
+    tree.into_py_dict(py).map(Some)
 }
 
 fn text(plmn: PLMNIdentity) -> Option<String> {
@@ -215,18 +214,15 @@ fn setup_response<'py>(py: Python<'py>, octets: &[u8]) -> PyResult<Option<Bound<
     }
     let list = PyList::empty(py);
     for item in items {
-        let flow = PyDict::new(py);
-        flow.set_item(intern!(py, "qosFlowIdentifier"), item.qos_flow_identifier.0)?;
-        list.append(flow)?;
+        let flow = [(intern!(py, "qosFlowIdentifier"), item.qos_flow_identifier.0)];
+        list.append(flow.into_py_dict(py)?)?;
     }
-    let end = PyDict::new(py);
-    end.set_item(intern!(py, "gTPTunnel"), tunnel_end(py, tunnel)?)?;
+    let end = [(intern!(py, "gTPTunnel"), tunnel_end(py, tunnel)?)].into_py_dict(py)?;
     let information = PyDict::new(py);
     information.set_item(intern!(py, "uPTransportLayerInformation"), end)?;
     information.set_item(intern!(py, "associatedQosFlowList"), list)?;
-    let tree = PyDict::new(py);
-    tree.set_item(intern!(py, "dLQosFlowPerTNLInformation"), information)?;
-    Ok(Some(tree))
+    let tree = [(intern!(py, "dLQosFlowPerTNLInformation"), information)];
+    tree.into_py_dict(py).map(Some)
 }
 
 fn is_plain_flow(item: &AssociatedQosFlowItem) -> bool {
