@@ -92,6 +92,7 @@ async def test_killed_and_started_again(home: Path) -> None:
     async with up(data) as core:
         status, said = await core.load("--ues", 4, "--procedures", "register,deregister")
         assert status == 0, said
+        await core.says("functions core: 1 -> 0 workers$")  # what was sent of UPFs is decided
         assert await core.ends(signal.SIGTERM) == 0
     after = await heads(data)
     assert before.keys() == after.keys()
