@@ -23,8 +23,7 @@ from bench import (
     slo,
     throughput,
 )
-from bench.figures import Figure
-from bench.micro.timing import Row
+from bench.figures import Figure, Row
 from bench.result import Result, markdown
 from bench.throughput import PROGRAMMES, Run
 

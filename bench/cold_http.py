@@ -12,9 +12,9 @@ from bench.cold_start import set_up
 from evcore.local.broker import Broker, free_port
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process
-from eventing import http
-from eventing.bus import connected
-from eventing.streams import BusConfig, ensure
+from eventing.cloudevents import http_binding
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import BusConfig, ensure
 from schemas.config import Config, NatsConfig
 
 KNOCK: Final = 0.002
@@ -53,7 +53,9 @@ async def _answered(session: aiohttp.ClientSession, url: str, number: int) -> No
     event = set_up(number)
     while True:
         try:
-            async with session.post(url, data=event.data, headers=http.to_binary(event)) as answer:
+            async with session.post(
+                url, data=event.data, headers=http_binding.to_binary(event)
+            ) as answer:
                 answer.raise_for_status()
                 return
         except aiohttp.ClientConnectorError:

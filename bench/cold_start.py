@@ -10,9 +10,9 @@ from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer, start_plainly
 from eventing import subjects
-from eventing.bus import connected
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream.connection import connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType
 from schemas.config import Config, NatsConfig
 from schemas.identity import slot_of

@@ -3,11 +3,10 @@
 from msgspec import Struct
 
 from bench import kernel, many, memory, micro, open_loop, procedures, slo
-from bench.figures import Figure
+from bench.figures import Figure, Row
 from bench.kernel import Outcome as Seen
 from bench.many import Outcome as Crowd
 from bench.memory import Resident
-from bench.micro.timing import Row
 from bench.open_loop import Share
 from bench.throughput import PROGRAMMES, Run
 from loadgen import Procedure

@@ -5,8 +5,8 @@ from typing import cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from statestore.contract import Engine, StoreError
-from statestore.fdb_api import API_VERSION, Api
-from statestore.sqlite import SqliteEngine
+from statestore.foundationdb.api import API_VERSION, Api
+from statestore.sqlite.engine import SqliteEngine
 
 FORMS = "sqlite:///PATH or fdb:///PATH-OF-CLUSTER-FILE?prefix=NAME"
 
@@ -35,7 +35,7 @@ async def open_store(url: str, *, read_only: bool = False) -> Engine:
             raise StoreError(f"{url}: the path of the file is missing; write {FORMS}")
         return await SqliteEngine.open(path, read_only=read_only)
     if parts.scheme == "fdb":
-        from statestore.foundationdb import FoundationDbEngine  # noqa: PLC0415 - SQLite needs none
+        from statestore.foundationdb.engine import FoundationDbEngine  # noqa: PLC0415 - SQLite needs none
 
         options = _options(url, parts.query, ("prefix",))
         api = foundationdb_bindings()

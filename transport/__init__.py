@@ -6,11 +6,11 @@ from transport.contract import (
     Association,
     BufferFull,
     Handler,
+    Limits,
     Mode,
     Transport,
     TransportError,
 )
-from transport.limits import Limits
 from transport.opening import connect, listen
 
 __all__ = [

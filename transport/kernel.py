@@ -11,10 +11,16 @@ import socket
 from typing import Any
 
 from transport import kernel_socket
-from transport.checks import check_message
-from transport.contract import NGAP_PPID, BufferFull, Handler, Mode, TransportError
+from transport.contract import (
+    NGAP_PPID,
+    BufferFull,
+    Handler,
+    Limits,
+    Mode,
+    TransportError,
+    check_message,
+)
 from transport.kernel_socket import Piece, why_no_kernel_sctp
-from transport.limits import Limits
 
 __all__ = ["KernelAssociation", "KernelTransport", "why_no_kernel_sctp"]
 

@@ -13,8 +13,7 @@ import socket
 import struct
 from typing import Any
 
-from transport.contract import TransportError
-from transport.limits import Limits
+from transport.contract import Limits, TransportError
 
 _LEVEL = socket.IPPROTO_SCTP
 # <linux/sctp.h>: the socket option, and the types of ancillary data.

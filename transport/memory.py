@@ -10,9 +10,16 @@ import logging
 from collections import deque
 from collections.abc import Callable
 
-from transport.checks import check_message
-from transport.contract import NGAP_PPID, BufferFull, Handler, Mode, TransportError
-from transport.limits import DEFAULT_LIMITS, Limits
+from transport.contract import (
+    DEFAULT_LIMITS,
+    NGAP_PPID,
+    BufferFull,
+    Handler,
+    Limits,
+    Mode,
+    TransportError,
+    check_message,
+)
 
 _log = logging.getLogger(__name__)
 

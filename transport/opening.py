@@ -6,15 +6,16 @@ import random
 import socket
 
 from transport.contract import (
+    DEFAULT_LIMITS,
     UDP_ENCAPSULATION_PORT,
     Handler,
+    Limits,
     Mode,
     Transport,
     TransportError,
 )
 from transport.datagrams import open_datagrams
 from transport.kernel import KernelTransport, why_no_kernel_sctp
-from transport.limits import DEFAULT_LIMITS, Limits
 from transport.userspace import UserspaceTransport
 
 _EPHEMERAL = range(49152, 65536)

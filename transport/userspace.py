@@ -11,10 +11,16 @@ import time
 from collections import deque
 
 import wire
-from transport.checks import check_message
-from transport.contract import NGAP_PPID, BufferFull, Handler, Mode, TransportError
+from transport.contract import (
+    NGAP_PPID,
+    BufferFull,
+    Handler,
+    Limits,
+    Mode,
+    TransportError,
+    check_message,
+)
 from transport.datagrams import Datagrams, Packet
-from transport.limits import Limits
 
 _log = logging.getLogger(__name__)
 

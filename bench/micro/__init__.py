@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Final
 
+from bench.figures import Row
 from bench.micro import bus, codec, decisions, floor, log
-from bench.micro.timing import Row
 
 SQLITE: Final = "sqlite:{folder}/log.db"
 

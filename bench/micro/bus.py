@@ -5,14 +5,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Final
 
-from bench.figures import Figure
-from bench.micro.timing import Row
+from bench.figures import Figure, Row
 from evcore.local.broker import Broker
 from eventing import subjects
-from eventing.bus import connected
-from eventing.intake import Intake
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream.connection import connected
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType
 from schemas.procedures import Procedure
 

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any, Final
 
 import wire
-from bench.micro.timing import Row, microseconds
+from bench.figures import Row, microseconds
 from schemas.cloudevents import EventType
 from schemas.step import Page, SendNgap
 from tests.corpus import entries

@@ -5,11 +5,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bench.figures import Figure
-from bench.micro.timing import Row
-from functions.dispatch import Procedures
+from bench.figures import Figure, Row
 from functions.runtime.decider import Inputs, decide
 from functions.runtime.replay import told
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.step import Step, encode
 from tests.histories.history import History, files, read

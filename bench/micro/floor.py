@@ -5,12 +5,10 @@ from functools import partial
 from typing import Final
 
 import wire
-from bench.figures import Figure
+from bench.figures import Figure, Row, least
 from bench.micro.codec import NAS, corpus, ngap
 from bench.micro.decisions import cases_of
-from bench.micro.least import least
-from bench.micro.timing import Row
-from functions.dispatch import Procedures
+from functions.ue.dispatch import Procedures
 from tests.histories.history import of
 from tests.histories.scenarios import at_a_gnb
 

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from bench.figures import Figure
-from bench.micro.timing import Row
+from bench.figures import Figure, Row
 from functions.runtime.replay import Replayer
 from schemas.aggregates import kind_of
 from schemas.step import Step

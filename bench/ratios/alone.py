@@ -10,9 +10,9 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 import wire
+from bench.figures import least
 from bench.micro import codec
 from bench.micro.floor import registration_decisions
-from bench.micro.least import least
 from bench.micro.log import life
 from schemas.step import Step
 from statestore.contract import Append, Appended, Engine

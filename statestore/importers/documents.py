@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any, NoReturn, cast
 
-from statestore.importers.problems import ImportProblem, shown
+from statestore.importers.values import ImportProblem, shown
 
 _WHITESPACE = " \t\r\n"
 # How mongoexport writes what JSON has no type for (MongoDB Extended JSON, both of its forms).

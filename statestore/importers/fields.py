@@ -4,8 +4,7 @@ whatever was not read is known."""
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from statestore.importers.problems import ImportProblem, shown
-from statestore.importers.values import BadValue
+from statestore.importers.values import BadValue, ImportProblem, shown
 
 T = TypeVar("T")
 

@@ -23,7 +23,7 @@ from statestore.importers.assemble import (
 )
 from statestore.importers.fields import Fields
 from statestore.importers.free5gc_documents import Bundle, bundles, matches
-from statestore.importers.problems import shown
+from statestore.importers.values import shown
 from wire import milenage_opc
 
 __all__ = ["matches", "records", "subscriber"]

@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec import Struct, field
 
 from statestore.importers.fields import Fields
-from statestore.importers.problems import ImportProblem, shown
+from statestore.importers.values import ImportProblem, shown
 
 CONSOLE = ("AuthenticationSubscription", "WebAuthenticationSubscription")
 _ACCESS = "AccessAndMobilitySubscriptionData"

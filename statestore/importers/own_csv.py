@@ -25,7 +25,7 @@ from schemas.subscriber import Ambr, AuthMethod, Dnn, SubscribedSlice, Subscribe
 from statestore.importers import values
 from statestore.importers.assemble import PLAIN_AMBR, PLAIN_DNN, check_slices, key, nssai, opc
 from statestore.importers.fields import Fields
-from statestore.importers.problems import ImportProblem, shown
+from statestore.importers.values import ImportProblem, shown
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 from schemas.subscriber import Subscriber
 from statestore.importers import free5gc, open5gs, own_csv, own_json
 from statestore.importers.documents import documents
-from statestore.importers.problems import ImportProblem
+from statestore.importers.values import ImportProblem
 
 
 class Format(StrEnum):

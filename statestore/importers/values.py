@@ -6,7 +6,7 @@ from typing import Any
 
 from schemas.identity import supi_of_imsi
 from schemas.subscriber import AuthMethod, PduSessionType
-from statestore.importers.problems import shown
+from statestore.contract import StoreError
 
 _IMSI = re.compile(r"(?:imsi-)?([0-9]{6,15})")
 _DNN = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*")
@@ -126,3 +126,23 @@ def auth_method(value: Any) -> AuthMethod:
     except ValueError:
         names = " or ".join(AuthMethod)
         raise BadValue(f"is {shown(repr(value))}, not {names}") from None
+
+
+_LONGEST = 80
+
+
+def shown(text: str) -> str:
+    """A name out of a file as it may stand in a sentence: short, and without control characters."""
+    if len(text) > _LONGEST:
+        text = text[:_LONGEST] + "..."
+    return text if text.isprintable() else ascii(text)
+
+
+class ImportProblem(StoreError):
+    """A file is not imported, and nothing of it. `problems` are all that was found, a sentence
+    each, with the record and the field; the message is the first of them."""
+
+    def __init__(self, first: str, *others: str) -> None:
+        more = f" (and {len(others)} more problems)" if others else ""
+        super().__init__(first + more)
+        self.problems = (first, *others)

@@ -4,14 +4,13 @@ from pathlib import Path
 
 import msgspec
 
-from bench.figures import Figure
+from bench.figures import Figure, Row
 from bench.kernel import Outcome as Seen
 from bench.kernel import Switches
 from bench.kernel import markdown as kernel_table
 from bench.many import Outcome as Crowd
 from bench.many import Part
 from bench.memory import IDLE, Resident
-from bench.micro.timing import Row
 from bench.open_loop import Share
 from bench.procedures import Cost
 from bench.procedures import Run as Each

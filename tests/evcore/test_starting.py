@@ -13,6 +13,6 @@ def test_a_function_imports_what_it_needs() -> None:
     modules = out.decode().split()
     packages = {name.split(".")[0] for name in modules}
     assert not packages & {"rich", "pydantic", "aiohttp", "loadgen", "gateway", "transport"}
-    assert "statestore.foundationdb" not in modules
-    assert "functions.registration" not in modules, "a procedure, when it is hosted"
+    assert "statestore.foundationdb.engine" not in modules
+    assert "functions.gmm.registration.procedure" not in modules, "a procedure, when it is hosted"
     assert "wire" in packages

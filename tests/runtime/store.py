@@ -8,7 +8,7 @@ from functions.runtime.replay import all_aggregates
 from schemas.step import Step, encode
 from statestore.contract import Append, Appended, IndexKey, Loaded, Outcome
 from statestore.log import EventLog
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from statestore.subscribers import SubscriberStore
 from statestore.vault import Vault
 from tests.runtime.script import Script, Story, told

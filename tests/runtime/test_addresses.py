@@ -7,14 +7,14 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
-from functions.env import NotReadyError
+from functions.decision.env import NotReadyError
 from functions.runtime import addresses
 from functions.runtime.addresses import Addresses
 from functions.runtime.pools import Pool
 from schemas.network import UpfNode, UpfPool
 from schemas.ue_index import address_index_key
 from statestore.contract import Append, Appended, IndexKey, IndexTaken
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.functions.world import NETWORK
 
 WHERE = ("internet", "upf-1", 4)

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from eventing.delivery import Delivery, stored_at
-from functions.env import CONGESTION
+from eventing.jetstream.delivery import Delivery, stored_at
+from functions.decision.env import CONGESTION
 from functions.runtime.job import Job
 from functions.runtime.oracle import Oracle
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.network import Congestion
 from statestore.log import EventLog
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from statestore.vault import Vault
 from tests.functions.world import NETWORK
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from functions.env import NotReadyError, association_question, features_question
+from functions.decision.env import NotReadyError, association_question, features_question
 from functions.runtime.job import in_turn, out_of_turn
 from functions.runtime.oracle import Oracle
 from schemas.aggregates import upf_aggregate
@@ -20,7 +20,7 @@ from schemas.ue import Connection, Ue
 from schemas.upf import Upf
 from statestore.contract import Append, IndexKey
 from statestore.log import Aggregate, EventLog
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from statestore.vault import Vault
 from tests.eventing.brokers import event
 from tests.functions.world import N4_NETWORK, UPF

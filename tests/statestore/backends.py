@@ -8,11 +8,11 @@ from typing import Protocol
 import pytest
 
 from statestore.contract import Engine
-from statestore.fdb_api import Api
-from statestore.fdb_keys import Keys, end_below
-from statestore.foundationdb import FoundationDbEngine
+from statestore.foundationdb.api import Api
+from statestore.foundationdb.engine import FoundationDbEngine
+from statestore.foundationdb.keys import Keys, end_below
 from statestore.open import foundationdb_bindings
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.statestore.fdb_double import Database, FdbDouble
 from tests.statestore.fdb_double_cluster import Cluster
 from tests.statestore.official import without_old_importers

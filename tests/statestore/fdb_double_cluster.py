@@ -9,7 +9,7 @@ from contextlib import suppress
 from enum import Enum, auto
 from typing import Any
 
-from statestore.fdb_api import FdbError
+from statestore.foundationdb.api import FdbError
 
 TOO_OLD, NOT_COMMITTED, UNKNOWN_RESULT, CLUSTER_CHANGED = 1007, 1020, 1021, 1039
 CANCELLED, BLOCKED = 1101, 2025

@@ -10,7 +10,7 @@ hundred times.
 import asyncio
 import sys
 
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.statestore.steps import OK, step
 
 

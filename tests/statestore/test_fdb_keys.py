@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statestore.fdb_keys import (
+from statestore.foundationdb.keys import (
     Keys,
     end_below,
     names_from,

@@ -16,8 +16,8 @@ from statestore.contract import (
     StoreError,
     StoreUnavailable,
 )
-from statestore.fdb_keys import Keys, pack_int
-from statestore.foundationdb import FoundationDbEngine
+from statestore.foundationdb.engine import FoundationDbEngine
+from statestore.foundationdb.keys import Keys, pack_int
 from tests.statestore.backends import DoubleBackend
 from tests.statestore.fdb_double_cluster import Fault
 from tests.statestore.steps import NGAP, OK, OTHER, TMSI, UE, follow, step, steps, stored

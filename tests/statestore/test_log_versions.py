@@ -13,7 +13,7 @@ from schemas.step import Step, encode
 from schemas.ue_events import Noted
 from statestore.contract import Append, Appended, StoreDamaged
 from statestore.log import SNAPSHOT_EVERY, Aggregate, EventLog
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from statestore.vault import Vault
 from tests.runtime.script import lives
 

@@ -8,9 +8,9 @@ import pytest
 
 from statestore import open as opening
 from statestore.contract import StoreError
-from statestore.foundationdb import FoundationDbEngine
+from statestore.foundationdb.engine import FoundationDbEngine
 from statestore.open import open_store
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.statestore.backends import DoubleBackend
 from tests.statestore.fdb_double import FdbDouble
 from tests.statestore.steps import OK, UE, step

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from statestore.contract import Append, StoreDamaged, StoreError, StoreUnavailable
-from statestore.sqlite import SqliteEngine
-from statestore.sqlite_file import connect
+from statestore.sqlite.engine import SqliteEngine
+from statestore.sqlite.file import connect
 from tests.statestore.steps import OK, UE, step, steps, stored
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from statestore.contract import StoreUnavailable
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.statestore.steps import OK, OTHER, UE, follow, step
 
 _INSERT = "INSERT INTO log (aggregate, seq, trigger, body) VALUES (1, ?, ?, x'00')"

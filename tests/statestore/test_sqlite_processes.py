@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from statestore.contract import FeedEntry
-from statestore.sqlite import SqliteEngine
+from statestore.sqlite.engine import SqliteEngine
 from tests.statestore.sqlite_writer import body
 from tests.statestore.steps import OK, follow, step, stored
 

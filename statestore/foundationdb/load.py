@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from statestore.contract import Loaded, Record
-from statestore.fdb_api import Reader, Transaction
-from statestore.fdb_blob import get_blob
-from statestore.fdb_client import Client, ready
-from statestore.fdb_keys import SEQ_OCTETS, Keys, end_below, pack_int, unpack_int
+from statestore.foundationdb.api import Reader, Transaction
+from statestore.foundationdb.blob import get_blob
+from statestore.foundationdb.client import Client, ready
+from statestore.foundationdb.keys import SEQ_OCTETS, Keys, end_below, pack_int, unpack_int
 
 
 class Loading:

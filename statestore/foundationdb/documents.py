@@ -3,11 +3,11 @@
 import os
 
 from statestore.contract import Document, StoreDamaged
-from statestore.fdb_api import Reader, Transaction
-from statestore.fdb_append import TOKEN_OCTETS
-from statestore.fdb_blob import get_blob, put_blob
-from statestore.fdb_client import Client, done, ready
-from statestore.fdb_keys import SEQ_OCTETS, Keys
+from statestore.foundationdb.api import Reader, Transaction
+from statestore.foundationdb.append import TOKEN_OCTETS
+from statestore.foundationdb.blob import get_blob, put_blob
+from statestore.foundationdb.client import Client, done, ready
+from statestore.foundationdb.keys import SEQ_OCTETS, Keys
 
 
 async def read_document(

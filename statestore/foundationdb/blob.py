@@ -5,9 +5,9 @@ the parts stand apart, so that a range of first values has one row for each body
 """
 
 from statestore.contract import StoreDamaged, StoreError
-from statestore.fdb_api import Reader, Transaction
-from statestore.fdb_client import Client
-from statestore.fdb_keys import Keys, end_below, pack_int
+from statestore.foundationdb.api import Reader, Transaction
+from statestore.foundationdb.client import Client
+from statestore.foundationdb.keys import Keys, end_below, pack_int
 
 PART_OCTETS = 90_000
 MAX_BODY = 8_000_000

@@ -18,9 +18,8 @@ from statestore.contract import (
     StoreError,
 )
 from statestore.filelock import WriteLock
-from statestore.names import prefix_end
-from statestore.sqlite_append import append_batch
-from statestore.sqlite_file import PATIENCE, Errors, connect
+from statestore.sqlite.append import append_batch
+from statestore.sqlite.file import PATIENCE, Errors, connect
 
 _CURSOR_OCTETS = 8
 
@@ -259,3 +258,16 @@ class SqliteEngine:
                     raise
         finally:
             self._lock.release()
+
+
+_LAST = chr(0x10FFFF)
+
+
+def prefix_end(prefix: str) -> str | None:
+    """The least name above all that begin with `prefix`; None where there is no end to them."""
+    stem = prefix.rstrip(_LAST)
+    if not stem:
+        return None
+    last = ord(stem[-1]) + 1
+    # Surrogates stand between U+D7FF and U+E000; they are in no valid name.
+    return stem[:-1] + chr(0xE000 if last == 0xD800 else last)

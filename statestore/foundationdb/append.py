@@ -12,10 +12,10 @@ from statestore.contract import (
     IndexTaken,
     Outcome,
 )
-from statestore.fdb_api import Transaction
-from statestore.fdb_blob import check_size, put_blob
-from statestore.fdb_client import Client, done, ready
-from statestore.fdb_keys import SEQ_OCTETS, Keys, end_below
+from statestore.foundationdb.api import Transaction
+from statestore.foundationdb.blob import check_size, put_blob
+from statestore.foundationdb.client import Client, done, ready
+from statestore.foundationdb.keys import SEQ_OCTETS, Keys, end_below
 
 TOKEN_OCTETS = 16
 

@@ -13,12 +13,12 @@ from statestore.contract import (
     StoreDamaged,
     StoreError,
 )
-from statestore.fdb_api import Api, Database, KeyValue, Transaction
-from statestore.fdb_append import BatchAppender, transactions
-from statestore.fdb_blob import check_size, get_blob
-from statestore.fdb_client import Client, done, ready
-from statestore.fdb_documents import Putting, read_document
-from statestore.fdb_keys import (
+from statestore.foundationdb.api import Api, Database, KeyValue, Transaction
+from statestore.foundationdb.append import BatchAppender, transactions
+from statestore.foundationdb.blob import check_size, get_blob
+from statestore.foundationdb.client import Client, done, ready
+from statestore.foundationdb.documents import Putting, read_document
+from statestore.foundationdb.keys import (
     SEQ_OCTETS,
     STAMP_OCTETS,
     Keys,
@@ -28,7 +28,7 @@ from statestore.fdb_keys import (
     unpack_int,
     unpack_str,
 )
-from statestore.fdb_load import Loading
+from statestore.foundationdb.load import Loading
 
 FORMAT = 1
 _PATIENCE = 10.0

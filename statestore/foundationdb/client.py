@@ -10,7 +10,16 @@ from contextlib import suppress
 from typing import TypeVar
 
 from statestore.contract import StoreError, StoreUnavailable
-from statestore.fdb_api import Api, Database, FdbError, Future, KeyValue, Page, Reader, Transaction
+from statestore.foundationdb.api import (
+    Api,
+    Database,
+    FdbError,
+    Future,
+    KeyValue,
+    Page,
+    Reader,
+    Transaction,
+)
 
 T = TypeVar("T")
 

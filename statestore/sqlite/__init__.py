@@ -1,0 +1,1 @@
+"""The event-log engine on an SQLite file."""
