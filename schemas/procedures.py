@@ -31,18 +31,18 @@ DEFAULT: Final = Procedure.REGISTRATION
 """Who takes a message of a UE that names no procedure: one that is ciphered, or unknown."""
 
 MODULES: Final[dict[Procedure, str]] = {
-    Procedure.RAN: "functions.ran",
-    Procedure.IDENTIFICATION: "functions.identification",
-    Procedure.REGISTRATION: "functions.registration",
-    Procedure.DEREGISTRATION: "functions.deregistration",
-    Procedure.CONTEXT_RELEASE: "functions.context_release",
-    Procedure.SESSION: "functions.session",
-    Procedure.SERVICE_REQUEST: "functions.service_request",
-    Procedure.PAGING: "functions.paging",
-    Procedure.CONFIGURATION_UPDATE: "functions.configuration_update",
-    Procedure.HANDOVER: "functions.handover",
-    Procedure.UE_CONTEXT: "functions.ue_context",
-    Procedure.UPF: "functions.upf",
+    Procedure.RAN: "functions.ran.procedure",
+    Procedure.IDENTIFICATION: "functions.gmm.identification",
+    Procedure.REGISTRATION: "functions.gmm.registration.procedure",
+    Procedure.DEREGISTRATION: "functions.gmm.deregistration.procedure",
+    Procedure.CONTEXT_RELEASE: "functions.gmm.an_release",
+    Procedure.SESSION: "functions.gsm.procedure",
+    Procedure.SERVICE_REQUEST: "functions.gmm.service_request",
+    Procedure.PAGING: "functions.gmm.paging",
+    Procedure.CONFIGURATION_UPDATE: "functions.gmm.configuration_update",
+    Procedure.HANDOVER: "functions.mobility.procedure",
+    Procedure.UE_CONTEXT: "functions.gmm.ue_context",
+    Procedure.UPF: "functions.upf.procedure",
 }
 
 NAS_MESSAGES: Final[dict[int, Procedure]] = {

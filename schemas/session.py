@@ -1,6 +1,6 @@
 """A PDU session in the core (TS 23.501 5.6, 5.8): part of the state of its UE.
 
-What the UPF has for it follows from it (`functions.settle`): `n4` tells how far the UPF is.
+What the UPF has for it follows from it (`functions.ue.reconcile`): `n4` tells how far the UPF is.
 """
 
 from typing import Literal

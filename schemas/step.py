@@ -112,7 +112,7 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     subscription: int = 0
     """The version of the subscription; 0 for none."""
     answers: tuple[tuple[str, str], ...] = ()
-    """What the decision asked of its surroundings, and was told (`functions.env.Env.ask`)."""
+    """What the decision asked of its surroundings, and was told (`functions.decision.env.Env.ask`)."""
     flags: tuple[int, ...] = ()
     """The numbered behaviours in force (docs/architecture.md, "Behaviour flags")."""
 

@@ -114,7 +114,7 @@ class Registration(Struct, frozen=True, omit_defaults=True):
 
 
 class Beside(Struct, frozen=True, omit_defaults=True):
-    """A connection beside the current one, with what goes on there (functions/connection.py).
+    """A connection beside the current one, with what goes on there (functions/decision/connection.py).
 
     Its timers run under their names with its AMF-UE-NGAP-ID: ``T3560/1a2b3c``.
     """

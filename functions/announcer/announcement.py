@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eventing.binding import header_value
+from eventing.cloudevents.nats_binding import header_value
 from functions.announcer import node_facts, ue_facts
 from functions.announcer.ue_facts import Fact
 from schemas.aggregates import UNIDENTIFIED

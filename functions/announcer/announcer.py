@@ -19,9 +19,9 @@ from nats.aio.client import Client
 from nats.errors import Error
 
 from eventing import subjects
-from eventing.binding import header_value
+from eventing.cloudevents.nats_binding import header_value
 from eventing.dispatcher.lanes import Lanes
-from eventing.watching import end
+from eventing.process import end
 from functions.announcer.announcement import Announcement
 from functions.announcer.position import RENEW, NotHolderError, Position, Positions
 from functions.announcer.reader import Reader

@@ -16,8 +16,8 @@ from typing import Final, Self
 
 import aiohttp
 
-from eventing import http
-from eventing.binding import header_value
+from eventing.cloudevents import http_binding
+from eventing.cloudevents.nats_binding import header_value
 from functions.announcer.announcement import Announcement
 
 log = logging.getLogger(__name__)
@@ -90,7 +90,7 @@ class Sink:
             ) as answer:
                 status = answer.status
                 wanted = retry_after(answer.headers.get("Retry-After"))
-                if status in http.REFUSALS:
+                if status in http_binding.REFUSALS:
                     words = (await answer.content.read(200)).decode(errors="replace")
                     raise RefusedError(f"{status} {answer.reason}: {words}".rstrip(": "))
                 await answer.read()

@@ -11,9 +11,8 @@ from types import ModuleType
 
 import uvloop
 
-from eventing.bus import BusError, connected
-from eventing.collecting import collect_seldom
-from eventing.heartbeat import beating
+from eventing.jetstream.connection import BusError, connected
+from eventing.process import beating, collect_seldom
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.variants import VariantError, load_all
 from functions.runtime.worker import Worker, with_variants

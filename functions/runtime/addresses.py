@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from random import Random
 from typing import Final
 
-from functions.env import NotReadyError
+from functions.decision.env import NotReadyError
 from functions.runtime.pools import Pool, pools_of
 from schemas.network import Network
 from schemas.ue_index import address_index_key

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from functions.dispatch import Decision, Procedures
-from functions.env import Env, nobody
+from functions.decision.env import Env, nobody
+from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.flags import Flag
 from schemas.gnb import Gnb

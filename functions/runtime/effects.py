@@ -7,9 +7,10 @@ from typing import Any, Final
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from eventing import binding, subjects, timers
-from eventing.batch import gathered
-from eventing.publisher import Addressed, Outgoing, addressed, outgoing
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.jetstream import messages as timers
+from eventing.jetstream.messages import Addressed, Outgoing, addressed, gathered, outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.coverage import Coverage
 from functions.runtime.fan_out import Audience
@@ -67,7 +68,7 @@ class Effects:
                 identifier = event_id(aggregate, step, index)
                 event = _ngap(identifier, aggregate, step, output.gnb, output.pdu)
                 counts = [e.nas_count for e in step.events if isinstance(e, DownlinkCounted)]
-                counted = binding.counted(counts[0], counts[-1]) if counts else ""
+                counted = nats_binding.counted(counts[0], counts[-1]) if counts else ""
                 subject = subjects.downlink(output.gnb, output.association)
                 found.append(Addressed(subject, event, counted))
             elif isinstance(output, SendPfcp):

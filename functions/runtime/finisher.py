@@ -8,11 +8,10 @@ from typing import Any, Final
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.batch import gathered
-from eventing.dead_letters import dead_letter
-from eventing.delivery import Delivery, event_of
-from eventing.intake import Intake
-from eventing.publisher import Addressed, Outgoing, Publisher
+from eventing.jetstream.delivery import Delivery, dead_letter, event_of
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.messages import Addressed, Outgoing, gathered
+from eventing.jetstream.publisher import Publisher
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter

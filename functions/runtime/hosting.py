@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from eventing.assignment import Assignment, wanted
-from functions.dispatch import Procedures
+from eventing.ownership.assignments import Assignment, wanted
+from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
 
 

@@ -20,9 +20,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from eventing import binding, http, replies, subjects
-from eventing.binding import REPEATED, BadEventError
-from eventing.delivery import Delivery, deliveries_of
+from eventing import subjects
+from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.dispatcher import replies
+from eventing.jetstream.delivery import Delivery, deliveries_of
 from functions.runtime.service import Answer, Service
 from schemas.identity import partition_of
 from statestore.contract import Engine, StoreError
@@ -56,10 +58,10 @@ class Function:
         return _response(await self._service.call(delivery))
 
     def _delivery(self, headers: Mapping[str, str], body: bytes) -> Delivery:
-        event = http.from_http(headers, body)
+        event = http_binding.from_http(headers, body)
         if event.slot is None or event.procedure is None:
             raise BadEventError("the attributes slot and procedure are needed")
-        found = binding.to_headers(event)
+        found = nats_binding.to_headers(event)
         if REPEATED in headers:
             found[REPEATED] = headers[REPEATED]
         partition = partition_of(event.slot, self._partitions)
@@ -87,7 +89,7 @@ async def alive(_: Request) -> Response:
 
 def _attempt(headers: Mapping[str, str]) -> int:
     """The number of this attempt: a dispatcher makes many of one delivery."""
-    value = headers.get(http.ATTEMPT, "")
+    value = headers.get(http_binding.ATTEMPT, "")
     return int(value) if value.isdecimal() and len(value) < 10 else 1
 
 

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 import wire
 from eventing import subjects
-from eventing.binding import REPEATED, BadEventError
-from eventing.delivery import Delivery, event_of, stored_at
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.jetstream.delivery import Delivery, event_of, stored_at
 from schemas.aggregates import KINDS
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.handover import Place

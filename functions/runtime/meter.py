@@ -12,7 +12,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from eventing import subjects
-from eventing.delivery import Delivery, stored_at
+from eventing.jetstream.delivery import Delivery, stored_at
 from eventing.stats import PERIOD, Batches, ProcedureStats, Stats, bucket_of
 from schemas.procedures import Procedure
 from schemas.step import Step

@@ -3,8 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
-from eventing.streams import bus_config
-from functions.identification import HomeNetworkKey
+from eventing.jetstream.streams import bus_config
+from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.worker import WorkerConfig
 from schemas import config as configuration
 from schemas.config import Config, Secrets

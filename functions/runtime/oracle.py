@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from typing import Any, Final
 
-from functions.env import CONGESTION, UPFS, NotReadyError, features_question, upfs_answer
+from functions.decision.env import CONGESTION, UPFS, NotReadyError, features_question, upfs_answer
 from functions.runtime.addresses import Addresses
 from functions.runtime.coverage import Coverage
 from schemas.aggregates import slot_of_aggregate, upf_aggregate
@@ -43,7 +43,7 @@ class Upfs:
         return self._features.get(upf, "")
 
     def answer(self) -> str:
-        """`functions.env.upfs_answer`, in the order of the configuration.
+        """`functions.decision.env.upfs_answer`, in the order of the configuration.
 
         Raises:
             NotReadyError: what is known is too old: `load`, and ask again.
@@ -86,7 +86,7 @@ class Oracle:
 
 
 class Asking:
-    """What one decision asks. It is called with a question; `functions.env` has their forms."""
+    """What one decision asks. It is called with a question; `functions.decision.env` has their forms."""
 
     __slots__ = (
         "_age",

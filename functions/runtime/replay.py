@@ -6,9 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from functions.dispatch import Procedures
 from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.variants import is_variant
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber

@@ -4,7 +4,7 @@ from typing import Final
 
 from msgspec import msgpack
 
-from functions.connection import Origin
+from functions.decision.connection import Origin
 from schemas.aggregates import (
     gnb_aggregate,
     ue_aggregate,

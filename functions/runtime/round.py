@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from functions.dispatch import Procedures
-from functions.env import ENTROPY_OCTETS, NotReadyError
+from functions.decision.env import ENTROPY_OCTETS, NotReadyError
 from functions.runtime import resolve
 from functions.runtime.cache import Cache
 from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.job import Job, out_of_turn
 from functions.runtime.oracle import Oracle
 from functions.runtime.subscriptions import Subscriptions
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS, Flag

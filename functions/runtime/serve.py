@@ -8,7 +8,7 @@ from typing import Final
 
 import uvicorn
 
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 from functions.runtime.http_function import application
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.service import Service

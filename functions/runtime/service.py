@@ -17,9 +17,8 @@ from typing import Any, Final
 from msgspec import Struct, field
 from nats.aio.client import Client
 
-from eventing.dead_letters import dead_letter
-from eventing.delivery import Delivery
-from eventing.publisher import Addressed, Outgoing
+from eventing.jetstream.delivery import Delivery, dead_letter
+from eventing.jetstream.messages import Addressed, Outgoing
 from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter

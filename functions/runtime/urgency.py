@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from eventing.delivery import Delivery
+from eventing.jetstream.delivery import Delivery
 from functions.runtime.cache import Cache
 from schemas.aggregates import ue_aggregate
 from schemas.objectives import Objectives

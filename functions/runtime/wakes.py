@@ -11,8 +11,9 @@ from typing import Final
 
 from msgspec import msgpack
 
-from eventing import subjects, timers
-from eventing.publisher import Outgoing
+from eventing import subjects
+from eventing.jetstream import messages as timers
+from eventing.jetstream.messages import Outgoing
 from functions.runtime.fan_out import Audience
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, TimersDue

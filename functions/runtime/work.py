@@ -13,11 +13,11 @@ from typing import Any, Final, Protocol
 from msgspec.structs import replace
 
 from eventing import subjects
-from eventing.delivery import Delivery, stored_at
-from eventing.publisher import Addressed, addressed
-from eventing.streams import BusConfig
-from functions import identification
-from functions.identification import HomeNetworkKey
+from eventing.jetstream.delivery import Delivery, stored_at
+from eventing.jetstream.messages import Addressed, addressed
+from eventing.jetstream.streams import BusConfig
+from functions.gmm import identification
+from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.job import Job, in_turn, parse
 from functions.runtime.round import Decider, Round
 from functions.runtime.standing import standing

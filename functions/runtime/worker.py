@@ -17,14 +17,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 
-from eventing.delivery import messages_of
-from eventing.intake import Intake
-from eventing.leases import Lease
-from eventing.publisher import Publisher
-from eventing.share import Share
-from eventing.streams import BusConfig, ensure
-from functions.dispatch import Procedures
-from functions.identification import HomeNetworkKey
+from eventing.jetstream.delivery import messages_of
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
+from eventing.ownership.leases import Lease
+from eventing.ownership.partitions import Share
+from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
 from functions.runtime.hosting import by_partition, on_trial
@@ -34,6 +33,7 @@ from functions.runtime.subscriptions import Subscriptions
 from functions.runtime.urgency import Urgency
 from functions.runtime.variants import version_with, versions
 from functions.runtime.work import BATCH, HOLD_POLL, Work
+from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.objectives import Objectives

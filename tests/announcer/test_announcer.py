@@ -19,8 +19,8 @@ from aiohttp import web
 from msgspec.structs import replace
 
 from evcore.local.broker import Broker as NatsServer
-from eventing.bus import connected
-from eventing.streams import BusConfig, ensure_streams
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import BusConfig, ensure_streams
 from functions.announcer.announcer import IDLE
 from functions.announcer.position import Position
 from statestore.contract import Appended

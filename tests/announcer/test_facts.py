@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from msgspec import structs
 
-from eventing import http
+from eventing.cloudevents import http_binding
 from schemas import domain, generate, ue_events, upf
 from schemas.aggregates import kind_of
 from schemas.cloudevents import CloudEvent, EventType
@@ -278,5 +278,5 @@ def test_the_page_has_every_type_and_the_schema_of_its_data() -> None:
     for kind, data in DATA.items():
         (row,) = (row for row in rows if f"`{kind.removeprefix(PREFIX)}`" in row.split("|")[1])
         assert row.endswith(f"| {SCHEMA_OF[data]} |"), row
-    for status in http.REFUSALS:
+    for status in http_binding.REFUSALS:
         assert str(status) in page

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 from functions.announcer import position as positions
 from functions.announcer.position import NotHolderError, Position, Positions
 from tests.servers import nats_client, nats_server

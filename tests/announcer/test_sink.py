@@ -11,7 +11,7 @@ from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing import http
+from eventing.cloudevents import http_binding
 from eventing.dispatcher.sink import OverridesError, overrides
 from functions.announcer import sink as sinks
 from functions.announcer.sink import LONGEST_RETRY_AFTER, RefusedError, Sink, retry_after
@@ -53,7 +53,7 @@ async def test_what_may_work_later_is_tried_again(
     assert {came.id for came in broker.requests} == {EVENT.id}
 
 
-@pytest.mark.parametrize("status", sorted(http.REFUSALS))
+@pytest.mark.parametrize("status", sorted(http_binding.REFUSALS))
 async def test_what_will_never_work_is_refused(status: int) -> None:
     async with ingress(lambda *_: (status, {})) as broker, Sink(broker.url, {}) as sink:
         with pytest.raises(RefusedError, match=str(status)):

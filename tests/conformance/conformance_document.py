@@ -89,7 +89,7 @@ def _taken_ngap(message: str, sample: str | None) -> tuple[str, list[str]]:
     if procedure is not None:
         return "supported", [_module(procedure)]
     if sample is None:
-        return "supported", ["functions/dispatch.py"]
+        return "supported", ["functions/ue/dispatch.py"]
     files = [name for name in references.sources()[message] if name.startswith("functions/ran")]
     if files:
         return "supported", files
@@ -172,7 +172,7 @@ def _pfcp() -> Iterator[str]:
 
 def _pfcp_files(message: str) -> list[str]:
     """The files that name a message, or the request that it answers; pfcp.py names them all."""
-    found = [name for name in references.sources()[message] if name != "functions/pfcp.py"]
+    found = [name for name in references.sources()[message] if name != "functions/messages/pfcp.py"]
     if found or not message.endswith("Response"):
         return found
     return _pfcp_files(message.removesuffix("Response") + "Request")

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 from msgspec import msgpack
 
-from functions.dispatch import Procedures
-from functions.env import CONGESTION
+from functions.decision.env import CONGESTION
 from functions.runtime.decider import Inputs, decide
 from functions.runtime.replay import told
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.step import encode
 from schemas.subscriber import Subscriber

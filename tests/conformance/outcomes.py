@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import wire
-from functions.ngap import cause_text, ies_of
+from functions.messages.ngap import cause_text, ies_of
 from schemas.cloudevents import CloudEvent
 from schemas.ue import Connection, SecurityContext, Ue, connections
 from tests.conformance.bench import Bench

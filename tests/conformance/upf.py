@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 import wire
-from functions.pfcp import ies_of, node_id
+from functions.messages.pfcp import ies_of, node_id
 
 Tree = dict[str, Any]
 

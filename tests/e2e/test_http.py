@@ -14,7 +14,7 @@ from evcore.emulated import EmulatedUpfs
 from evcore.local.broker import free_port
 from evcore.local.process import Process
 from eventing import subjects
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 from loadgen import run
 from tests.e2e import checks
 from tests.e2e.test_sessions import PROGRAMME
@@ -98,7 +98,7 @@ async def deployed(
                 await functions.work(group)
             else:
                 await functions.serve(group)
-                await functions.dispatch(group)
+                await functions.ue.dispatch(group)
         await checks.upfs_associated(it.data, len(tables))
         yield it, upfs, functions
         await functions.end()

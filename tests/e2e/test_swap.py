@@ -13,9 +13,10 @@ import pytest
 from evcore.logs.access import opened
 from evcore.swap import asking, kept
 from evcore.swap.asking import Asking
-from eventing import assignment, subjects
-from eventing.assignment import Assignment, Margins
-from eventing.bus import connected
+from eventing import subjects
+from eventing.jetstream.connection import connected
+from eventing.ownership import assignments
+from eventing.ownership.assignments import Assignment, Margins
 from eventing.stats import ProcedureStats, StatsWatch
 from functions.runtime.replay import all_aggregates
 from loadgen import Procedure as Does
@@ -70,11 +71,11 @@ class Loaded:
     async def state(self, state: str) -> Assignment:
         """Wait until the last swap is in a state."""
         async with connected(self.it.core.broker.url, "test") as client:
-            kv = await assignment.bucket(client)
+            kv = await assignments.bucket(client)
             watcher = await kv.watch(SERVICE)
             async for entry in watcher:
                 if entry is not None:
-                    found = assignment.decode(entry.value or b"")
+                    found = assignments.decode(entry.value or b"")
                     if found.state == state:
                         await watcher.stop()
                         return found

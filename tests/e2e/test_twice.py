@@ -17,10 +17,10 @@ from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
 from evcore.local.lag import settled
 from evcore.logs.access import opened
-from eventing.bus import connected
-from eventing.publisher import Publisher
-from eventing.streams import ensure
-from functions.env import ENTROPY_OCTETS
+from eventing.jetstream.connection import connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import ensure
+from functions.decision.env import ENTROPY_OCTETS
 from functions.runtime.opening import worker_config
 from functions.runtime.replay import all_aggregates
 from functions.runtime.resolve import connection_of

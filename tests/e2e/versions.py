@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from functions import service_request
+from functions.gmm import service_request
 
 SOURCE = Path(service_request.__file__).read_text()
 _DECIDE = "def decide(d: Draft, received: Input) -> None:\n"

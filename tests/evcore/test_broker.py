@@ -8,7 +8,7 @@ import pytest
 from evcore.local import broker as brokers
 from evcore.local.broker import Broker, free_port
 from evcore.local.process import ProcessError
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 
 
 async def test_it_keeps_its_ports_when_it_is_run_again(home: Path) -> None:

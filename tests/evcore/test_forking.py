@@ -16,8 +16,8 @@ from evcore.local import forking
 from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer
 from evcore.local.process import Process
-from eventing.bus import connected
-from eventing.leases import Lease, bucket
+from eventing.jetstream.connection import connected
+from eventing.ownership.leases import Lease, bucket
 from schemas.config import Config, NatsConfig
 from tests.evcore.cores import ended
 from tests.servers import nats_server

@@ -7,7 +7,7 @@ import pytest
 from msgspec import msgpack
 
 from evcore import operator
-from eventing.bus import BusError
+from eventing.jetstream.connection import BusError
 from schemas.causes import GmmCause
 from schemas.cloudevents import CloudEvent, Deregister, EventType
 from schemas.config import NatsConfig

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-import functions.deregistration
-import functions.registration
+import functions.gmm.deregistration.procedure
+import functions.gmm.registration.procedure
 from evcore.commands.errors import UsageError
 from evcore.logs.candidate import load_module, procedure_of
 from schemas.procedures import Procedure
 from tests.evcore.recording import SUPI, UE, Recorded
 from tests.evcore.shell import Shell
 
-SAME = Path(functions.registration.__file__)
+SAME = Path(functions.gmm.registration.procedure.__file__)
 NOTING = """
 from functions import registration
 VERSION = "2"
@@ -31,7 +31,7 @@ def noting(home: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("module", ["functions.registration", SAME])
+@pytest.mark.parametrize("module", ["functions.gmm.registration.procedure", SAME])
 def test_the_same_version_shows_nothing(
     evcore: Shell, recorded: Recorded, module: str | Path
 ) -> None:
@@ -154,11 +154,11 @@ def test_what_a_module_takes_the_place_of(home: Path) -> None:
         named("random")
     with pytest.raises(UsageError, match="leaves no steps"):
         named("identification")
-    assert procedure_of(functions.deregistration, Procedure.RAN) == Procedure.RAN
+    assert procedure_of(functions.gmm.deregistration.procedure, Procedure.RAN) == Procedure.RAN
 
 
 def test_replay_wants_a_log_and_a_module(evcore: Shell) -> None:
-    both = ("replay", SUPI, "--all", "--with", "functions.ran")
+    both = ("replay", SUPI, "--all", "--with", "functions.ran.procedure")
     assert evcore.refused(*both, status=2) == "name a SUPI, or say --all"
     assert evcore.refused("replay", status=2) == "name a SUPI, or say --all"
     assert evcore.refused("replay", "--all", status=2).startswith("say with what")

@@ -90,8 +90,8 @@ COMMANDS = [
         )
     ),
     ["log", "show", SUPI, "--asn1"],
-    ["replay", "--all", "--with", "functions.context_release", "--procedure", "registration"],
-    ["replay", "--all", "--with", "functions.registration", "--procedure", "ran"],
+    ["replay", "--all", "--with", "functions.gmm.an_release", "--procedure", "registration"],
+    ["replay", "--all", "--with", "functions.gmm.registration.procedure", "--procedure", "ran"],
     ["subscriber", "list"],
     ["subscriber", "show", SUPI],
     ["subscriber", "home-keys"],

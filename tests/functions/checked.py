@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 import wire
-from functions.authentication import RETRANSMISSIONS
-from functions.connection import COMMON_TIMERS, MAX_BESIDE, MAX_RELEASING, Origin
-from functions.ngap_faults import FAILURES
+from functions.decision.connection import COMMON_TIMERS, MAX_BESIDE, MAX_RELEASING, Origin
+from functions.decision.ue_decision import RETRANSMISSIONS
+from functions.messages.ngap.faults import FAILURES
 from schemas import beside
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent, EventType

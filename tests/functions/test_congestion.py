@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from functions.congestion import BACK_OFFS
-from functions.env import CONGESTION
+from functions.decision.env import CONGESTION
+from functions.gmm.admission import BACK_OFFS
 from schemas.network import Congestion
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone

@@ -4,8 +4,8 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from functions.dispatch import Procedures
-from functions.env import Env
+from functions.decision.env import Env
+from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.procedures import Procedure
 from schemas.step import Wake

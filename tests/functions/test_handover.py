@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wire
-from functions.connection import MAX_RELEASING
+from functions.decision.connection import MAX_RELEASING
 from tests.functions.gnb import reset
 from tests.functions.handover_site import (
     RADIO,

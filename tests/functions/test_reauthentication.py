@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from functions.reauthentication import FEWEST
+from functions.gmm.authentication.reauthentication import FEWEST
 from schemas.network import SecurityPolicy
 from schemas.subscriber import Ambr
 from schemas.ue_events import ContextModificationFailed

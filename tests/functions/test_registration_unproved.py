@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import wire
-from functions.connection import MAX_BESIDE, MAX_RELEASING
+from functions.decision.connection import MAX_BESIDE, MAX_RELEASING
 from schemas.ue_events import Deregistered, RegistrationAborted
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup

@@ -3,8 +3,8 @@
 import pytest
 
 import wire
-from functions import gsm
-from functions.draft import is_reject
+from functions.decision.ue_decision import is_reject
+from functions.messages.nas import gsm
 from schemas.causes import GsmCause
 
 REQUEST = {"pdu-session-identity": 5, "procedure-transaction-identity": 9}

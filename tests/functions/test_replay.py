@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions import dispatch
-from functions.draft import Draft
+from functions.decision.ue_decision import Draft
 from functions.runtime import resolve
 from functions.runtime.decider import Inputs
 from functions.runtime.job import out_of_turn
+from functions.ue import dispatch
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step, encode
 from schemas.ue_fold import fold

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wire
-from functions import n4_rules
+from functions.messages.pfcp import rules
 from loadgen.pfcp_messages import session_refused
 from schemas.aggregates import upf_aggregate
 from schemas.subscriber import Ambr, PduSessionType
@@ -495,7 +495,7 @@ def test_an_idle_ue_whose_session_was_restored_twice_is_paged(when: str) -> None
     at_upf = site.upfs.session(address)[1]
     assert at_upf.seid == site.session().n4.up_seid
     assert site.session().n4.sent is None
-    assert "BUFF" in at_upf.rules.fars[n4_rules.DOWNLINK].action
+    assert "BUFF" in at_upf.rules.fars[rules.DOWNLINK].action
     site.upfs.downlink_data(address)
     assert site.world.pages
     site.world.verify()

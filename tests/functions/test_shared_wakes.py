@@ -2,8 +2,8 @@
 
 from msgspec.structs import replace
 
-from functions.draft import Draft
-from functions.env import Env
+from functions.decision.env import Env
+from functions.decision.ue_decision import Draft
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
 from schemas.procedures import Procedure

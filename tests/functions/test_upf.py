@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from functions.pfcp import node_id
+from functions.messages.pfcp import node_id
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
 from schemas.identity import index_seid, make_seid, slot_of

@@ -12,14 +12,14 @@ from msgspec import msgpack
 from msgspec.structs import replace
 
 import wire
-from functions import identification
-from functions.connection import source
-from functions.dispatch import Procedures
-from functions.identification import HomeNetworkKey
+from functions.decision.connection import source
+from functions.gmm import identification
+from functions.gmm.identification import HomeNetworkKey
 from functions.runtime import resolve
 from functions.runtime.decider import Inputs, decide
 from functions.runtime.replay import told
 from functions.runtime.standing import stands
+from functions.ue.dispatch import Procedures
 from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
 from schemas.cloudevents import (

@@ -4,8 +4,8 @@ from collections import deque
 from typing import Any
 
 import wire
-from functions.env import CONGESTION, UPFS, upfs_answer
-from functions.pfcp import node_id
+from functions.decision.env import CONGESTION, UPFS, upfs_answer
+from functions.messages.pfcp import node_id
 from functions.runtime.fan_out import audience_of
 from functions.runtime.pools import pools_of
 from schemas.aggregates import upf_aggregate

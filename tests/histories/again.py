@@ -3,9 +3,9 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from functions.dispatch import Procedures
 from functions.runtime.decider import Inputs, decide
 from functions.runtime.replay import Redecided, Replayer, told
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.network import Network
 from schemas.step import Step, encode

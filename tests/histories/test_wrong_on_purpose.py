@@ -10,18 +10,19 @@ from typing import Any, NamedTuple
 import pytest
 
 import wire
-from functions import deregistration, ngap
-from functions.dispatch import Procedures
-from functions.draft import Draft, NoSecurityError, seal
-from functions.eap import Answer
-from functions.env import Env
+from functions.decision.env import Env
+from functions.decision.ue_decision import Draft, NoSecurityError, seal
+from functions.gmm.authentication.eap import Answer
+from functions.gmm.deregistration import procedure
+from functions.messages import ngap
+from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
 from schemas.ue_events import AuthenticationSucceeded, ConnectionReleasing
 from tests.histories import history, record
 from tests.histories.again import warm
 
 start_timer, stop_timer = Draft.start_timer, Draft.stop_timer
-release_ues = "functions.ran_draft.GnbDraft.release_ues"
+release_ues = "functions.ran.decision.GnbDraft.release_ues"
 
 
 def believe_any_response(d: Draft, *_: object) -> Answer:
@@ -68,7 +69,7 @@ def note_the_release_last(d: Draft, cause: ngap.Cause, old: Any = None) -> None:
 
 
 def believe_without_a_mac(d: Draft, *, switch_off: bool) -> None:
-    deregistration.complete(d, switch_off=switch_off)
+    procedure.complete(d, switch_off=switch_off)
 
 
 def the_last_algorithm(priority: tuple[int, ...], capability: bytes, octet: int) -> int:
@@ -87,46 +88,58 @@ remembered = itertools.count()
 
 WRONG = {
     "skips the RES* check": Wrong(
-        "functions.authentication.response", believe_any_response, "wrong-res-star"
+        "functions.gmm.authentication.aka.response", believe_any_response, "wrong-res-star"
     ),
-    "forgets T3560": Wrong("functions.draft.Draft.start_timer", forget_t3560, "suci-null"),
+    "forgets T3560": Wrong(
+        "functions.decision.ue_decision.Draft.start_timer", forget_t3560, "suci-null"
+    ),
     "forgets to stop T3550": Wrong(
-        "functions.draft.Draft.stop_timer", forget_to_stop_t3550, "suci-null"
+        "functions.decision.ue_decision.Draft.stop_timer", forget_to_stop_t3550, "suci-null"
     ),
-    "reads the clock": Wrong("functions.draft.Draft.start_timer", read_the_clock, "suci-null"),
+    "reads the clock": Wrong(
+        "functions.decision.ue_decision.Draft.start_timer", read_the_clock, "suci-null"
+    ),
     "draws its own randomness": Wrong(
-        "functions.env.Env.random", lambda _, octets: os.urandom(octets), "suci-null"
+        "functions.decision.env.Env.random", lambda _, octets: os.urandom(octets), "suci-null"
     ),
     "remembers beside the log": Wrong(
-        "functions.authentication._free_ngksi",
+        "functions.gmm.authentication.aka._free_ngksi",
         lambda *_, **__: (next(remembered) + 1) % 7,
         "moved-while-registered",
     ),
-    "reorders IEs": Wrong("functions.ngap.downlink_nas_transport", ran_id_first, "suci-null"),
-    "leaves an IE out": Wrong("functions.slices.rejected_nssai", lambda _: {}, "requested-nssai"),
-    "does not mask the IMEISV": Wrong("functions.ngap.masked_imeisv", str, "suci-null"),
+    "reorders IEs": Wrong(
+        "functions.messages.ngap.downlink_nas_transport", ran_id_first, "suci-null"
+    ),
+    "leaves an IE out": Wrong(
+        "functions.decision.slices.rejected_nssai", lambda _: {}, "requested-nssai"
+    ),
+    "does not mask the IMEISV": Wrong("functions.messages.ngap.masked_imeisv", str, "suci-null"),
     "uses a NAS COUNT twice": Wrong(
-        "functions.draft.Draft.protect", protect_without_counting, "t3550"
+        "functions.decision.ue_decision.Draft.protect", protect_without_counting, "t3550"
     ),
     "orders its events otherwise": Wrong(
-        "functions.draft.Draft.release", note_the_release_last, "released"
+        "functions.decision.ue_decision.Draft.release", note_the_release_last, "released"
     ),
     "takes the weakest algorithm": Wrong(
-        "functions.security_mode.select", the_last_algorithm, "null-ciphering"
+        "functions.gmm.authentication.security_mode.select", the_last_algorithm, "null-ciphering"
     ),
     "deregisters without a MAC": Wrong(
-        "functions.deregistration._unproved", believe_without_a_mac, "deregistration-unproved"
+        "functions.gmm.deregistration.procedure._unproved",
+        believe_without_a_mac,
+        "deregistration-unproved",
     ),
     "keeps the connection before": Wrong(
-        "functions.connection.proved", lambda _: None, "moved-while-registered"
+        "functions.decision.connection.proved", lambda _: None, "moved-while-registered"
     ),
     "allocates no 5G-GUTI": Wrong(
-        "functions.guti.new_tmsi", lambda d: d.ue.tmsi or 1, "guti-known"
+        "functions.gmm.guti.new_tmsi", lambda d: d.ue.tmsi or 1, "guti-known"
     ),
-    "serves every PLMN": Wrong("functions.ran_setup.refusal", lambda *_: None, "ng-setup-refused"),
+    "serves every PLMN": Wrong(
+        "functions.ran.ng_setup.refusal", lambda *_: None, "ng-setup-refused"
+    ),
     "resets without the UEs": Wrong(release_ues, lambda *_, **__: None, "ng-reset"),
-    "does nothing": Wrong("functions.context_release._ngap", lambda *_: None, "released"),
-    "raises": Wrong("functions.slices.allow", lambda *_: 1 // 0, "suci-null"),
+    "does nothing": Wrong("functions.gmm.an_release._ngap", lambda *_: None, "released"),
+    "raises": Wrong("functions.decision.slices.allow", lambda *_: 1 // 0, "suci-null"),
 }
 
 

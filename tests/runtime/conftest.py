@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from eventing import leases
+from eventing.ownership import leases
 from functions.runtime import worker
 from tests.runtime import plant as plants
 from tests.runtime.plant import IMPATIENT, Plant

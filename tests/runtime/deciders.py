@@ -6,14 +6,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from eventing.delivery import Delivery
-from eventing.publisher import Outgoing, outgoing
-from functions import identification
-from functions.dispatch import Procedures
+from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.messages import Outgoing, outgoing
+from functions.gmm import identification
 from functions.runtime.effects import Effects
 from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
 from functions.runtime.subscriptions import Subscriptions
+from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.procedures import Procedure

@@ -14,11 +14,11 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from eventing import subjects
-from eventing.batch import MOST, events_of, gathered, is_batch
-from eventing.binding import to_headers
-from eventing.bus import connected
-from eventing.publisher import Addressed, Publisher, addressed
-from eventing.streams import BusConfig, ensure
+from eventing.cloudevents.nats_binding import to_headers
+from eventing.jetstream.connection import connected
+from eventing.jetstream.messages import MOST, Addressed, addressed, events_of, gathered, is_batch
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from functions.runtime.worker import Worker, WorkerConfig, with_variants
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import wire
-from functions.env import ENTROPY_OCTETS
+from functions.decision.env import ENTROPY_OCTETS
 from schemas.aggregates import gnb_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step, encode

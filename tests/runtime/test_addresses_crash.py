@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from functions.dispatch import Decision, Procedures
-from functions.env import UPFS, Env, address_question
+from functions.decision.env import UPFS, Env, address_question
 from functions.runtime import addresses
 from functions.runtime.round import Decider
+from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import SNssai, slot_of
 from schemas.network import UpfNode, UpfPool

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from eventing.binding import from_message
-from eventing.publisher import Outgoing
+from eventing.cloudevents.nats_binding import from_message
+from eventing.jetstream.messages import Outgoing
 from functions.runtime import coverage, fan_out
 from functions.runtime.effects import Effects
 from functions.runtime.standing import is_last_word, stands

@@ -13,10 +13,11 @@ import pytest
 import uvicorn
 from msgspec.structs import replace
 
-from eventing import http, replies
-from eventing.bus import connected
+from eventing.cloudevents import http_binding
+from eventing.dispatcher import replies
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import Sink
+from eventing.jetstream.connection import connected
 from functions.runtime import service as module
 from functions.runtime.http_function import DELIVERY, application
 from functions.runtime.service import Service
@@ -45,7 +46,7 @@ class Called(NamedTuple):
 
     async def post(self, event: CloudEvent) -> tuple[int, str, bytes]:
         async with self.session.post(
-            self.url, data=event.data, headers=http.to_binary(event)
+            self.url, data=event.data, headers=http_binding.to_binary(event)
         ) as answer:
             return answer.status, answer.headers.get("content-type", ""), await answer.read()
 
@@ -205,7 +206,7 @@ async def test_requests_at_the_same_time_share_a_transaction(plant: Plant) -> No
 async def test_what_is_no_event_of_ours(plant: Plant) -> None:
     event = plant.script.lanes[0][0].events[0]
     async with serving(plant) as called:
-        headers = http.to_binary(event)
+        headers = http_binding.to_binary(event)
         for changes, status, why in (
             ({"ce-id": None}, 400, "the attribute id is missing"),
             ({"ce-slot": None}, 400, "slot and procedure are needed"),
@@ -217,7 +218,7 @@ async def test_what_is_no_event_of_ours(plant: Plant) -> None:
             async with called.session.post(called.url, data=event.data, headers=sent) as answer:
                 assert (answer.status, why in await answer.text()) == (status, True), changes
         deep = b'{"a":' + b"[" * 100_000
-        sent = {"content-type": http.STRUCTURED}
+        sent = {"content-type": http_binding.STRUCTURED}
         async with called.session.post(called.url, data=deep, headers=sent) as answer:
             assert (answer.status, "not a JSON object" in await answer.text()) == (400, True)
         big = io.BytesIO(bytes((1 << 20) + 1))
@@ -252,7 +253,7 @@ async def test_too_many_at_a_time_are_told_to_come_again(
     async with serving(plant) as called:
         event = plant.script.lanes[0][0].events[0]
         async with called.session.post(
-            called.url, data=event.data, headers=http.to_binary(event)
+            called.url, data=event.data, headers=http_binding.to_binary(event)
         ) as answer:
             assert (answer.status, answer.headers["retry-after"]) == (503, "1")
 
@@ -260,7 +261,7 @@ async def test_too_many_at_a_time_are_told_to_come_again(
 async def test_a_delivery_that_is_none_of_jetstream_is_the_first(plant: Plant) -> None:
     event = plant.script.lanes[0][0].events[0]
     async with serving(plant) as called:
-        headers = {**http.to_binary(event), DELIVERY: "$JS.ACK.a.b.c.d.e.f.g"}
+        headers = {**http_binding.to_binary(event), DELIVERY: "$JS.ACK.a.b.c.d.e.f.g"}
         async with called.session.post(called.url, data=event.data, headers=headers) as answer:
             assert answer.status == 204
 

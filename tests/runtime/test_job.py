@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 import wire
-from eventing.binding import BadEventError
+from eventing.cloudevents.nats_binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
 from schemas.cloudevents import CloudEvent, EventType, TimersDue

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
-from eventing.delivery import Delivery
+from eventing.jetstream.delivery import Delivery
 from eventing.stats import Batches, Stats, StatsWatch, quantile
 from functions.runtime import meter
 from functions.runtime.meter import Meter, age_of_process

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from eventing import binding, subjects
-from eventing.batch import gathered
-from eventing.publisher import Addressed, Outgoing, Publisher
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.jetstream.messages import Addressed, Outgoing, gathered
+from eventing.jetstream.publisher import Publisher
 from functions.runtime import round as round_module
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
@@ -77,7 +78,7 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
 
     (letter,) = await wrong.letters()
     assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
-    kept = binding.from_message(letter.headers, letter.data)
+    kept = nats_binding.from_message(letter.headers, letter.data)
     assert replace(kept, procedure=poison.procedure) == poison
     assert letter.subject.startswith("dead.ue.")
     last = (await wrong.store.steps(UE))[-1]
@@ -118,7 +119,7 @@ async def test_what_fails_harms_nothing_that_came_with_it(wrong: Plant) -> None:
     await wrong.idle()
     (letter,) = await wrong.letters()
     assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
-    kept = binding.from_message(letter.headers, letter.data)
+    kept = nats_binding.from_message(letter.headers, letter.data)
     assert replace(kept, procedure=poison.procedure) == poison
     steps = await wrong.store.steps(OTHER)
     assert [step.trigger.id for step in steps].count(other.id) == 1
@@ -194,7 +195,7 @@ ODD: dict[str, CloudEvent] = {
 async def beside_the_script(plant: Plant, event: CloudEvent) -> None:
     """Send an event before all others, and see that nobody else is harmed."""
     message = Outgoing(
-        subjects.event(0, procedure_of(event), 0), event.data, binding.to_headers(event)
+        subjects.event(0, procedure_of(event), 0), event.data, nats_binding.to_headers(event)
     )
     publisher = Publisher(plant.client, 2)
     await publisher.start()
@@ -214,7 +215,7 @@ async def test_what_is_no_event_for_us_is_a_dead_letter(plant: Plant, bad: str) 
     await plant.worker()
     await beside_the_script(plant, BAD[bad])
     (letter,) = await plant.letters()
-    assert letter.headers.items() >= binding.to_headers(BAD[bad]).items()
+    assert letter.headers.items() >= nats_binding.to_headers(BAD[bad]).items()
     assert letter.data == BAD[bad].data
     assert letter.headers["evcore-reason"]
 
@@ -233,7 +234,7 @@ async def test_what_is_no_event_for_us_leaves_the_others_of_its_batch(
     await plant.reached(plant.script.lanes[0][0].heads)
     await plant.idle()
     (letter,) = await plant.letters()
-    assert letter.headers.items() >= binding.to_headers(BAD[bad]).items()
+    assert letter.headers.items() >= nats_binding.to_headers(BAD[bad]).items()
     assert letter.data == BAD[bad].data
 
 
@@ -271,4 +272,4 @@ async def test_a_message_that_is_no_cloudevent_is_a_dead_letter(plant: Plant) ->
     (letter,) = await plant.letters()
     assert (letter.subject, letter.data) == ("dead.ue.1.registration.35", b"hello")
     reason = "a message without headers is no CloudEvent in binary mode"
-    assert letter.headers == {"evcore-reason": binding.header_value(reason)}
+    assert letter.headers == {"evcore-reason": nats_binding.header_value(reason)}

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from functions import registration
-from functions.dispatch import Procedures
-from functions.env import ENTROPY_OCTETS
+from functions.decision.env import ENTROPY_OCTETS
+from functions.gmm.registration import procedure
 from functions.runtime.round import Decider
+from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
@@ -359,7 +359,7 @@ class Wrong(SimpleNamespace):
     def decide(self, d: Any, given: Any) -> None:
         if self._supi in (d.ue.supi, d.key):
             raise RuntimeError("wrong on purpose")
-        registration.decide(d, given)
+        procedure.decide(d, given)
 
 
 async def test_a_decision_that_fails_is_that_ues_alone(store: Store) -> None:

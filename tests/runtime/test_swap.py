@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from eventing import assignment, leases
-from eventing.assignment import Assignment
-from functions import deregistration
+from eventing.ownership import assignments, leases
+from eventing.ownership.assignments import Assignment
+from functions.gmm.deregistration import procedure
 from schemas.flags import DEFAULT_FLAGS
 from schemas.identity import partition_of, slot_of
 from schemas.procedures import Procedure
@@ -37,7 +37,7 @@ class Version(ModuleType):
         self.tried.put_nowait(d.ue.supi)
         if self.wrong:
             raise ZeroDivisionError("wrong on purpose")
-        deregistration.decide(d, given)
+        procedure.decide(d, given)
 
 
 @pytest.fixture
@@ -48,9 +48,9 @@ async def plant(tmp_path: Path) -> AsyncGenerator[Plant]:
 
 async def assign(plant: Plant, one: Assignment) -> None:
     """Write an assignment, and wait until all workers go by it."""
-    kv = await assignment.bucket(plant.client)
-    _, last = await assignment.read(kv, one.procedure)
-    revision = await assignment.write(kv, one, last)
+    kv = await assignments.bucket(plant.client)
+    _, last = await assignments.read(kv, one.procedure)
+    revision = await assignments.write(kv, one, last)
 
     async def taken_over() -> bool:
         live = await leases.live(plant.client)
@@ -95,7 +95,7 @@ async def test_each_partition_is_decided_by_the_version_that_is_assigned(
     assert await plant.store.heads() == plant.script.heads
     for name, found in (await decided_by(plant)).items():
         partition = partition_of(slot_of(name.removeprefix("ue/")), IMPATIENT.partitions)
-        assert found == {VARIANT if partition in partitions else deregistration.VERSION}
+        assert found == {VARIANT if partition in partitions else procedure.VERSION}
 
 
 async def test_a_version_that_is_finished_decides_all(plant: Plant) -> None:
@@ -132,12 +132,12 @@ async def test_what_a_canary_cannot_decide_is_no_dead_letter_and_the_other_decid
     for _ in range(IMPATIENT.max_deliveries + 2):
         assert await version.tried.get() == UE.removeprefix("ue/")
     assert await plant.letters() == []
-    await assign(plant, assignment.rolled_back(canary(HERE), "it fails", 1))
+    await assign(plant, assignments.rolled_back(canary(HERE), "it fails", 1))
     await plant.idle()
     last = (await plant.store.steps(UE))[-1]
     assert (last.trigger.id, last.version, last.flags) == (
         event.id,
-        deregistration.VERSION,
+        procedure.VERSION,
         DEFAULT_FLAGS,
     )
     assert await plant.letters() == []

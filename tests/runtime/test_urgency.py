@@ -5,7 +5,7 @@ from typing import cast
 import pytest
 from msgspec.structs import replace
 
-from eventing.delivery import Delivery
+from eventing.jetstream.delivery import Delivery
 from functions.runtime.cache import Cache
 from functions.runtime.urgency import Urgency
 from schemas.identity import SNssai

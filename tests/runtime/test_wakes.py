@@ -8,7 +8,7 @@ from nats.aio.client import Client
 
 import wire
 from eventing import subjects
-from eventing.publisher import Addressed, Outgoing
+from eventing.jetstream.messages import Addressed, Outgoing
 from functions.runtime import fan_out, wakes
 from functions.runtime.effects import Effects
 from functions.runtime.wakes import SharedWakes

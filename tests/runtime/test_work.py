@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from eventing.delivery import Delivery
-from eventing.publisher import Addressed, outgoing
-from eventing.streams import BusConfig
+from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.messages import Addressed, outgoing
+from eventing.jetstream.streams import BusConfig
 from functions.runtime.job import Job
 from functions.runtime.work import Work
 from schemas.step import Step

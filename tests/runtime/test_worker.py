@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from eventing.leases import Membership
+from eventing.ownership.leases import Membership
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
 from tests.runtime.plant import ALL, BUS, Heard, Plant, listen, running

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from functions import deregistration
+from functions.gmm.deregistration import procedure
 
-VERSION = deregistration.VERSION
+VERSION = procedure.VERSION
 
 
 def decide(d: Any, given: Any) -> None:
     if d.ue.supi == "imsi-001010000000001":
         raise ZeroDivisionError("wrong on purpose")
-    deregistration.decide(d, given)
+    procedure.decide(d, given)

@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing.assignment import Assignment, wanted
-from functions.dispatch import Procedures
+from eventing.ownership.assignments import Assignment, wanted
 from functions.runtime.hosting import by_partition, hosted_in, on_trial
+from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
 
 PARTITIONS = 8

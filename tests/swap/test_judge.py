@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evcore.swap import judge
 from evcore.swap.judge import Counts, counted, lowest, verdict
-from eventing.assignment import Margins
+from eventing.ownership.assignments import Margins
 from eventing.stats import ProcedureStats, Stats, StatsWatch, bucket_of
 
 SERVICE, VARIANT, LABEL = "service-request", "2+b", "0.1.0 service-request=2+b"

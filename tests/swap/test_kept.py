@@ -10,7 +10,7 @@ from evcore.commands.swap import count_of, file_of
 from evcore.local.data import DataDirectory
 from evcore.swap import kept
 from evcore.swap.kept import Kept
-from functions import paging
+from functions.gmm import paging
 from functions.runtime.variants import VariantError, load_all, version_with, versions
 from schemas.procedures import Procedure
 from tests.e2e.versions import BROKEN, RIGHT, write
@@ -94,7 +94,7 @@ def test_what_is_no_file_and_what_leaves_no_steps(tmp_path: Path, data: DataDire
 
 def test_a_module_is_named_by_its_file_or_by_its_name() -> None:
     assert file_of("a/b.py") == Path("a/b.py")
-    assert file_of("functions.paging") == Path(paging.__file__)
+    assert file_of("functions.gmm.paging") == Path(paging.__file__)
     for none in ("functions.none", "no.such.package", "sys", "a b"):
         with pytest.raises(UsageError, match=f"there is no module {none}"):
             file_of(none)

@@ -1,0 +1,265 @@
+"""The N2 connections of a UE: made by its first message, proved or not, left for another.
+
+The one on which the UE has proved who it is stays the current one, with its procedures and its
+user plane, until it is proved on another. Whoever else says to be this UE has a connection
+beside it, with a registration and a challenge of its own: it takes nothing from the UE. While a
+message of such a connection is decided about, it is the current one.
+"""
+
+from functions.decision.ue_decision import Draft
+from functions.messages import ngap
+from functions.messages.trees import Tree
+from schemas import beside
+from schemas.aggregates import ue_aggregate
+from schemas.cloudevents import ConnectionLost, EventType, Identified
+from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
+from schemas.procedures import Procedure
+from schemas.step import HandOff, encode
+from schemas.ue import Beside, Connection, Ue, connections
+from schemas.ue_events import (
+    ConnectionAbandoned,
+    ConnectionAttended,
+    ConnectionEstablished,
+    ConnectionReleased,
+    ConnectionSetAside,
+    HandedOver,
+    HandoverTriggered,
+    RegistrationAborted,
+)
+
+HANDOVER_TIMER = "handover"
+"""Guards each stage of a handover."""
+
+COMMON_TIMERS = beside.TIMERS
+"""The timers of what `abort` ends."""
+
+MAX_BESIDE = 4
+"""How many connections are kept beside the current one; the oldest gives way. Who wants to keep
+a UE from registering has to be faster than it, by as many."""
+
+MAX_RELEASING = 32
+"""How many connections may wait for their gNBs to release them; then the first is forgotten."""
+
+
+class Origin:
+    """Where an uplink message came from: the `source` of its event."""
+
+    __slots__ = ("association", "gnb")
+
+    def __init__(self, source: str) -> None:
+        _, _, gnb, association = source.split("/", 3)
+        self.gnb = gnb
+        self.association = association
+
+
+def source(gnb: str, association: str) -> str:
+    """The `source` attribute of events of an association of a gNB."""
+    return f"/n2/{gnb}/{association}"
+
+
+def establish(
+    d: Draft,
+    origin: Origin,
+    ran_ue_ngap_id: int,
+    ies: Tree,
+    sequence: int,
+    *,
+    proved: bool = False,
+) -> None:
+    """Take the connection that an INITIAL UE MESSAGE opens (TS 38.413 8.6.1).
+
+    `proved` is whether the message proves that it comes from this UE. Then what ran on the
+    connection before has lost its lower layer.
+    """
+    leave(d, origin, ran_ue_ngap_id, proved=proved)
+    location = ngap.location_of(ies)
+    tai, cell = location or (Tai("", 0), 0)
+    d.emit(
+        ConnectionEstablished(
+            Connection(
+                gnb=origin.gnb,
+                association=origin.association,
+                ran_ue_ngap_id=ran_ue_ngap_id,
+                amf_ue_ngap_id=new_amf_ue_ngap_id(d),
+                sequence=sequence,
+                tai=tai,
+                order=d.order,
+                cell=cell,
+                establishment_cause=ies.get("RRCEstablishmentCause", ""),
+                context_requested="UEContextRequest" in ies,
+            )
+        )
+    )
+
+
+def new_amf_ue_ngap_id(d: Draft) -> int:
+    """An AMF-UE-NGAP-ID that no connection of the UE has; the index sees to those of others."""
+    supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
+    slot = slot_of(supi) if supi else d.slot
+    made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
+    while find(d, made) is not None:
+        made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
+    return made
+
+
+def adopt(d: Draft, found: Identified) -> None:
+    """Take a connection over from the aggregate that had it, its AMF-UE-NGAP-ID and all.
+
+    A UE that is known, whose 5G-GUTI it came by, is told that the connection is not its own.
+    """
+    origin = Origin(source(found.gnb, found.association))
+    leave(d, origin, found.ran_ue_ngap_id, proved=False)
+    d.emit(
+        ConnectionEstablished(
+            Connection(
+                gnb=found.gnb,
+                association=found.association,
+                ran_ue_ngap_id=found.ran_ue_ngap_id,
+                amf_ue_ngap_id=found.amf_ue_ngap_id,
+                sequence=found.sequence,
+                tai=found.tai,
+                order=found.order,
+                cell=found.cell,
+                establishment_cause=found.establishment_cause,
+                context_requested=found.context_requested,
+                adopted=found.sequence,
+            )
+        )
+    )
+    before = d.source.removeprefix("/")
+    if before.startswith(ue_aggregate("imsi-")) and before != ue_aggregate(d.ue.supi or d.key):
+        lost = ConnectionLost(found.amf_ue_ngap_id, "the connection is another UE's")
+        slot = slot_of(before.partition("/")[2])
+        to = Procedure.CONTEXT_RELEASE
+        d.hand_off(HandOff(EventType.CONNECTION_LOST, to, before, encode(lost), slot))
+
+
+def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> None:
+    """Step back from the connection there is, for a new one.
+
+    Until the new one is proved, the one there is stays beside it. Then it is left: released at
+    once if nobody has proved to be on it, else kept until the UE is served on the new one. What
+    had the RAN-UE-NGAP-ID of the new one is gone: the gNB has forgotten it. So is one that was
+    given to another aggregate, as far as this one goes.
+    """
+    for old in connections(d.ue):
+        if (old.gnb, old.association, old.ran_ue_ngap_id) == (
+            origin.gnb,
+            origin.association,
+            ran_ue_ngap_id,
+        ):
+            if d.connection_is(old.amf_ue_ngap_id):
+                abort(d, "the UE has a new connection")
+            released(d, old.amf_ue_ngap_id, "the gNB uses its RAN-UE-NGAP-ID again")
+    here = d.ue.connection
+    if here is None:
+        return
+    if not proved and not here.releasing:
+        d.emit(ConnectionSetAside(here.amf_ue_ngap_id))
+        _bound(d)
+        return
+    abort(d, "the UE has a new connection")
+    if d.ue.successor:
+        released(d, here.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
+        return
+    for old in d.ue.stale:
+        d.release(ngap.RELEASED_BY_CORE, old)  # one to come back to is enough
+    if not here.secured:
+        d.release(ngap.RELEASED_BY_CORE)
+    d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
+
+
+def _bound(d: Draft) -> None:
+    """Keep no more connections, with the one that is coming, than a UE may need."""
+    unproved = [found for found in d.ue.beside if not found.connection.secured]
+    for oldest in unproved[: max(0, len(unproved) + 1 - MAX_BESIDE)]:
+        drop(d, oldest)
+    bound_releasing(d)
+
+
+def bound_releasing(d: Draft) -> None:
+    """Forget the first of the connections that wait for their gNBs, if they are too many."""
+    waiting = [old for old in d.ue.stale if old.releasing]
+    for old in waiting[: max(0, len(waiting) - MAX_RELEASING)]:
+        released(d, old.amf_ue_ngap_id, "too many connections wait for their release")
+
+
+def drop(d: Draft, found: Beside) -> None:
+    """Release a connection that is beside the current one, and end what goes on there."""
+    old = found.connection
+    if found.successor:
+        released(d, old.amf_ue_ngap_id, f"handed over to {found.successor}")
+    else:
+        d.emit(ConnectionAbandoned(old.amf_ue_ngap_id))
+        d.release(ngap.RELEASED_BY_CORE, old)
+
+
+def attend(d: Draft, amf_ue_ngap_id: int | None) -> None:
+    """Make a connection that is beside the current one the current one."""
+    if any(b.connection.amf_ue_ngap_id == amf_ue_ngap_id for b in d.ue.beside):
+        d.emit(ConnectionAttended(amf_ue_ngap_id or 0))
+
+
+def resume(d: Draft) -> None:
+    """Go back to the connection that the UE has proved itself on, at the end of a decision.
+
+    If it has just proved itself on the one that was attended, it is that; the others are left.
+    """
+    if not d.ue.beside:
+        return
+    here = d.ue.connection
+    secured = [found for found in d.ue.beside if found.connection.secured]
+    if here is not None and here.secured and not here.releasing:
+        for old in secured:
+            drop(d, old)
+    elif secured:
+        attend(d, secured[-1].connection.amf_ue_ngap_id)
+
+
+def released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
+    """A connection is gone. If it was the UE's, the one before it is the UE's again."""
+    if d.ue.successor and d.connection_is(amf_ue_ngap_id):
+        d.emit(HandedOver(""))
+    d.emit(ConnectionReleased(amf_ue_ngap_id, reason))
+    if not releasing(d):
+        d.stop_timer("ng-release")
+
+
+def releasing(d: Draft) -> list[Connection]:
+    """The connections whose UE CONTEXT RELEASE COMMAND has no answer yet."""
+    return [c for c in connections(d.ue) if c.releasing]
+
+
+def proved(d: Draft) -> None:
+    """Release the connections beside and before this one: the UE has proved that it is here."""
+    for found in d.ue.beside:
+        drop(d, found)
+    for old in d.ue.stale:
+        d.release(ngap.RELEASED_BY_CORE, old)
+
+
+def abort(d: Draft, reason: str) -> None:
+    """End what the UE is about without an answer: registration, authentication and all."""
+    for timer in COMMON_TIMERS:
+        d.stop_timer(timer)
+    if busy(d.ue):
+        d.emit(RegistrationAborted(reason))
+
+
+def busy(ue: Ue) -> bool:
+    """Whether the UE is about what `abort` ends."""
+    begun = (ue.registration, ue.challenge, ue.pending)
+    return ue.deregistering or any(one is not None for one in begun)
+
+
+def find(d: Draft, amf_ue_ngap_id: int) -> Connection | None:
+    """The connection of an AMF-UE-NGAP-ID, whether it is the current one or not."""
+    return next((c for c in connections(d.ue) if c.amf_ue_ngap_id == amf_ue_ngap_id), None)
+
+
+def handover_triggered(d: Draft) -> None:
+    """The gNB has refused something because it hands the UE over: it is asked for nothing until
+    that is done, or has come to nothing (TS 23.502 4.9.1.3.2)."""
+    if d.ue.handover is None and d.connection.context == "set-up":
+        d.emit(HandoverTriggered())
+        d.start_timer(HANDOVER_TIMER, d.env.network.timers.handover_execution)

@@ -1,0 +1,84 @@
+"""The allowed NSSAI and the registration area (TS 23.501 5.15.4.1.1, 5.15.5.2.1, 5.3.2.3)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from functions.messages.nas import gmm
+from functions.messages.trees import Tree
+from schemas.identity import SNssai, Tai
+from schemas.network import Network, TrackingArea
+from schemas.subscriber import Subscriber
+
+MAX_TAIS = 16
+"""Of a TAI list (TS 24.501 9.11.3.9)."""
+MAX_ALLOWED = 8
+"""S-NSSAIs of an allowed NSSAI (TS 24.501 9.11.3.37)."""
+
+
+class Nssai(NamedTuple):
+    """What a UE gets of what it asked for."""
+
+    allowed: tuple[SNssai, ...]
+    rejected_in_plmn: tuple[SNssai, ...]
+    """Not in the subscription."""
+    rejected_in_area: tuple[SNssai, ...]
+    """Subscribed, and not to be had in the current tracking area."""
+
+
+def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
+    """The requested NSSAI of a REGISTRATION REQUEST."""
+    items: Sequence[Mapping[str, Any]] = request.get("requested-nssai", ())
+    return tuple(dict.fromkeys(SNssai(item["sst"], item.get("sd")) for item in items))
+
+
+def allow(requested: Sequence[SNssai], subscriber: Subscriber, area: TrackingArea) -> Nssai:
+    """The allowed NSSAI in a tracking area.
+
+    Without a requested S-NSSAI that is allowed, the default S-NSSAIs of the subscription are
+    taken as requested.
+    """
+    subscribed = [slice_.nssai for slice_ in subscriber.slices]
+    here = set(area.slices)
+    allowed = [s for s in requested if s in subscribed and s in here]
+    if not allowed:
+        allowed = [s.nssai for s in subscriber.slices if s.default and s.nssai in here]
+    return Nssai(
+        tuple(allowed[:MAX_ALLOWED]),
+        tuple(s for s in requested if s not in subscribed),
+        tuple(s for s in requested if s in subscribed and s not in here),
+    )
+
+
+def rejected_nssai(nssai: Nssai) -> Tree:
+    """The rejected NSSAI, as a part of a NAS tree; empty for none (TS 24.501 9.11.3.46)."""
+    items = [
+        {"s-nssai": gmm.s_nssai(s), "cause": cause}
+        for group, cause in (
+            (nssai.rejected_in_plmn, "not-available-in-plmn-or-snpn"),
+            (nssai.rejected_in_area, "not-available-in-registration-area"),
+        )
+        for s in group
+    ]
+    return {"rejected-nssai": items} if items else {}
+
+
+def registration_area(
+    network: Network, subscriber: Subscriber, tai: Tai, allowed: Sequence[SNssai]
+) -> tuple[Tai, ...]:
+    """The tracking areas, the current one first, in which all of the allowed NSSAI is had."""
+    found = [tai]
+    for area in network.tracking_areas:
+        forbidden = area.tac in subscriber.forbidden_tacs
+        if area.tai != tai and not forbidden and set(allowed) <= set(area.slices):
+            found.append(area.tai)
+    return tuple(found[:MAX_TAIS])
+
+
+def tai_list(area: Sequence[Tai]) -> list[Tree]:
+    """A 5GS tracking area identity list as NAS trees have it (TS 24.501 9.11.3.9)."""
+    by_plmn: dict[str, list[int]] = {}
+    for tai in area:
+        by_plmn.setdefault(tai.plmn, []).append(tai.tac)
+    return [
+        {"one-plmn-non-consecutive": {"plmn": plmn, "tacs": tacs}} for plmn, tacs in by_plmn.items()
+    ]

@@ -1,0 +1,105 @@
+"""AN release and what else ends an N2 connection (TS 23.502 4.2.6, TS 38.413 8.3.2, 8.3.3)."""
+
+from typing import Final
+
+from functions.decision import connection
+from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
+from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.messages import ngap
+from functions.messages.trees import Tree
+from functions.mobility import end
+from schemas.cloudevents import ConnectionLost
+from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.ue_events import ConnectionReleasing
+
+VERSION: Final = "1"
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about the end of a connection."""
+    match received:
+        case NgapReceived(message, ies, amf_ue_ngap_id):
+            _ngap(d, message, ies, amf_ue_ngap_id)
+        case EventReceived(_, ConnectionLost() as lost):
+            _lost(d, lost)
+        case TimerExpired(_, count):
+            _unanswered(d, count)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+def _lost(d: Draft, lost: ConnectionLost) -> None:
+    found, reason = connection.find(d, lost.amf_ue_ngap_id), lost.reason
+    if found is None:
+        d.note(f"{reason}: the connection is gone already")
+    elif lost.order and found.order > lost.order:
+        d.note(f"{reason}: the connection was opened after it")
+    elif lost.association not in ("", found.association):
+        d.note(f"{reason}: the connection is at another gNB by now")
+    else:
+        _released(d, lost.amf_ue_ngap_id, reason)
+
+
+def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+    if message == "UEContextReleaseComplete":
+        _released(d, amf_ue_ngap_id, "UE CONTEXT RELEASE COMPLETE")
+        return
+    cause = ies.get("Cause", ngap.UNSPECIFIED)
+    if message == "ErrorIndication":
+        d.note(f"ERROR INDICATION: {ngap.cause_text(cause)}")
+        if cause.get("radioNetwork") in (
+            "unknown-local-UE-NGAP-ID",
+            "inconsistent-remote-UE-NGAP-ID",
+        ):
+            # TS 38.413 10.6: the gNB has no such connection; what is left of it here goes.
+            _unknown(d, amf_ue_ngap_id, ngap.cause_text(cause))
+        elif _is_asked_target(d, amf_ue_ngap_id):
+            _released(d, amf_ue_ngap_id, "the target has refused the HANDOVER REQUEST")
+        return
+    here = connection.find(d, amf_ue_ngap_id)
+    if here is None:
+        return
+    if here.releasing:
+        d.note(f"{message} crosses the UE CONTEXT RELEASE COMMAND")
+    d.release(cause, here)
+
+
+def _unknown(d: Draft, amf_ue_ngap_id: int, cause: str) -> None:
+    """The gNB does not know a connection. The target of a handover that is over may get to know
+    it yet: by a HANDOVER REQUEST that its UE CONTEXT RELEASE COMMAND has overtaken."""
+    found = connection.find(d, amf_ue_ngap_id)
+    waits = found is not None and found.ran_ue_ngap_id == NO_RAN_UE_NGAP_ID
+    if found is not None and waits and found.releasing not in ("", end.UNKNOWN_TO_TARGET):
+        d.emit(ConnectionReleasing(amf_ue_ngap_id, end.UNKNOWN_TO_TARGET))
+    else:
+        _released(d, amf_ue_ngap_id, cause)
+
+
+def _is_asked_target(d: Draft, amf_ue_ngap_id: int) -> bool:
+    """Whether an id is that of the target of a handover, which has not answered yet."""
+    target = d.ue.target
+    waits = target is not None and target.ran_ue_ngap_id == NO_RAN_UE_NGAP_ID
+    return waits and target is not None and target.amf_ue_ngap_id == amf_ue_ngap_id
+
+
+def _released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
+    """The connection is gone; a procedure that needed it ends (TS 24.501 5.5.1.2.8 b)."""
+    if d.connection_is(amf_ue_ngap_id):
+        connection.abort(d, "the N2 connection is gone")
+    connection.released(d, amf_ue_ngap_id, reason)
+
+
+def _unanswered(d: Draft, count: int) -> None:
+    """Repeat the commands that the gNB has not answered, then let the connections go."""
+    for old in connection.releasing(d):
+        if old.releasing == end.UNKNOWN_TO_TARGET:
+            _released(d, old.amf_ue_ngap_id, old.releasing)
+    waiting = connection.releasing(d)
+    if count >= RETRANSMISSIONS:
+        for old in waiting:
+            _released(d, old.amf_ue_ngap_id, "the gNB did not answer")
+        return
+    for old in waiting:
+        d.send(ngap.ue_context_release_command(old, ngap.cause_of(old.releasing)), old)
+    if waiting:
+        d.start_timer("ng-release", d.env.network.timers.ng_release, count + 1)

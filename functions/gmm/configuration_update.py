@@ -1,0 +1,199 @@
+"""The generic UE configuration update procedure (TS 24.501 5.4.4, TS 23.502 4.2.4.2).
+
+What the UE is to be told is owed to it (`schemas.gmm`), or follows from its subscription: an
+allowed NSSAI that is not right any more. `settle` sends it when the connection is there for it,
+and once the gNB has set up the context: a message by itself would overtake the one in there, which
+the UE would then take for an old one.
+"""
+
+from typing import Final
+
+import wire
+from functions.decision import connection, slices
+from functions.decision.inputs import Input, NasReceived, TimerExpired
+from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.gmm import guti
+from functions.gsm import release, user_plane
+from functions.messages import ngap
+from functions.messages.nas import gmm
+from functions.messages.trees import Tree
+from schemas.causes import GsmCause
+from schemas.gmm import ConfigurationUpdate
+from schemas.identity import SNssai
+from schemas.ue_events import (
+    ConfigurationUpdated,
+    ConfigurationUpdateOwed,
+    ConfigurationUpdateSent,
+    ConfigurationUpdateStopped,
+    GutiAllocated,
+)
+
+VERSION: Final = "1"
+
+TIMER: Final = "T3555"
+
+_SILENT: Final = "T3555 has stopped"
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about a CONFIGURATION UPDATE COMPLETE, or T3555."""
+    match received:
+        case NasReceived(_, _, initial):
+            _complete(d, initial=initial)
+        case TimerExpired(_, count):
+            _expired(d, count)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+# What is owed
+
+
+def paged(d: Draft) -> None:
+    """The UE has answered a paging, which has named its 5G-GUTI to all: it is to have another
+    before the connection is released (TS 33.501 6.12.3)."""
+    d.emit(ConfigurationUpdateOwed(guti=True))
+
+
+def registered(d: Draft) -> None:
+    """The UE has registered: it is told the name of the network and the time, if that tells any."""
+    if d.env.network.nitz is not None:
+        d.emit(ConfigurationUpdateOwed(nitz=True))
+
+
+def settle(d: Draft) -> None:
+    """Tell the UE what it is owed, when that can be done; supervise what is under way."""
+    update = d.ue.update
+    if update is not None and update.command:
+        reason = _interrupted(d, update)
+        if not reason:
+            return
+        d.emit(ConfigurationUpdateStopped(reason))
+        update = d.ue.update
+    d.stop_timer(TIMER)
+    if _ready(d):
+        changed = _outdated(d)
+        if update is not None or changed:
+            _start(d, changed)
+
+
+def _interrupted(d: Draft, update: ConfigurationUpdate) -> str:
+    """Why what was sent is not waited for any more (5.4.4.6 b to d), empty if it is."""
+    here = d.ue.connection
+    if here is None or here.releasing or here.amf_ue_ngap_id != update.amf_ue_ngap_id:
+        return "the connection is gone"
+    if d.ue.registration is not None:
+        return "a REGISTRATION REQUEST"
+    if d.ue.network_deregistration is not None:
+        return "the network deregisters the UE"
+    if not update.given_up and TIMER not in d.ue.timers:
+        return _SILENT
+    return ""
+
+
+def _ready(d: Draft) -> bool:
+    """Whether the UE can be told something now."""
+    ue = d.ue
+    return (
+        ue.registered
+        and user_plane.reachable(d)
+        and d.connection.context != "pending"
+        and not connection.busy(ue)
+        and ue.handover is None
+        and ue.network_deregistration is None
+    )
+
+
+def _outdated(d: Draft) -> tuple[SNssai, ...]:
+    """The part of the allowed NSSAI that is subscribed no more, or not to be had here.
+
+    That of a UE that is registered for emergency services does not depend on its subscription.
+    """
+    ue, subscriber = d.ue, d.env.subscriber
+    here = ue.connection
+    if here is None or not ue.allowed_nssai or subscriber is None or ue.emergency:
+        return ()
+    subscribed = [one.nssai for one in subscriber.slices]
+    area = d.env.network.area(here.tai) if here.tai in ue.registration_area else None
+    return tuple(
+        nssai
+        for nssai in ue.allowed_nssai
+        if nssai not in subscribed or (area is not None and nssai not in area.slices)
+    )
+
+
+# The command
+
+
+def _start(d: Draft, changed: tuple[SNssai, ...]) -> None:
+    """CONFIGURATION UPDATE COMMAND (5.4.4.2). Without an allowed NSSAI that is left, it has the UE
+    register, and nothing else: the release that comes of it is what makes the UE do it (5.4.4.3).
+    """
+    owed = d.ue.update or ConfigurationUpdate()
+    allowed = tuple(nssai for nssai in d.ue.allowed_nssai if nssai not in changed)
+    register = bool(changed) and not allowed
+    message: Tree = {"message-type": "configuration-update-command"}
+    if register or changed or owed.guti:
+        message["configuration-update-indication"] = {"ack": True, "red": register}
+    if owed.guti and not register:
+        tmsi = guti.new_tmsi(d)
+        d.emit(GutiAllocated(tmsi))
+        message["5g-guti"] = guti.mobile_identity(d, tmsi)
+    if changed and not register:
+        message |= _slices(d, allowed, changed)
+    if owed.nitz and not register and d.env.network.nitz is not None:
+        message |= gmm.network_name_and_time(d.env.network.nitz, d.env.now)
+    plain = wire.nas_encode(message)
+    if "configuration-update-indication" not in message:
+        d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain)))
+        d.emit(ConfigurationUpdated())  # what needs no acknowledgement has none (5.4.4.2)
+        return
+    told = allowed if changed and not register else ()
+    d.emit(ConfigurationUpdateSent(plain, d.connection.amf_ue_ngap_id, told, register))
+    _send(d, plain, told)
+
+
+def _slices(d: Draft, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Tree:
+    subscribed = [one.nssai for one in d.env.subscriber.slices] if d.env.subscriber else []
+    nssai = slices.Nssai(
+        allowed,
+        tuple(one for one in changed if one not in subscribed),
+        tuple(one for one in changed if one in subscribed),
+    )
+    return {
+        "allowed-nssai": [gmm.s_nssai(one) for one in allowed],
+        **slices.rejected_nssai(nssai),
+    }
+
+
+def _send(d: Draft, plain: bytes, allowed: tuple[SNssai, ...], count: int = 0) -> None:
+    d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain), allowed))
+    d.start_timer(TIMER, d.env.network.timers.t3555, count)
+
+
+def _expired(d: Draft, count: int) -> None:
+    """The same command again, four times (5.4.4.6 a). Both 5G-GUTIs stay valid after that."""
+    update = d.ue.update
+    if update is None or not update.command or _interrupted(d, update) not in ("", _SILENT):
+        d.note("T3555 expired, and nothing waits for it")
+    elif count < RETRANSMISSIONS and user_plane.reachable(d):
+        _send(d, update.command, update.allowed_nssai, count + 1)
+    else:
+        d.emit(ConfigurationUpdateStopped("T3555 expired for the fifth time", given_up=True))
+
+
+def _complete(d: Draft, *, initial: bool) -> None:
+    """CONFIGURATION UPDATE COMPLETE (5.4.4.4); one that comes late says the same."""
+    update = d.ue.update
+    if initial or update is None or not update.command:
+        d.note("a CONFIGURATION UPDATE COMPLETE that was not asked for")
+        if initial:
+            d.release(ngap.NORMAL_RELEASE)
+        return
+    d.stop_timer(TIMER)
+    d.emit(ConfigurationUpdated())
+    for session in user_plane.live(d) if update.allowed_nssai else ():
+        if session.nssai not in update.allowed_nssai:
+            release.by_network(d, session, GsmCause.REGULAR_DEACTIVATION)
+    if update.register:
+        d.release(ngap.NORMAL_RELEASE)

@@ -1,0 +1,162 @@
+"""Network-initiated deregistration (TS 24.501 5.5.2.3, TS 23.502 4.2.2.3.3).
+
+Whoever wants it says so by an event. `settle` sends the DEREGISTRATION REQUEST as soon as there
+is a connection for it, and pages for one. A UE that cannot be told is deregistered all the same.
+"""
+
+from typing import Final
+
+from functions.decision import connection
+from functions.decision.inputs import NasReceived
+from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.gmm import paging
+from functions.gsm import user_plane
+from functions.messages import ngap
+from functions.messages.nas.gmm import UPDATES, kind_of
+from functions.messages.trees import Tree
+from schemas.causes import GmmCause
+from schemas.cloudevents import Deregister
+from schemas.gmm import NetworkDeregistration
+from schemas.ue_events import (
+    Deregistered,
+    NetworkDeregistrationAborted,
+    NetworkDeregistrationSent,
+    NetworkDeregistrationWanted,
+)
+
+TIMER: Final = "T3522"
+
+UPDATED_FIRST: Final = frozenset({11, 12, 13, 15, 62, 74, 75, 78})
+"""Causes that say where the UE is not allowed: it may have moved since (5.5.2.3.5 e)."""
+
+
+def by_operator(d: Draft, wish: Deregister) -> None:
+    """The operator wants the UE to be deregistered."""
+    _want(d, "by the operator", reregister=wish.reregister, cause=wish.cause)
+
+
+def by_subscription(d: Draft) -> None:
+    """The subscription is another: a UE without one, or that is barred, has to go; but not one
+    that is registered for emergency services, which may be barred (5.5.1.2.4).
+
+    What else has changed is seen to where it matters, by `settle`.
+    """
+    subscriber = d.env.subscriber
+    if subscriber is not None and (d.ue.emergency or not subscriber.barred):
+        return
+    reason = "the subscription is withdrawn" if subscriber is None else "the subscription is barred"
+    _want(d, reason, cause=GmmCause.SERVICES_NOT_ALLOWED)
+
+
+def _want(d: Draft, reason: str, *, cause: int, reregister: bool = False) -> None:
+    if not d.ue.registered:
+        d.note(f"deregistration {reason}: the UE is not registered")
+    elif d.ue.network_deregistration is not None:
+        d.note(f"deregistration {reason}: the UE is being deregistered")
+    else:
+        d.emit(NetworkDeregistrationWanted(reason, reregister, cause))
+
+
+def settle(d: Draft) -> None:
+    """Go on with a deregistration that is wanted, as far as its connection lets it."""
+    wanted = d.ue.network_deregistration
+    if wanted is None:
+        d.stop_timer(TIMER)
+        return
+    here = d.ue.connection
+    sent = wanted.amf_ue_ngap_id
+    waiting = here is not None and here.amf_ue_ngap_id == sent and not here.releasing
+    if waiting and TIMER in d.ue.timers:
+        return
+    if here is None or (here.releasing and here.amf_ue_ngap_id == sent):
+        if sent:
+            _end(d, "lower layer failure")  # 5.5.2.3.5 b
+        else:
+            _page(d)
+    elif user_plane.reachable(d) and not connection.busy(d.ue):
+        _request(d, wanted, 0)
+
+
+def _page(d: Draft) -> None:
+    """Have the UE come; where it does not, that is that."""
+    if d.ue.paging is None or not (d.ue.paging.failed or "T3513" in d.ue.timers):
+        paging.begin(d)
+    if d.ue.paging is None or d.ue.paging.failed:
+        _end(d, "the UE cannot be reached")
+
+
+def _request(d: Draft, wanted: NetworkDeregistration, count: int) -> None:
+    """DEREGISTRATION REQUEST, under T3522."""
+    message: Tree = {
+        "message-type": "deregistration-request-ue-terminated",
+        "de-registration-type": {
+            "switch-off": False,
+            "re-registration-required": wanted.reregister,
+            "access-type": "3gpp-access",
+        },
+    }
+    if wanted.cause:
+        message["5gmm-cause"] = wanted.cause
+    d.send_nas(message)
+    if d.connection.amf_ue_ngap_id != wanted.amf_ue_ngap_id:
+        d.emit(NetworkDeregistrationSent(d.connection.amf_ue_ngap_id))
+    d.start_timer(TIMER, d.env.network.timers.t3522, count)
+
+
+def accepted(d: Draft, received: NasReceived) -> None:
+    """DEREGISTRATION ACCEPT (5.5.2.3.3)."""
+    wanted = d.ue.network_deregistration
+    if received.initial or wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
+        d.note("a DEREGISTRATION ACCEPT that was not asked for")
+        if received.initial:
+            d.release(ngap.NORMAL_RELEASE)
+        return
+    _end(d, "")
+
+
+def expired(d: Draft, count: int) -> None:
+    """T3522: the request again, four times; then the UE is deregistered (5.5.2.3.5 a)."""
+    wanted = d.ue.network_deregistration
+    if wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
+        d.note("T3522 expired, and nobody is asked")
+    elif not user_plane.reachable(d) or connection.busy(d.ue):
+        d.note("T3522 expired, and the UE is about something else")
+    elif count < RETRANSMISSIONS:
+        _request(d, wanted, count + 1)
+    else:
+        _end(d, "T3522 expired for the fifth time")
+
+
+def _end(d: Draft, why: str) -> None:
+    wanted = d.ue.network_deregistration
+    reason = wanted.reason if wanted is not None else ""
+    d.stop_timer(TIMER)
+    d.emit(Deregistered(f"{reason}: {why}" if why else reason))
+    d.release(ngap.DEREGISTER)
+
+
+# Collisions
+
+
+def abort(d: Draft, reason: str) -> None:
+    """End it without deregistering the UE (5.5.2.3.5 d)."""
+    if d.ue.network_deregistration is not None:
+        d.emit(NetworkDeregistrationAborted(reason))
+
+
+def goes_before(d: Draft, received: NasReceived) -> bool:
+    """Whether a REGISTRATION REQUEST is ignored for it (5.5.2.3.5 e).
+
+    An initial registration goes on, and ends it once the UE is registered anew. So does a request
+    without a valid MAC, to begin with: nobody knows who is deregistered then.
+    """
+    wanted = d.ue.network_deregistration
+    kind = kind_of(received.tree)
+    if wanted is None or kind not in UPDATES or not received.nas.verified:
+        return False
+    if wanted.amf_ue_ngap_id and wanted.cause in UPDATED_FIRST:
+        abort(d, f"{kind} under way")
+        return False
+    d.note(f"{kind} while the UE is being deregistered")
+    connection.proved(d)
+    return True

@@ -1,0 +1,193 @@
+"""Reports of a UPF about a session, and paging (TS 23.502 4.2.3.3, TS 29.244 5.8, 7.5.8).
+
+A UPF reports the first packet that it buffers and none after it (TS 29.244 8.2.26, NOCP). So the
+report is remembered until the packets can leave: where the user plane does not come up for it, it
+is taken as come again after a pause.
+"""
+
+from typing import Final
+
+from functions.decision.inputs import Input, PfcpReceived, TimerExpired
+from functions.decision.ue_decision import Draft
+from functions.gmm.deregistration import implicit
+from functions.gsm import n4, release, user_plane
+from functions.messages import ngap, pfcp
+from functions.messages.ngap import ue_context
+from functions.messages.trees import Tree
+from schemas.causes import GsmCause
+from schemas.session import PduSession
+from schemas.step import Page, SendPfcp
+from schemas.ue_events import (
+    DownlinkReported,
+    N4Lost,
+    PagingEnded,
+    PagingFailed,
+    PagingStarted,
+    UserPlaneOff,
+)
+
+VERSION: Final = "1"
+
+TIMER: Final = "downlink-data"
+"""Runs, with the session's number behind a slash, while the UPF buffers packets of that session."""
+
+PAUSE: Final = 10
+"""Number of T3513 periods after which buffered packets are tried again, or, after a paging without
+an answer, the UE may be paged again."""
+
+
+def is_held(session: PduSession) -> bool:
+    """Whether the UPF holds packets of a session, and nobody is about its user plane."""
+    here = session.stage in ("active", "modifying") and session.user_plane == "off"
+    sent = session.n4.sent
+    dropped = not session.n4.up_seid or (sent is not None and sent.message == "delete")
+    return here and session.reported > 0 and not dropped
+
+
+def rearm(d: Draft) -> None:
+    """Have the timers run of the sessions whose packets wait, and no others."""
+    if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
+        return
+    idle = d.ue.paging is None
+    needed = {f"{TIMER}/{s.id}" for s in user_plane.live(d) if idle and is_held(s)}
+    for name in [name for name in d.ue.timers if name.startswith(TIMER)]:
+        if name not in needed:
+            d.stop_timer(name)
+    for name in sorted(needed - d.ue.timers.keys()):
+        d.start_timer(name, d.env.network.timers.t3513 * PAUSE)
+
+
+REPETITIONS: Final = 3
+"""How often PAGING is sent again; each waits longer than the one before."""
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about a report of a UPF, T3513, or packets that still wait for their UE."""
+    match received:
+        case PfcpReceived(_, tree, seid, _, key) if tree is not None:
+            _report(d, tree, seid, key)
+        case TimerExpired("T3513", count):
+            _expired(d, count)
+        case TimerExpired(name, _) if name.startswith(TIMER):
+            _again(d, int(name.partition("/")[2]))
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
+    session = n4.find(d, seid)
+    if session is None or session.n4.up_seid == 0:
+        d.note("a report of a session that the UPF is not known to have")
+        return
+    _answer(d, tree, session, key)
+    ies = pfcp.ies_of(tree["ies"])
+    kinds = ies.get("Report Type", ())
+    if session.stage == "gone":
+        d.note("a report of a session that is being deleted")
+    elif "PSDBU" in ies.get("PFCPSRReq-Flags", ()):
+        # TS 29.244 5.18.2: the UPF has released the session by itself.
+        d.emit(N4Lost(seid, "the UPF has released it"))
+        release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
+    elif "ERIR" in kinds:
+        _tunnel_lost(d, ies, session)
+    elif "DLDR" in kinds:
+        _downlink_data(d, session)
+    else:
+        d.note(f"Report Type {kinds}")
+
+
+def _answer(d: Draft, tree: Tree, session: PduSession, key: str) -> None:
+    ies = [{"Cause": pfcp.ACCEPTED}]
+    seid, sequence = session.n4.up_seid, tree["sequence"]
+    pdu = pfcp.session_message("SessionReportResponse", seid, ies, sequence)
+    d.outputs.append(SendPfcp(session.n4.upf, key, d.slot, pdu))
+
+
+def _tunnel_lost(d: Draft, ies: Tree, session: PduSession) -> None:
+    """The gNB has said that it does not have the tunnel (TS 23.527 5.3.3.1): it is made again
+    when the UE has something to send, or to get. One of a gNB that the UE has left is no news."""
+    report: list[Tree] = ies.get("Error Indication Report", [])
+    found: Tree = pfcp.ies_of(report).get("F-TEID", {})
+    here = session.access
+    address = found.get("ipv4") or found.get("ipv6")
+    if here is None or (found.get("teid"), address) != (here.teid, here.address):
+        d.note("an error indication of another tunnel")
+    elif session.user_plane == "on":
+        if user_plane.reachable(d):
+            cause = release.RELEASED
+            d.send(ue_context.pdu_session_resource_release_command(d.connection, [session], cause))
+        d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
+
+
+def _downlink_data(d: Draft, session: PduSession) -> None:
+    seid = session.n4.seid
+    if session.n4.downlink is None:
+        d.emit(DownlinkReported(seid))
+    if user_plane.reachable(d):
+        if session.user_plane == "off" and session.stage in ("active", "modifying"):
+            user_plane.want(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
+        else:
+            d.note(f"downlink packets, and the user plane is {session.user_plane}")
+    elif d.ue.paging is None:
+        begin(d, (seid,))
+    else:
+        d.note("downlink packets of a UE that is being paged, or has just been in vain")
+        if seid not in d.ue.paging.seids and not d.ue.paging.failed:
+            d.emit(PagingStarted((*d.ue.paging.seids, seid)))
+
+
+def begin(d: Draft, seids: tuple[int, ...] = ()) -> None:
+    """Page the UE for downlink packets of sessions, or for signalling alone.
+
+    Nobody pages a UE that should have come by itself, and has not (TS 24.501 5.3.7). The UPF goes
+    on holding what it has reported: should the UE come after all, it gets that.
+    """
+    d.emit(PagingStarted(seids))
+    if implicit.may_page(d):
+        _page(d, 0)
+    else:
+        d.emit(PagingFailed())
+
+
+def _again(d: Draft, psi: int) -> None:
+    """The packets of a report have not reached the UE: it is had again, a few times; then the
+    next packet is reported anew."""
+    session = user_plane.by_id(d, psi)
+    if session is None or not is_held(session):
+        d.note(f"no downlink packets wait for the PDU session {psi}")
+    elif session.reported > REPETITIONS:
+        n4.renew(d, session)
+    else:
+        _downlink_data(d, session)
+
+
+def _page(d: Draft, count: int) -> None:
+    if d.ue.tmsi is None or not d.ue.registration_area:
+        d.emit(PagingEnded("the UE cannot be paged"))
+        return
+    # A UE that has not confirmed its new 5G-GUTI may still go by the one before.
+    tmsis = [d.ue.tmsi]
+    if d.ue.tmsi_pending and d.ue.old_tmsi is not None:
+        tmsis.append(d.ue.old_tmsi)
+    area = d.ue.registration_area
+    for tmsi in tmsis:
+        d.outputs.append(Page(area, ngap.paging(d.env.network.guami, tmsi, area)))
+    d.start_timer("T3513", d.env.network.timers.t3513 * (count + 1), count)
+
+
+def _expired(d: Draft, count: int) -> None:
+    """Page again, a few times; then have the UPF drop what it holds, after a pause, so that it
+    reports the next packet."""
+    paging = d.ue.paging
+    if paging is None:
+        d.note("T3513 expired, and nobody is paged")
+    elif paging.failed:
+        d.emit(PagingEnded("the pause is over"))
+        for session in user_plane.live(d):
+            if session.n4.seid in paging.seids:
+                n4.renew(d, session)
+    elif count < REPETITIONS:
+        _page(d, count + 1)
+    else:
+        d.emit(PagingFailed())
+        d.start_timer("T3513", d.env.network.timers.t3513 * PAUSE)

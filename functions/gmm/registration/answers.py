@@ -1,0 +1,120 @@
+"""What a UE says to a challenge and to a SECURITY MODE COMMAND (TS 24.501 5.4.1, 5.4.2)."""
+
+import wire
+from functions.decision import connection
+from functions.decision.inputs import NasReceived
+from functions.decision.ue_decision import Draft
+from functions.gmm.authentication import aka, eap, security_mode
+from functions.gmm.authentication.eap import Answer
+from functions.gmm.deregistration import procedure
+from functions.gmm.registration import accept, identity
+from functions.gmm.registration import request as registration_request
+from functions.messages import ngap
+from functions.messages.trees import Tree, subtree
+from schemas.causes import GmmCause
+from schemas.ue import Challenge
+from schemas.ue_events import (
+    PeiLearned,
+    RequestCompleted,
+    SecurityModeCompleted,
+    SecurityModeRejected,
+)
+
+# Authentication (5.4.1)
+
+
+def authentication_response(d: Draft, received: NasReceived) -> None:
+    """Go on to the security mode control, if it is right."""
+    challenge = d.ue.challenge
+    if challenge is None:
+        d.note("an AUTHENTICATION RESPONSE without a challenge")
+        return
+    found = aka.response(d, received.tree, challenge, d.env.subscriber)
+    if found is Answer.NONE:
+        return
+    if found is not Answer.RIGHT:
+        _authentication_failed(d, challenge)
+        return
+    registration = d.ue.registration
+    capability = registration.capability if registration else b""
+    if not capability and d.ue.security is not None:
+        capability = d.ue.security.capability
+    success = eap.result(challenge, success=True) if challenge.k_aut else b""
+    if security_mode.start(d, challenge.ngksi, challenge.kamf, capability, success):
+        return
+    if d.ue.deregistering:
+        procedure.refuse(d)
+    elif registration is None:
+        connection.abort(d, "no algorithms for the UE are left")
+        d.release(ngap.NAS_UNSPECIFIED)
+    else:
+        accept.reject(d, GmmCause.SECURITY_CAPABILITIES_MISMATCH)
+
+
+def authentication_failure(d: Draft, received: NasReceived) -> None:
+    """Challenge the UE again where that may help (5.4.1.3.7)."""
+    challenge, subscriber = d.ue.challenge, d.env.subscriber
+    if challenge is None or subscriber is None:
+        d.note("an AUTHENTICATION FAILURE without a challenge")
+    elif not aka.failure_retried(d, received.tree, challenge, subscriber):
+        _authentication_failed(d, challenge)
+
+
+def _authentication_failed(d: Draft, challenge: Challenge) -> None:
+    """5.4.1.3.5 and 5.4.1.3.7: a UE known by its 5G-GUTI may be another one; ask who it is."""
+    registration = d.ue.registration
+    if d.ue.deregistering:
+        procedure.refuse(d)
+    elif registration is not None and registration.identified_by == "guti":
+        identity.request(d)
+    else:
+        aka.reject(d, challenge)
+
+
+# Security mode (5.4.2)
+
+
+def security_mode_complete(d: Draft, received: NasReceived) -> None:
+    """Take the new context into use, and go on with what it was for."""
+    nas, tree = received.nas, received.tree
+    if not nas.pending or nas.count is None:
+        d.note("a SECURITY MODE COMPLETE that is not of the context offered")
+        return
+    d.stop_timer("T3560")
+    d.emit(SecurityModeCompleted(nas.count + 1))
+    imeisv = subtree(tree, "imeisv").get("imeisv")
+    if imeisv is not None:
+        d.emit(PeiLearned(f"imeisv-{imeisv}"))
+    container = _inner(received.container)
+    if d.ue.deregistering:
+        connection.proved(d)
+        procedure.complete(d, switch_off=procedure.is_switch_off(container))
+        return
+    registration = d.ue.registration
+    if registration is None:
+        return  # it was authenticated again, and that is all
+    if container.get("message-type") == "registration-request":
+        d.emit(RequestCompleted(received.container or b""))
+        request = container
+    else:
+        if registration.retransmit:
+            d.note("the UE did not send its whole REGISTRATION REQUEST again")
+        kept = registration.complete_request or registration.request
+        request = registration_request.again(kept)
+    accept.conclude(d, d.ue.registration or registration, request, nas.count)
+
+
+def _inner(container: bytes | None) -> Tree:
+    """The message in a container; empty where there is none that can be read."""
+    return {} if container is None else wire.nas_read(container).tree or {}
+
+
+def security_mode_reject(d: Draft, received: NasReceived) -> None:
+    """5.4.2.5: the network aborts the procedure that ran the security mode control."""
+    if d.ue.pending is None:
+        d.note("a SECURITY MODE REJECT that was not asked for")
+        return
+    d.stop_timer("T3560")
+    d.emit(SecurityModeRejected(str(received.tree["5gmm-cause"])))
+    connection.abort(d, "security mode rejected")
+    d.release(ngap.NAS_UNSPECIFIED)

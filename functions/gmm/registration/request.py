@@ -1,0 +1,132 @@
+"""A REGISTRATION REQUEST, and what the network does about it first (TS 24.501 5.5.1.2, 5.5.1.3)."""
+
+from typing import Final
+
+import wire
+from functions.decision import connection
+from functions.decision.inputs import Nas, NasReceived
+from functions.decision.ue_decision import Draft
+from functions.gmm import admission
+from functions.gmm.authentication import aka, reauthentication
+from functions.gmm.deregistration import by_network
+from functions.gmm.registration import accept, identity
+from functions.messages.nas.gmm import DISASTER, EMERGENCY, ONBOARDING, PERIODIC, UPDATES, kind_of
+from functions.messages.trees import Tree, subtree
+from schemas.causes import GmmCause
+from schemas.ue import Registration
+from schemas.ue_events import RegistrationStarted, SubscriberIdentified
+
+
+def take(d: Draft, received: NasReceived) -> None:
+    """Begin a registration, unless the request is that of the one under way."""
+    if by_network.goes_before(d, received):
+        return
+    ongoing = d.ue.registration
+    if ongoing is not None and received.nas.plain in (ongoing.request, ongoing.complete_request):
+        # TS 24.501 5.5.1.2.8 d) and e). On a connection that is new, none is ongoing.
+        if ongoing.stage == "accepted":
+            timer = d.ue.timers.get("T3550")
+            accept.send_accept(d, timer.count if timer is not None else 0)
+        else:
+            d.note("the same REGISTRATION REQUEST again")
+        return
+    kind = kind_of(received.tree)
+    if received.initial and kind != EMERGENCY and admission.puts_off(d):
+        accept.reject(d, GmmCause.CONGESTION, admission.back_off(d))
+        return
+    connection.abort(d, "another REGISTRATION REQUEST")
+    begin(d, received.nas, received.tree)
+
+
+def again(request: bytes) -> Tree:
+    """The tree of a REGISTRATION REQUEST that was read before, and kept.
+
+    Raises:
+        ValueError: it cannot be read now.
+    """
+    read = wire.nas_read(request)
+    if read.tree is None:
+        raise ValueError(f"a REGISTRATION REQUEST that was kept cannot be read: {read.fault}")
+    return read.tree
+
+
+def begin(d: Draft, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
+    """Begin the procedure of a REGISTRATION REQUEST.
+
+    `suci_told` is whether the UE has told its SUCI since, whatever identity the request has.
+    """
+    peek = wire.nas_peek(nas.plain)
+    known = d.ue.security
+    capability = wire.ue_security_capability(nas.plain)
+    if capability is None and known is not None:
+        capability = known.capability
+    registration = Registration(
+        request=nas.plain,
+        capability=capability or b"",
+        ngksi=subtree(request, "ngksi").get("native"),
+        identified_by="suci" if suci_told or peek.suci is not None else "guti",
+        retransmit=not nas.verified,
+    )
+    d.emit(RegistrationStarted(registration))
+    if not d.ue.supi and d.key.startswith("imsi-"):
+        d.emit(SubscriberIdentified(d.key))
+    refused = _refused(d, request, registration, known_before=not suci_told)
+    if refused is not None:
+        accept.reject(d, refused)
+    elif not d.ue.supi:
+        identity.request(d)
+    elif d.env.subscriber is None:
+        accept.reject(d, GmmCause.ILLEGAL_UE)
+    elif nas.verified and nas.count is not None and _may_reuse(d, registration):
+        accept.conclude(d, registration, request, nas.count)
+    else:
+        aka.start(d, d.env.subscriber)
+
+
+_PEIS: Final = frozenset({"imei", "imeisv", "mac-address", "eui-64"})
+"""The permanent equipment identifiers among the 5GS mobile identities (9.11.3.4)."""
+
+
+def _refused(
+    d: Draft, request: Tree, registration: Registration, *, known_before: bool
+) -> GmmCause | None:
+    """Why a request is rejected for what it is, whoever sent it (5.5.1.2.5, 5.5.1.3.5).
+
+    `known_before` is whether the UE is known by the identity in the request.
+    """
+    kind = kind_of(request)
+    identities = subtree(request, "5gs-mobile-identity")
+    emergency = kind == EMERGENCY and not d.env.network.emergency
+    cause = None
+    if kind in DISASTER:
+        cause = GmmCause.DISASTER_ROAMING_NOT_ALLOWED
+    elif not registration.capability:
+        # An initial registration names its algorithms (5.5.1.2.2); nothing can be selected.
+        cause = GmmCause.INVALID_MANDATORY_INFORMATION
+    elif not _PEIS.isdisjoint(identities):
+        # A UE that nobody can authenticate, for emergency services.
+        cause = GmmCause.PEI_NOT_ACCEPTED
+    elif "suci" not in identities and "guti" not in identities:
+        cause = GmmCause.INVALID_MANDATORY_INFORMATION
+    elif emergency or kind == ONBOARDING:
+        # One that does not make the UE take its USIM for invalid; it tries another network.
+        cause = GmmCause.PROTOCOL_ERROR
+    elif kind == PERIODIC and not d.ue.supi:
+        cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
+    elif kind in UPDATES and known_before and d.ue.supi and not d.ue.registered:
+        cause = GmmCause.IMPLICITLY_DEREGISTERED
+    return cause
+
+
+def _may_reuse(d: Draft, registration: Registration) -> bool:
+    """Whether the context that verified the request may stay in use (TS 33.501 6.4.6)."""
+    security, policy = d.ue.security, d.env.network.security
+    return (
+        security is not None
+        and policy.reuse_context
+        and registration.ngksi == security.ngksi
+        and registration.capability == security.capability
+        and security.nia in policy.integrity
+        and security.nea in policy.ciphering
+        and not reauthentication.due(d, security)
+    )

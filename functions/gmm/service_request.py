@@ -1,0 +1,162 @@
+"""The service request procedure (TS 24.501 5.6.1, TS 23.502 4.2.3.2)."""
+
+from typing import Final
+
+import wire
+from functions.decision import connection
+from functions.decision.inputs import Input, NasReceived
+from functions.decision.ue_decision import Draft
+from functions.gmm import admission, configuration_update
+from functions.gsm import release, user_plane
+from functions.messages import ngap
+from functions.messages.nas import codec
+from functions.messages.trees import Tree
+from schemas.causes import GmmCause
+from schemas.ue_events import (
+    ConfigurationUpdateStopped,
+    Deregistered,
+    GutiConfirmed,
+    PagingEnded,
+)
+
+VERSION: Final = "1"
+
+FALLBACK: Final = "emergency-services-fallback"
+EMERGENCY: Final = ("emergency-services", FALLBACK)
+TERMINATED: Final = "mobile-terminated-services"
+"""Service types (9.11.3.50)."""
+
+ENDS_REGISTRATION: Final = frozenset(
+    {
+        GmmCause.ILLEGAL_UE,
+        GmmCause.SERVICES_NOT_ALLOWED,
+        GmmCause.IDENTITY_CANNOT_BE_DERIVED,
+        GmmCause.TRACKING_AREA_NOT_ALLOWED,
+        GmmCause.N1_MODE_NOT_ALLOWED,
+    }
+)
+"""Causes with which the UE takes itself for deregistered (5.6.1.5)."""
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about a SERVICE REQUEST whose MAC is right."""
+    match received:
+        case NasReceived(nas, tree, initial):
+            _request(d, wire.nas_peek(nas.plain), tree, initial=initial)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+def _request(d: Draft, peek: wire.NasPeek, tree: Tree, *, initial: bool) -> None:
+    connection.proved(d)
+    user_plane.lose(d)
+    if d.ue.tmsi_pending and peek.s_tmsi is not None and peek.s_tmsi[2] == d.ue.tmsi:
+        d.emit(GutiConfirmed())  # a UE that uses its new 5G-GUTI has it (5.5.1.2.8 c)
+    if d.ue.registration is not None and d.ue.registration.stage != "accepted":
+        connection.abort(d, "a SERVICE REQUEST")  # 5.5.1.2.8: the UE is done with it
+    if not d.ue.registered:
+        _reject(d, GmmCause.IMPLICITLY_DEREGISTERED, tree, initial=initial)
+        return
+    terminated = d.ue.paging is not None or tree.get("service-type") == TERMINATED
+    paged = _paged(d)
+    if d.ue.network_deregistration is not None:
+        d.note("a SERVICE REQUEST while the UE is being deregistered")  # 5.5.2.3.5 f
+        return
+    if initial and not terminated and _can_wait(tree) and admission.puts_off(d):
+        _reject(d, GmmCause.CONGESTION, tree, initial=True, more=admission.back_off(d))
+        return
+    cause = _refused(d, tree)
+    if cause is not None:
+        _reject(d, cause, tree, initial=initial)
+        return
+    release.reconcile(d, tree.get("pdu-session-status"))
+    asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
+    user_plane.want(d, [*asked, *paged])
+    if initial and terminated:
+        configuration_update.paged(d)
+    _accept(d, tree, asked)
+    if tree.get("ue-request-type") == "nas-signalling-connection-release":
+        _let_go(d)
+
+
+def _refused(d: Draft, tree: Tree) -> GmmCause | None:
+    """5.6.1.5: why a UE that is registered is not served here.
+
+    A service request for emergency services is like any other: it is the session that is refused.
+    Falling back to another network for them is what no UE is told to do here.
+    """
+    here = d.connection.tai
+    area = d.env.network.area(here)
+    subscriber = d.env.subscriber
+    if tree.get("service-type") == FALLBACK:
+        return GmmCause.PROTOCOL_ERROR
+    if subscriber is None:
+        return GmmCause.ILLEGAL_UE
+    barred = admission.barred(subscriber, here)
+    if barred is not None and not d.ue.emergency:
+        return barred
+    if area is None or here not in d.ue.registration_area:
+        # The UE has to register where it is; #9 makes it do so at once.
+        return GmmCause.IDENTITY_CANNOT_BE_DERIVED
+    return None
+
+
+def _paged(d: Draft) -> list[int]:
+    """The sessions with downlink packets that the UE was paged for."""
+    paging = d.ue.paging
+    if paging is None:
+        return []
+    d.stop_timer("T3513")
+    d.emit(PagingEnded("the UE has come"))
+    return [s.id for s in user_plane.live(d) if s.n4.seid in paging.seids]
+
+
+def _accept(d: Draft, request: Tree, asked: list[int]) -> None:
+    """SERVICE ACCEPT, with the resources of the sessions where there are any to set up.
+
+    No session is of another access, so that an allowed PDU session status changes nothing.
+    """
+    accept: Tree = {
+        "message-type": "service-accept",
+        # Told unasked, too: the network may have released some in idle (TS 23.502 4.3.4.2).
+        "pdu-session-status": user_plane.established(d),
+    }
+    if "uplink-data-status" in request:
+        accept["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
+    nas = d.protect(codec.encode(accept))
+    sessions = user_plane.wanted(d)
+    here = d.connection
+    if here.context == "none" and (sessions or here.context_requested):
+        user_plane.request_context(d, nas, sessions=sessions)
+    else:
+        d.send(ngap.downlink_nas_transport(here, nas))
+
+
+def _let_go(d: Draft) -> None:
+    """The UE wants its connection released (5.6.1.4.1, case o), whatever it was being told
+    (5.4.4.6 e)."""
+    if d.ue.update is not None and d.ue.update.command:
+        d.emit(ConfigurationUpdateStopped("the UE wants its connection released"))
+    d.release(ngap.NORMAL_RELEASE)
+
+
+def _can_wait(request: Tree) -> bool:
+    """Whether a request may be put off when workers are behind (5.3.9)."""
+    return request.get("service-type") not in (*EMERGENCY, "high-priority-access")
+
+
+def _reject(
+    d: Draft, cause: GmmCause, request: Tree, *, initial: bool, more: Tree | None = None
+) -> None:
+    """SERVICE REJECT (5.6.1.5). The connection goes, unless the UE was on one and stays
+    registered."""
+    ends = cause in ENDS_REGISTRATION
+    message: Tree = {"message-type": "service-reject", "5gmm-cause": int(cause), **(more or {})}
+    if "pdu-session-status" in request:
+        stay = user_plane.established(d) if d.ue.registered and not ends else []
+        message["pdu-session-status"] = stay
+    d.send_nas_best(message)
+    if ends and d.ue.registered:
+        d.emit(Deregistered(f"service rejected: {cause.text}"))
+    if initial or ends or not d.ue.registered:
+        d.release(ngap.NAS_UNSPECIFIED)

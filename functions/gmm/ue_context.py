@@ -1,0 +1,156 @@
+"""UE CONTEXT MODIFICATION (TS 38.413 8.3.4): another key, or another AMBR, of a UE at its gNB."""
+
+from typing import Final
+
+from functions.decision import connection
+from functions.decision.inputs import Input, NgapReceived
+from functions.decision.ue_decision import Draft
+from functions.messages import ngap
+from functions.messages.ngap import faults, ue_context
+from functions.messages.ngap.handover import TRIGGERED
+from functions.messages.trees import Tree, subtree
+from schemas.ue import Connection
+from schemas.ue_events import (
+    ContextModificationFailed,
+    ContextModified,
+    ContextModifying,
+    SecondaryRatUsed,
+)
+
+
+def settle(d: Draft) -> None:
+    """Ask the gNB for what is not so yet: one request at a time, and none during a handover."""
+    here = d.ue.connection
+    if here is None or not _can_be_asked(d, here):
+        return
+    key = here.rekeyed and d.ue.security is not None and d.ue.challenge is None
+    subscribed = d.env.subscriber.ambr if d.env.subscriber is not None else None
+    ambr = subscribed if here.ambr is not None and subscribed != here.ambr else None
+    if not key and ambr is None:
+        return
+    d.send(ue_context.ue_context_modification_request(here, d.ue.security if key else None, ambr))
+    d.emit(ContextModifying(key, ambr))
+
+
+def _can_be_asked(d: Draft, here: Connection) -> bool:
+    return (
+        here.context == "set-up"
+        and not here.modifying
+        and not here.releasing
+        and here.secured
+        and d.ue.pending is None
+        and d.ue.handover is None
+        and d.ue.registered
+    )
+
+
+def answered(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """Take the answer of the gNB.
+
+    One that cannot take another key into use (TS 33.501 6.9.4.4) loses the connection: the UE and
+    the next one begin with the new key. But where it hands the UE over, the target is given it, or
+    it is asked again after that.
+    """
+    here = d.ue.connection
+    if here is None or not d.connection_is(amf_ue_ngap_id) or not here.modifying:
+        d.note(f"{message} that was not asked for")
+        return
+    if message == "UEContextModificationResponse":
+        d.emit(ContextModified())
+        return
+    asked, reason = here.modifying, ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
+    d.emit(ContextModificationFailed(reason))
+    if reason in TRIGGERED and not here.releasing:
+        connection.handover_triggered(d)
+    elif asked != "ambr":
+        d.release(ngap.NAS_UNSPECIFIED)
+
+
+VERSION: Final = "1"
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about a message of the gNB."""
+    match received:
+        case NgapReceived("SecondaryRATDataUsageReport", ies):
+            _usage(d, ies)
+        case NgapReceived("UEContextSuspendRequest" as request, _, amf_ue_ngap_id):
+            _refuse(d, request, amf_ue_ngap_id)
+        case NgapReceived("UEContextResumeRequest" as request, _, amf_ue_ngap_id):
+            if _refuse(d, request, amf_ue_ngap_id):
+                _drop(d, amf_ue_ngap_id)
+        case NgapReceived(
+            "UEContextModificationResponse" | "UEContextModificationFailure" as answer, ies, number
+        ):
+            answered(d, answer, ies, number)
+        case NgapReceived(message, ies):
+            d.note(_said(message, ies))
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+def _said(message: str, ies: Tree) -> str:
+    """A report in a line. Of NRPPa there is no LMF to tell: every Routing ID is unknown, and the
+    message is ignored (8.10.4)."""
+    cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
+    trace = ies.get("NGRANTraceID", "")
+    about = {
+        "RRCInactiveTransitionReport": ies.get("RRCState"),
+        "LocationReport": subtree(ies, "LocationReportingRequestType").get("eventType"),
+        "LocationReportingFailureIndication": cause,
+        "UplinkUEAssociatedNRPPaTransport": f"the unknown Routing ID {ies.get('RoutingID')}",
+        "CellTrafficTrace": f"{trace} for {ies.get('TraceCollectionEntityIPAddress')}",
+        "TraceFailureIndication": f"{trace}, {cause}",
+    }
+    return f"{message}: {about.get(message)}"
+
+
+# Secondary RATs (TS 23.502 4.21)
+
+
+def _usage(d: Draft, ies: Tree) -> None:
+    """SECONDARY RAT DATA USAGE REPORT: kept in the log of the UE, for charging to read."""
+    for item in ies.get("PDUSessionResourceSecondaryRATUsageList", ()):
+        transfer = subtree(item, "secondaryRATDataUsageReportTransfer")
+        report = subtree(transfer, "secondaryRATUsageInformation")
+        whole = subtree(report, "pDUSessionUsageReport")
+        for timed in whole.get("pDUSessionTimedReportList", ()):
+            d.emit(_used(item["pDUSessionID"], whole, timed, None))
+        for flow in report.get("qosFlowsUsageReportList", ()):
+            for timed in flow.get("qoSFlowsTimedReportList", ()):
+                d.emit(_used(item["pDUSessionID"], flow, timed, flow["qosFlowIdentifier"]))
+
+
+def _used(psi: int, report: Tree, timed: Tree, qfi: int | None) -> SecondaryRatUsed:
+    return SecondaryRatUsed(
+        psi,
+        report["rATType"],
+        int(timed["startTimeStamp"], 16),
+        int(timed["endTimeStamp"], 16),
+        timed["usageCountUL"],
+        timed["usageCountDL"],
+        qfi,
+    )
+
+
+# Suspension
+
+
+def _refuse(d: Draft, request: str, amf_ue_ngap_id: int) -> bool:
+    """No UE has negotiated User Plane CIoT 5GS Optimisation (TS 23.501 5.31.18), so that none can
+    be suspended, and none is: a logical error (10.4). Whether that could be said."""
+    here = connection.find(d, amf_ue_ngap_id)
+    if here is None or here.releasing:
+        d.note("the connection is being released")
+        return False
+    cause, ids = ngap.WRONG_STATE, (here.amf_ue_ngap_id, here.ran_ue_ngap_id)
+    d.note(f"{request} is refused: {ngap.cause_text(cause)}")
+    d.send(faults.refusal(request, *ids, cause, d.diagnostics), here)
+    return True
+
+
+def _drop(d: Draft, amf_ue_ngap_id: int) -> None:
+    """With UE CONTEXT RESUME FAILURE the connection is released (8.3.12.3)."""
+    if d.connection_is(amf_ue_ngap_id):
+        connection.abort(d, "the N2 connection is gone")
+    connection.released(d, amf_ue_ngap_id, "UE CONTEXT RESUME FAILURE")

@@ -1,0 +1,295 @@
+"""UE-requested PDU session establishment (TS 24.501 6.4.1, TS 23.502 4.3.2.2.1)."""
+
+from typing import Final, NamedTuple
+
+from functions.decision.env import UPFS, address_question
+from functions.decision.ue_decision import Draft
+from functions.gsm import release, user_plane
+from functions.messages import ngap
+from functions.messages.nas import gsm
+from functions.messages.trees import Tree, subtree
+from schemas.causes import GmmCause, GsmCause
+from schemas.identity import SNssai, make_seid, slot_of
+from schemas.network import UpfNode, UpfPool
+from schemas.session import N4Session, PduAddress, PduSession, Tunnel
+from schemas.subscriber import Dnn, PduSessionType
+from schemas.ue_events import SessionGone, SessionRequested, UserPlaneWanted
+
+DEFAULT_QFI: Final = 1
+"""The QoS flow of the default QoS rule."""
+
+OVERDUE: Final = 10_000
+"""Milliseconds for a gNB to set up a session: T3580 gives the network 16 seconds (10.3.1)."""
+
+
+class _RefusedError(Exception):
+    """The request is answered with a cause: a 5GSM cause rejects it, a 5GMM cause returns it."""
+
+    def __init__(self, cause: GsmCause | GmmCause) -> None:
+        super().__init__(cause.text)
+        self.cause = cause
+
+
+class _Place(NamedTuple):
+    """Where a session can be, and as what."""
+
+    upf: UpfNode
+    type: PduSessionType
+    cause: GsmCause | None
+    """Why the type is another than the UE asked for."""
+    allocates: bool
+    """Whether the core allocates the F-TEID."""
+
+
+class _There(NamedTuple):
+    """A UPF that is there."""
+
+    load: int
+    """In per cent."""
+    allocates: bool
+    """Whether the core allocates the F-TEIDs."""
+
+
+def begin(d: Draft, transport: Tree, request: Tree, octets: bytes) -> None:
+    """Take a PDU SESSION ESTABLISHMENT REQUEST, and its octets, with what its transport says of
+    it."""
+    psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
+    before = user_plane.by_id(d, psi)
+    if pti in _NO_PTI:
+        d.send_nas(gsm.transport(gsm.status(psi, pti, GsmCause.INVALID_PTI), psi))
+        return
+    again = before is not None and before.request == octets
+    if before is not None and again and _is_under_way(before):
+        if not _is_overdue(d, before) or _asked_again(d):
+            _repeated(d, before, request)
+            return
+        release.forget(d, before, "the gNB does not answer")
+    elif before is not None:
+        release.forget(d, before, "the UE asks for it anew")
+    try:
+        session = _session(d, transport, request, octets)
+    except _RefusedError as refused:
+        cause = refused.cause
+        d.note(f"PDU session {psi}: {cause.text}")
+        if isinstance(cause, GsmCause):
+            answer = gsm.transport(gsm.reject(psi, pti, cause), psi)
+        else:
+            answer = gsm.not_forwarded(request, psi, cause)
+        d.send_nas(answer)
+        return
+    d.emit(SessionRequested(session))
+
+
+_NO_PTI: Final = (0, 255)
+"""No procedure transaction identity assigned, and the reserved value (9.6)."""
+
+
+def _is_under_way(session: PduSession) -> bool:
+    """Whether the same request again is a repetition, and not of a UE that has lost the session."""
+    return session.stage == "establishing" or session.user_plane == "on"
+
+
+def _is_overdue(d: Draft, session: PduSession) -> bool:
+    """Whether the gNB has had time enough to answer: its answer, or what it was asked, was lost."""
+    if session.stage != "establishing" or not session.n4.up_seid:
+        return False
+    waits = session.user_plane == "requested" or d.connection.context == "pending"
+    return waits and d.env.now - session.n4.since >= OVERDUE
+
+
+def _asked_again(d: Draft) -> bool:
+    """Ask the gNB for the UE context again, with the sessions that it has not answered for. It
+    gives the UE's messages on, so it has one, and has said so in vain."""
+    if d.connection.context != "pending":
+        return False
+    waiting = [s for s in user_plane.live(d) if s.user_plane in ("wanted", "requested")]
+    sessions = [s for s in waiting if s.n4.up_seid and s.uplink]
+    if d.ue.pending is None:
+        user_plane.request_context(d, sessions=sessions)
+    return True
+
+
+def granted(d: Draft, session: PduSession) -> None:
+    """The UPF has the session: the gNB is to have it, and the UE its accept."""
+    if session.user_plane == "off":
+        d.emit(UserPlaneWanted(session.n4.seid))
+
+
+def failed(d: Draft, session: PduSession, reason: str) -> None:
+    """No UPF has the session in the making. A UE that may have its accept is told otherwise."""
+    if session.user_plane == "requested":
+        release.by_network(d, session, GsmCause.NETWORK_FAILURE)
+        return
+    d.emit(SessionGone(session.n4.seid, reason))
+    if user_plane.reachable(d):
+        cause = GsmCause.INSUFFICIENT_RESOURCES
+        d.send_nas(gsm.transport(gsm.reject(session.id, session.pti, cause), session.id))
+
+
+def _repeated(d: Draft, session: PduSession, request: Tree) -> None:
+    """T3580 expired: the request was taken, its answer is under way or was lost (6.4.1.7)."""
+    if session.stage != "active" or session.user_plane != "on":
+        d.note("the same PDU SESSION ESTABLISHMENT REQUEST again")
+        return
+    accept = gsm.accept(session, request, d.env.network.data_network(session.dnn))
+    d.send(ngap.downlink_nas_transport(d.connection, d.protect(accept)))
+
+
+def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSession:
+    kind = transport.get("request-type", "initial-request")
+    if kind == "existing-pdu-session":
+        raise _RefusedError(GsmCause.PDU_SESSION_DOES_NOT_EXIST)
+    if kind != "initial-request":
+        raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
+    nssai = _nssai(d, transport)
+    dnn = _dnn(d, transport, nssai)
+    if request.get("ssc-mode", "ssc1") != "ssc1":
+        raise _RefusedError(GsmCause.UNSUPPORTED_SSC_MODE)
+    wanted = request.get("pdu-session-type", dnn.session_types[0].lower())
+    place, address = _place(d, nssai, dnn, wanted)
+    seid = make_seid(slot_of(d.ue.supi), d.env.random_int(54))
+    uplink = None
+    if place.allocates:
+        # By chance; the index entry makes sure that no other session of the UPF has it.
+        uplink = Tunnel(1 + d.env.random_int(32) % 0xFFFF_FFFF, place.upf.n3)
+    return PduSession(
+        id=request["pdu-session-identity"],
+        pti=request["procedure-transaction-identity"],
+        nssai=nssai,
+        dnn=dnn.name,
+        type=place.type,
+        address=address,
+        ambr=dnn.ambr,
+        qfi=DEFAULT_QFI,
+        five_qi=dnn.five_qi,
+        arp_priority=dnn.arp_priority,
+        arp_preemption_capability=dnn.arp_preemption_capability,
+        arp_preemption_vulnerability=dnn.arp_preemption_vulnerability,
+        n4=N4Session(place.upf.node_id, seid, allocates=place.allocates),
+        uplink=uplink,
+        request=octets,
+        cause=int(place.cause or 0),
+    )
+
+
+def _nssai(d: Draft, transport: Tree) -> SNssai:
+    """The slice asked for, if it is allowed; the first default one if none is (5.4.5.2.3)."""
+    told = subtree(transport, "s-nssai")
+    allowed = d.ue.allowed_nssai
+    if told:
+        asked = SNssai(told["sst"], told.get("sd"))
+        if asked not in allowed:
+            raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
+        return asked
+    subscriber = d.env.subscriber
+    subscribed = subscriber.slices if subscriber is not None else ()
+    defaults = (s.nssai for s in subscribed if s.default and s.nssai in allowed)
+    chosen = next(defaults, None) or next(iter(allowed), None)
+    if chosen is None:
+        raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
+    return chosen
+
+
+def _dnn(d: Draft, transport: Tree, nssai: SNssai) -> Dnn:
+    """The subscription for the DNN asked for, or for the first of the slice (5.4.5.2.3 c)."""
+    subscriber = d.env.subscriber
+    slices = subscriber.slices if subscriber is not None else ()
+    subscribed = [dnn for item in slices if item.nssai == nssai for dnn in item.dnns]
+    asked = transport.get("dnn")
+    for dnn in subscribed:
+        if asked is None or dnn.name.lower() == str(asked).lower():
+            return dnn
+    raise _RefusedError(GmmCause.DNN_NOT_SUBSCRIBED)
+
+
+# Where
+
+
+def _place(d: Draft, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place, PduAddress]:
+    """A UPF and an address for a session.
+
+    Raises:
+        _RefusedError: #70 no UPF serves the DNN in the slice, #28, #50, #51 for the type, #26 none
+            that serves it is there, or has addresses left.
+    """
+    serving = [
+        (upf, pool)
+        for upf in d.env.network.upfs
+        for pool in upf.pools
+        if pool.dnn == dnn.name and (not upf.slices or nssai in upf.slices)
+    ]
+    if not serving:
+        raise _RefusedError(GsmCause.MISSING_OR_UNKNOWN_DNN_IN_A_SLICE)
+    typed = [(upf, pool, _type(pool, dnn, wanted)) for upf, pool in serving]
+    possible = [(upf, pool, found) for upf, pool, found in typed if not isinstance(found, GsmCause)]
+    if not possible:
+        causes = [found for _, _, found in typed if isinstance(found, GsmCause)]
+        raise _RefusedError(causes[0])
+    loads = _loads(d.env.ask(UPFS))
+    there = [item for item in possible if _usable(item[0], loads)]
+    for upf, pool, (kind, cause) in _shuffled(d, there, loads):
+        address = _address(d, upf, pool, kind)
+        if address is not None:
+            return _Place(upf, kind, cause, loads[upf.node_id].allocates), address
+    raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES)
+
+
+_Typed = tuple[PduSessionType, GsmCause | None]
+_Candidate = tuple[UpfNode, UpfPool, _Typed]
+
+
+def _type(pool: UpfPool, dnn: Dnn, wanted: str) -> _Typed | GsmCause:
+    """The type that a pool and a subscription allow of the one asked for (6.4.1.3, 6.4.1.4.1)."""
+    types = set(dnn.session_types)
+    both = PduSessionType.IPV4V6 in types
+    four = bool(pool.ipv4) and (both or PduSessionType.IPV4 in types)
+    six = bool(pool.ipv6) and (both or PduSessionType.IPV6 in types)
+    if wanted == "ipv4v6":
+        if four and six:
+            return PduSessionType.IPV4V6, None
+        if four:
+            return PduSessionType.IPV4, GsmCause.IPV4_ONLY_ALLOWED
+        if six:
+            return PduSessionType.IPV6, GsmCause.IPV6_ONLY_ALLOWED
+    elif wanted == "ipv4" and (four or six):
+        return (PduSessionType.IPV4, None) if four else GsmCause.IPV6_ONLY_ALLOWED
+    elif wanted == "ipv6" and (four or six):
+        return (PduSessionType.IPV6, None) if six else GsmCause.IPV4_ONLY_ALLOWED
+    return GsmCause.UNKNOWN_PDU_SESSION_TYPE
+
+
+def _loads(answer: str) -> dict[str, _There]:
+    """The UPFs that are there."""
+    items = (item.rpartition("=") for item in answer.split(",") if item)
+    return {node: _There(int(load.rstrip("*")), "*" in load) for node, _, load in items}
+
+
+def _usable(upf: UpfNode, loads: dict[str, _There]) -> bool:
+    there = loads.get(upf.node_id)
+    return there is not None and bool(upf.n3 or not there.allocates)
+
+
+def _shuffled(d: Draft, candidates: list[_Candidate], loads: dict[str, _There]) -> list[_Candidate]:
+    """Candidates in an order of chance: first the one with capacity to spare, most often."""
+    left, order = list(candidates), list[_Candidate]()
+    while left:
+        weights = [max(1, upf.capacity * (100 - loads[upf.node_id].load)) for upf, _, _ in left]
+        drawn = d.env.random_int(32) % sum(weights)
+        index = 0
+        while drawn >= weights[index]:
+            drawn -= weights[index]
+            index += 1
+        order.append(left.pop(index))
+    return order
+
+
+def _address(d: Draft, upf: UpfNode, pool: UpfPool, kind: PduSessionType) -> PduAddress | None:
+    """An address of each version that the type has; None when one of them is not to be had."""
+    found: dict[int, str] = {}
+    for version, kinds in ((4, ("IPV4", "IPV4V6")), (6, ("IPV6", "IPV4V6"))):
+        if kind in kinds:
+            found[version] = d.env.ask(address_question(pool.dnn, upf.node_id, version))
+    if not all(found.values()):
+        return None
+    interface = d.env.random_int(63) | 1 if 6 in found else 0
+    return PduAddress(found.get(4, ""), found.get(6, ""), interface)

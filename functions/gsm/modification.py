@@ -1,0 +1,78 @@
+"""PDU session modification, by the UE (TS 24.501 6.4.2) or by the network (6.3.2)."""
+
+from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.gsm import user_plane
+from functions.messages.nas import gsm
+from functions.messages.ngap import ue_context
+from functions.messages.trees import Tree
+from schemas.causes import GsmCause
+from schemas.session import PduSession
+from schemas.subscriber import Ambr
+from schemas.ue_events import SessionModified, SessionModifying
+
+
+def requested(d: Draft, session: PduSession, request: Tree) -> None:
+    """PDU SESSION MODIFICATION REQUEST.
+
+    What only tells of the UE (its capability, its filters) is granted without a change. A request
+    for QoS beyond the subscription is rejected: #26 (6.4.2.4).
+    """
+    psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
+    if session.stage == "releasing":
+        d.note("a modification of a session that is being released")  # 6.3.3.5: the release goes on
+    elif session.stage != "active":
+        cause = GsmCause.MESSAGE_NOT_COMPATIBLE_WITH_STATE
+        d.send_nas(gsm.transport(gsm.refusal(request, cause), psi))
+    elif "requested-qos-rules" in request or "requested-qos-flow-descriptions" in request:
+        cause = GsmCause.INSUFFICIENT_RESOURCES
+        d.send_nas(gsm.transport(gsm.refusal(request, cause), psi))
+    else:
+        _command(d, session, pti, session.ambr)
+
+
+def subscribed(d: Draft, session: PduSession, ambr: Ambr) -> None:
+    """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
+    the UE can be told and its gNB is not about the session."""
+    calm = session.stage == "active" and session.user_plane in ("on", "off")
+    calm = calm and d.ue.handover is None
+    if calm and session.ambr != ambr and user_plane.reachable(d):
+        _command(d, session, 0, ambr)
+
+
+def _command(d: Draft, session: PduSession, pti: int, ambr: Ambr, count: int = 0) -> None:
+    message = gsm.transport(gsm.modification_command(session, pti, ambr), session.id)
+    if session.user_plane == "on" and ambr != session.ambr:
+        nas = d.seal_nas(message)
+        d.send(ue_context.pdu_session_resource_modify_request(d.connection, session, ambr, nas))
+    else:
+        d.send_nas(message)
+    if count == 0:
+        d.emit(SessionModifying(session.n4.seid, ambr, pti))
+    d.start_timer(f"T3591/{session.id}", d.env.network.timers.t3591, count)
+
+
+def completed(d: Draft, session: PduSession, message: Tree) -> None:
+    """PDU SESSION MODIFICATION COMPLETE, or COMMAND REJECT: over, either way."""
+    if session.stage != "modifying":
+        d.note(f"{message['message-type']} that was not asked for")
+        return
+    if "5gsm-cause" in message:
+        d.note(f"the UE refuses the modification: {message['5gsm-cause']}")
+    d.stop_timer(f"T3591/{session.id}")
+    d.emit(SessionModified(session.n4.seid))
+
+
+def answered(d: Draft, ies: Tree) -> None:
+    """PDU SESSION RESOURCE MODIFY RESPONSE: nothing is to be done about a gNB that refuses."""
+    for item in ies.get("PDUSessionResourceFailedToModifyListModRes", ()):
+        d.note(f"the gNB has not modified the PDU session {item['pDUSessionID']}")
+
+
+def expired(d: Draft, session: PduSession, count: int) -> None:
+    """T3591: the command again, four times; then the modification is given up (6.3.2.5)."""
+    if session.stage != "modifying":
+        d.note("T3591 expired for a session that is not being modified")
+    elif count >= RETRANSMISSIONS or not user_plane.reachable(d):
+        d.emit(SessionModified(session.n4.seid))
+    else:
+        _command(d, session, session.pti, session.ambr, count + 1)

@@ -1,0 +1,202 @@
+"""The PFCP session of a PDU session (TS 29.244 6.3): the requests for it, and their answers."""
+
+from typing import Final
+
+from msgspec.structs import replace
+
+import wire
+from functions.decision.env import features_question
+from functions.decision.ue_decision import Draft
+from functions.messages import pfcp
+from functions.messages.pfcp import rules
+from functions.messages.trees import Tree
+from schemas.aggregates import upf_aggregate
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft
+from schemas.identity import index_seid, slot_of, slot_of_seid
+from schemas.procedures import Procedure
+from schemas.session import N4Request, PduSession
+from schemas.step import HandOff, SendPfcp, encode
+from schemas.ue_events import N4Answered, N4Failed, N4Replaced, N4Sent
+
+TIMER: Final = "n4"
+
+REPETITIONS: Final = 3
+"""How often an establishment is handed to the gateway again, before it is given up."""
+
+GIVE_UP: Final = 10
+"""The same of one that nobody wants any more: an answer that comes after all is deleted."""
+
+_SLOWEST: Final = 1024
+"""How many times its first interval a repetition waits at most."""
+
+
+def find(d: Draft, seid: int) -> PduSession | None:
+    """The session of a SEID of the core."""
+    return next((s for s in d.ue.sessions if s.n4.seid == seid), None)
+
+
+def establish(d: Draft, session: PduSession) -> None:
+    """Ask the UPF for a session, or for one again that it has lost (TS 23.527 4.3.2)."""
+    number, to = d.ue.n4_requests + 1, session.access
+    _send(d, session, N4Request("establish", number, d.env.now, downlink=to, ambr=session.ambr))
+
+
+def modify(d: Draft, session: PduSession) -> None:
+    """Have the UPF send downlink packets where the session has them, at the session's AMBR."""
+    number, to, before = d.ue.n4_requests + 1, session.access, session.n4.downlink
+    request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
+    if to is not None and before not in (None, to):
+        # From one gNB to another: the first is told when the last packet has come (23.502 4.9.1.2).
+        features = d.env.ask(features_question(session.n4.upf)).split(",")
+        request = replace(request, end_marker="EMPU" in features)
+    _send(d, session, request)
+
+
+def delete(d: Draft, session: PduSession) -> None:
+    """Have the UPF let the session go. One that is not gone is then established anew."""
+    _send(d, session, N4Request("delete", d.ue.n4_requests + 1, d.env.now))
+
+
+def renew(d: Draft, session: PduSession) -> None:
+    """Have the UPF forget what it holds of a session, and get it anew.
+
+    After that every UPF buffers from the start, and reports the first packet. Less would do by
+    TS 29.244, and does not everywhere: most releases of Open5GS pass DROBU (8.2.31) over, and go
+    on after DROP (8.2.26) as if they had reported.
+    """
+    if session.n4.sent is None and session.n4.up_seid:
+        delete(d, session)
+
+
+def established_twice(d: Draft, session: PduSession, tree: Tree, number: int | None) -> None:
+    """A UPF has established what nobody waits for: its request was given up, or was repeated.
+
+    One of the two SEIDs is let go, and repeated with the UPF's leftovers until it is. A UPF that
+    was asked to restore the session has put the later one in the place of the earlier, or has
+    both; where gNBs send to both, the later is the session. An answer that its gateway cannot
+    tell the request of has no `number`: it is late, and of the one before.
+    """
+    ies = pfcp.ies_of(tree["ies"])
+    up_seid, mine = ies.get("F-SEID", {}).get("seid", 0), session.n4.up_seid
+    if ies.get("Cause") != pfcp.ACCEPTED or up_seid in (0, mine):
+        return
+    same = session.uplink is not None and rules.created(tree) in (None, session.uplink)
+    if mine and same and number is not None and session.stage not in ("gone", "releasing"):
+        d.emit(N4Replaced(session.n4.seid, up_seid))
+        up_seid = mine
+    upf, data = session.n4.upf, encode(SessionLeft(up_seid))
+    kind, to = EventType.SESSION_LEFT, Procedure.UPF
+    d.hand_off(HandOff(kind, to, upf_aggregate(upf), data, slot_of(upf)))
+
+
+def due(d: Draft, sent: N4Request) -> int:
+    """When a request is handed to the gateway again; later and later, should the UPF be away."""
+    return sent.at + d.env.network.timers.n4 * 1000 * min(2 ** min(sent.count, 10), _SLOWEST)
+
+
+def repeat(d: Draft, session: PduSession) -> None:
+    """Hand the request that waits to the gateway again, which may have died with it."""
+    sent = session.n4.sent
+    if sent is not None:
+        _send(d, session, replace(sent, at=d.env.now, count=sent.count + 1))
+
+
+def ask_again(d: Draft, session: PduSession) -> None:
+    """Hand the request that waits over once more, to a UPF that is another than was asked."""
+    sent = session.n4.sent
+    if sent is not None:
+        _send(d, session, replace(sent, at=d.env.now))
+
+
+def rearm(d: Draft) -> None:
+    """Have the timer expire when the first of the requests that wait is due."""
+    dues = [due(d, s.n4.sent) for s in d.ue.sessions if s.n4.sent is not None]
+    timer = d.ue.timers.get(TIMER)
+    if not dues:
+        d.stop_timer(TIMER)
+    elif timer is None or timer.at != min(dues):
+        d.start_timer(TIMER, (min(dues) - d.env.now) / 1000)
+
+
+def answered(d: Draft, session: PduSession, tree: Tree) -> str:
+    """Take the answer of the UPF. Returns what is wrong with it, empty if it is done."""
+    sent, ies = session.n4.sent, pfcp.ies_of(tree["ies"])
+    cause = ies.get("Cause", "no cause")
+    seid = session.n4.seid
+    if sent is None:
+        return "no request waits"
+    if sent.message == "delete" and cause == pfcp.NOT_FOUND:
+        cause = pfcp.ACCEPTED
+    if cause != pfcp.ACCEPTED:
+        d.emit(N4Failed(seid, str(cause)))
+        return str(cause)
+    if sent.message != "establish":
+        d.emit(N4Answered(seid))
+        return ""
+    up_seid = ies.get("F-SEID", {}).get("seid", 0)
+    uplink = rules.created(tree) or session.uplink
+    if not up_seid or uplink is None:
+        reason = "no F-SEID of the UPF" if not up_seid else "no F-TEID of the UPF"
+        d.emit(N4Failed(seid, reason))
+        established_twice(d, session, tree, sent.number)
+        return reason
+    d.emit(N4Answered(seid, up_seid, uplink))
+    return ""
+
+
+def read(octets: bytes) -> tuple[str, Tree | None, str]:
+    """A PFCP message: its name, its tree as far as it can be used, and what is wrong with it."""
+    try:
+        name, faults = wire.pfcp_peek(octets).message, wire.pfcp_check(octets)
+        if faults is None:
+            return name, wire.pfcp_decode(octets), ""
+        if faults["action"] == "ignore":
+            return name, wire.pfcp_decode(octets, lenient=True), faults["text"]
+        return name, None, faults["text"]
+    except wire.WireError as err:
+        return "", None, str(err)
+
+
+def refuse(d: Draft, trigger: CloudEvent, seid: int) -> None:
+    """Answer a report that cannot be used (7.6)."""
+    session = find(d, seid)
+    try:
+        peek, faults = wire.pfcp_peek(trigger.data), wire.pfcp_check(trigger.data)
+    except wire.WireError:
+        return
+    if session is None or faults is None or faults["action"] != "reject":
+        return
+    ies: list[Tree] = [{"Cause": faults["cause"]}]
+    if faults["offending_ie_type"] is not None:
+        ies.append({"Offending IE": faults["offending_ie_type"]})
+    name = peek.message.replace("Request", "Response")
+    head = {"message": name, "seid": session.n4.up_seid, "sequence": peek.sequence}
+    pdu = wire.pfcp_encode({**head, "ies": ies})
+    d.outputs.append(SendPfcp(session.n4.upf, trigger.partitionkey, d.slot, pdu))
+
+
+def _send(d: Draft, session: PduSession, request: N4Request) -> None:
+    d.emit(N4Sent(session.n4.seid, request))
+    d.outputs.append(
+        SendPfcp(
+            upf=session.n4.upf,
+            partitionkey=index_seid(session.n4.seid),
+            slot=slot_of_seid(session.n4.seid),
+            pdu=_message(d, session, request),
+            number=request.number,
+        )
+    )
+
+
+def _message(d: Draft, session: PduSession, request: N4Request) -> bytes:
+    n4 = session.n4
+    match request.message:
+        case "establish":
+            name, seid = "SessionEstablishmentRequest", 0
+            ies = rules.establishment(d.env.network.n4_address, session, request)
+        case "modify":
+            name, seid = "SessionModificationRequest", n4.up_seid
+            ies = rules.modification(n4, request)
+        case "delete":
+            name, ies, seid = "SessionDeletionRequest", list[Tree](), n4.up_seid
+    return pfcp.session_message(name, seid, ies)

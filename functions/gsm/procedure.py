@@ -1,0 +1,277 @@
+"""PDU session procedures (TS 24.501 clause 6, TS 23.502 4.3): 5GSM messages, the gNB's and the
+UPF's answers. What the UPF must be asked for is left to `functions.ue.reconcile`."""
+
+from typing import Final
+
+import wire
+from functions.decision import protocol_errors
+from functions.decision.inputs import (
+    EventReceived,
+    Input,
+    NasReceived,
+    NgapReceived,
+    PfcpReceived,
+    PfcpUnanswered,
+    TimerExpired,
+)
+from functions.decision.ue_decision import Draft
+from functions.gsm import establishment, indication, modification, n4, release, user_plane
+from functions.messages import pfcp
+from functions.messages.nas import codec, gsm
+from functions.messages.trees import Tree
+from schemas.causes import GsmCause
+from schemas.cloudevents import SessionLost, SessionRelease
+from schemas.session import PduSession
+from schemas.ue_events import N4Failed, N4Lost, SessionEnded
+
+VERSION: Final = "1"
+
+
+def decide(d: Draft, received: Input) -> None:
+    """Decide about one input of the procedures of a session."""
+    match received:
+        case NasReceived(_, tree, _, container):
+            _transport(d, tree, container)
+        case NgapReceived("PDUSessionResourceModifyIndication", ies, amf_ue_ngap_id):
+            indication.indicated(d, ies, amf_ue_ngap_id)
+        case NgapReceived(message, ies, amf_ue_ngap_id):
+            _ngap(d, message, ies, amf_ue_ngap_id)
+        case PfcpReceived(message, tree, seid, number, _):
+            _pfcp(d, message, tree, seid, number)
+        case PfcpUnanswered(seid, number):
+            _unanswered(d, seid, number)
+        case EventReceived(_, SessionLost() as lost):
+            _lost(d, lost)
+        case EventReceived(_, SessionRelease(psi=psi)):
+            _release(d, psi)
+        case TimerExpired(name, count):
+            _expired(d, name, count)
+        case _:
+            d.note(f"nothing to do for {received!r}")
+
+
+# 5GSM messages
+
+
+def _transport(d: Draft, tree: Tree, container: bytes | None) -> None:
+    """UL NAS TRANSPORT (TS 24.501 5.4.5.2); `container` is its N1 SM information."""
+    psi = tree.get("pdu-session-id")
+    if container is None:
+        protocol_errors.not_forwarded(d, tree)
+    elif not d.ue.registered:
+        d.note("a 5GSM message of a UE that is not registered")
+    elif psi is None or not 1 <= psi <= 15:
+        d.note(f"a 5GSM message for the PDU session identity {psi}")
+    else:
+        _gsm(d, tree, psi, container)
+
+
+def _gsm(d: Draft, tree: Tree, psi: int, octets: bytes) -> None:
+    if octets[:1] != _EPD:
+        d.note(f"N1 SM information that is none: {octets[:8].hex()}")
+        return
+    message = codec.read(octets)
+    if message is None:
+        _faulty(d, psi, octets)
+        return
+    named, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
+    kind = message["message-type"]
+    if named != psi:
+        d.note(f"{kind} for the PDU session {named} in the transport of {psi}")
+    elif kind == gsm.ESTABLISHMENT_REQUEST:
+        establishment.begin(d, tree, message, octets)
+    elif kind == "5gsm-status":
+        _status(d, message)
+    else:
+        session = user_plane.by_id(d, psi)
+        handle = _HANDLERS.get(kind)
+        if handle is None:
+            answer = gsm.status(psi, pti, GsmCause.MESSAGE_TYPE_NOT_IMPLEMENTED)
+            d.send_nas(gsm.transport(answer, psi))
+        elif session is None:
+            _without_session(d, message)
+        else:
+            handle(d, session, message)
+
+
+_EPD: Final = b"\x2e"
+"""The extended protocol discriminator of 5GSM (TS 24.007 11.2.3.1.1A)."""
+
+_HANDLERS: Final = {
+    gsm.MODIFICATION_REQUEST: modification.requested,
+    "pdu-session-modification-complete": modification.completed,
+    "pdu-session-modification-command-reject": modification.completed,
+    gsm.RELEASE_REQUEST: release.requested,
+    "pdu-session-release-complete": release.completed,
+}
+
+
+def _without_session(d: Draft, message: Tree) -> None:
+    """7.3.2: the session is not there, or not any more."""
+    psi, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
+    kind = message["message-type"]
+    cause = GsmCause.INVALID_PDU_SESSION_IDENTITY
+    if kind in (gsm.RELEASE_REQUEST, gsm.MODIFICATION_REQUEST):
+        answer = gsm.refusal(message, cause)
+    elif kind == "pdu-session-release-complete":
+        d.note("PDU SESSION RELEASE COMPLETE of a session that is gone")
+        return
+    else:
+        answer = gsm.status(psi, pti, cause)
+    d.send_nas(gsm.transport(answer, psi))
+
+
+def _faulty(d: Draft, psi: int, octets: bytes) -> None:
+    """A 5GSM message that clause 7 has another answer to than its procedure: that, if any."""
+    d.note(f"a 5GSM message that cannot be read: {octets[:8].hex()}")
+    answer = wire.nas_answer(octets)
+    if answer is not None:
+        d.send_nas(gsm.transport(wire.nas_decode(answer), psi))
+
+
+def _status(d: Draft, message: Tree) -> None:
+    """6.5.2: what the UE says of a message of ours."""
+    psi, cause = message["pdu-session-identity"], message["5gsm-cause"]
+    session = user_plane.by_id(d, psi)
+    d.note(f"5GSM STATUS for the PDU session {psi}: {cause}")
+    if session is None:
+        return
+    if cause == "invalid-pdu-session-identity":
+        release.forget(d, session, "the UE does not have it")
+    elif session.stage == "modifying":
+        modification.completed(d, session, message)
+
+
+# The gNB's answers
+
+
+def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+    match message:
+        case "PDUSessionResourceSetupResponse":
+            user_plane.answered(d, ies, amf_ue_ngap_id)
+        case "PDUSessionResourceReleaseResponse":
+            d.note("the gNB has released the resources")
+        case "PDUSessionResourceModifyResponse":
+            modification.answered(d, ies)
+        case "PDUSessionResourceNotify":
+            release.notified(d, ies, amf_ue_ngap_id)
+        case _:
+            d.note(f"{message} changes nothing")
+
+
+# The UPF's answers
+
+
+def _pfcp(d: Draft, message: str, tree: Tree | None, seid: int, number: int | None) -> None:
+    session = n4.find(d, seid)
+    sent = session.n4.sent if session is not None else None
+    if session is None or sent is None or sent.number != number:
+        d.note(f"{message} that is not waited for")
+        if session is not None and tree is not None and message == _ESTABLISHED:
+            n4.established_twice(d, session, tree, number)
+        return
+    if tree is not None and pfcp.ies_of(tree["ies"]).get("Cause") == pfcp.NO_ASSOCIATION:
+        # It has restarted, and will be associated again: then the request has its turn.
+        d.note(f"{message}: {pfcp.NO_ASSOCIATION}")
+        return
+    if tree is None:
+        reason = "an answer that cannot be read"
+        d.emit(N4Failed(seid, reason))
+    else:
+        reason = n4.answered(d, session, tree)
+    if reason:
+        _refused(d, session, sent.message, reason)
+    elif sent.message == "establish" and session.stage == "establishing":
+        establishment.granted(d, n4.find(d, seid) or session)
+
+
+_ESTABLISHED: Final = "SessionEstablishmentResponse"
+
+
+def _refused(d: Draft, session: PduSession, asked: str, reason: str) -> None:
+    seid = session.n4.seid
+    if reason == pfcp.NOT_FOUND and asked == "modify":
+        # It has lost this one session (TS 23.527 4.3.2): it gets it again.
+        d.emit(N4Lost(seid, reason))
+    elif asked == "modify":
+        # What it has of it now, nobody knows; there are UPFs that drop the rules of the session.
+        n4.renew(d, n4.find(d, seid) or session)
+    elif asked == "delete":
+        d.emit(N4Lost(seid, reason))  # nothing that can be done there
+    elif session.stage == "establishing":
+        establishment.failed(d, session, f"the UPF refuses: {reason}")
+    else:
+        release.by_network(d, session, GsmCause.NETWORK_FAILURE)
+
+
+def _unanswered(d: Draft, seid: int, number: int | None) -> None:
+    """The UPF did not answer its gateway. A UE that waits for its session is told."""
+    session = n4.find(d, seid)
+    sent = session.n4.sent if session is not None else None
+    if session is None or sent is None or sent.number != number:
+        d.note("a request without an answer, which waits no more")
+    elif sent.message == "establish" and session.stage == "establishing":
+        establishment.failed(d, session, "the UPF does not answer")
+    else:
+        d.note(f"the UPF {session.n4.upf} does not answer: {sent.message}")
+        indication.unanswered(d, session)
+
+
+def _lost(d: Draft, lost: SessionLost) -> None:
+    """The UPF has restarted (TS 23.527 4.3): what it had is made again, or is done with."""
+    session = n4.find(d, lost.seid)
+    if session is None:
+        d.note("the session is gone already")
+        return
+    sent = session.n4.sent
+    if lost.kept and session.stage == "gone" and session.n4.up_seid:
+        d.note("the UPF may have kept the session, which is deleted there as before")
+        return
+    if lost.at and session.n4.since > lost.at:
+        d.note("the session was established after its UPF had restarted")
+        return
+    if sent is not None and sent.message == "establish":
+        d.note("the UPF has restarted, and is being asked")
+        if not lost.at or sent.at <= lost.at:
+            # It may have refused before it was associated, or never got the request.
+            n4.ask_again(d, session)
+    else:
+        # Its SEID may be that of another session there by now: nothing is asked by it any more.
+        d.emit(N4Lost(lost.seid, "the UPF has restarted"))
+
+
+def _release(d: Draft, psi: int) -> None:
+    """The operator's wish: the UE may have the session again if it asks."""
+    session = user_plane.by_id(d, psi)
+    if session is None:
+        d.note(f"there is no PDU session {psi} to release")
+    else:
+        release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
+
+
+def _expired(d: Draft, name: str, count: int) -> None:
+    kind, _, psi = name.partition("/")
+    if kind == n4.TIMER:
+        _n4_expired(d)
+        return
+    session = user_plane.by_id(d, int(psi))
+    if session is None:
+        d.note(f"{name} expired without a session")
+    elif kind == "T3592":
+        release.expired(d, session, count)
+    else:
+        modification.expired(d, session, count)
+
+
+def _n4_expired(d: Draft) -> None:
+    for session in d.ue.sessions:
+        sent = session.n4.sent
+        if sent is None or n4.due(d, sent) > d.env.now:
+            continue
+        if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
+            establishment.failed(d, session, "the UPF does not answer")
+        if session.stage == "gone" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
+            d.emit(SessionEnded(session.n4.seid, "its UPF has never answered"))
+            continue
+        # What may have reached the UPF is asked for until it answers: then it can be deleted.
+        n4.repeat(d, session)

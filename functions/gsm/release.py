@@ -1,0 +1,115 @@
+"""PDU session release, by the UE (TS 24.501 6.4.3) or by the network (6.3.3, TS 23.502 4.3.4)."""
+
+from typing import Final
+
+from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.gsm import user_plane
+from functions.messages import ngap
+from functions.messages.nas import codec, gsm
+from functions.messages.ngap import ue_context
+from functions.messages.trees import Tree, subtree
+from schemas.causes import GsmCause
+from schemas.session import PduSession
+from schemas.ue_events import SessionGone, SessionReleasing, UserPlaneOff
+
+RELEASED: Final = {"nas": "normal-release"}
+
+
+def requested(d: Draft, session: PduSession, request: Tree) -> None:
+    """PDU SESSION RELEASE REQUEST: granted, always."""
+    pti = request["procedure-transaction-identity"]
+    if session.stage == "releasing" and session.pti == pti:
+        d.note("the same PDU SESSION RELEASE REQUEST again")
+        return
+    _start(d, session, pti, GsmCause.REGULAR_DEACTIVATION)
+
+
+def by_network(d: Draft, session: PduSession, cause: GsmCause) -> None:
+    """Release a session for a reason of the network; at once, where the UE cannot be told.
+
+    A UE in CM-IDLE learns it from the PDU session status, when it next comes (TS 23.502 4.3.4.2).
+    """
+    if session.stage in ("releasing", "gone"):
+        return
+    switching = d.ue.handover is not None and d.ue.handover.stage == "switching"
+    if user_plane.reachable(d) and not switching:
+        _start(d, session, 0, cause)
+    else:
+        d.emit(SessionGone(session.n4.seid, cause.text))
+
+
+def _start(d: Draft, session: PduSession, pti: int, cause: GsmCause) -> None:
+    seid = session.n4.seid
+    d.stop_timer(f"T3591/{session.id}")
+    at_gnb = session.user_plane in ("on", "requested")
+    d.emit(SessionReleasing(seid, pti, cause))
+    _command(d, session, pti, cause, at_gnb=at_gnb)
+    if session.user_plane != "off":
+        d.emit(UserPlaneOff(seid, "the session is released"))
+    d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592)
+
+
+def _command(d: Draft, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool) -> None:
+    """PDU SESSION RELEASE COMMAND, with that of the gNB's resources while it has any."""
+    message = gsm.transport(gsm.release_command(session, pti, cause), session.id)
+    here, nas = d.connection, d.protect(codec.encode(message))
+    if at_gnb:
+        d.send(ue_context.pdu_session_resource_release_command(here, [session], RELEASED, nas))
+    else:
+        d.send(ngap.downlink_nas_transport(here, nas))
+
+
+def completed(d: Draft, session: PduSession, _: Tree) -> None:
+    """PDU SESSION RELEASE COMPLETE."""
+    if session.stage != "releasing":
+        d.note("a PDU SESSION RELEASE COMPLETE that was not asked for")
+        return
+    _end(d, session, "released")
+
+
+def expired(d: Draft, session: PduSession, count: int) -> None:
+    """T3592: the command again, four times; then the session is released all the same (6.3.3.5)."""
+    if session.stage != "releasing":
+        d.note("T3592 expired for a session that is not being released")
+    elif count >= RETRANSMISSIONS or not user_plane.reachable(d):
+        _end(d, session, "the UE did not answer")
+    else:
+        cause = GsmCause(session.release_cause or GsmCause.REGULAR_DEACTIVATION)
+        _command(d, session, session.pti, cause, at_gnb=False)
+        d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592, count + 1)
+
+
+def forget(d: Draft, session: PduSession, reason: str) -> None:
+    """End a session that the UE does not have any more, without a word to it (6.1.4.1)."""
+    if session.user_plane in ("on", "requested") and user_plane.reachable(d):
+        here = d.connection
+        d.send(ue_context.pdu_session_resource_release_command(here, [session], RELEASED))
+    _end(d, session, reason)
+
+
+def _end(d: Draft, session: PduSession, reason: str) -> None:
+    d.stop_timer(f"T3591/{session.id}")
+    d.stop_timer(f"T3592/{session.id}")
+    d.emit(SessionGone(session.n4.seid, reason))
+
+
+def notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources by itself.
+    Those that another gNB has by now stay."""
+    for item in ies.get("PDUSessionResourceReleasedListNot", ()):
+        session = user_plane.by_id(d, item["pDUSessionID"])
+        transfer = subtree(item, "pDUSessionResourceNotifyReleasedTransfer")
+        cause = ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED))
+        if session is None:
+            d.note(f"the gNB has released the PDU session {item['pDUSessionID']}: {cause}")
+        elif session.user_plane == "on" and session.amf_ue_ngap_id == amf_ue_ngap_id:
+            d.emit(UserPlaneOff(session.n4.seid, f"the gNB has released it: {cause}"))
+
+
+def reconcile(d: Draft, status: list[int] | None) -> None:
+    """Forget the sessions that the UE does not have, by its PDU session status (5.5.1.3.4)."""
+    if status is None:
+        return
+    for session in user_plane.live(d):
+        if session.id not in status and session.stage != "establishing":
+            forget(d, session, "the UE does not have it")

@@ -1,0 +1,1 @@
+"""Reading and writing NGAP, NAS and PFCP messages. No decisions."""

@@ -1,0 +1,1 @@
+"""NAS messages (TS 24.501 clauses 8 and 9)."""

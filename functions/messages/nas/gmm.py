@@ -1,0 +1,53 @@
+"""IEs of 5GMM messages (TS 24.501 9.11.3)."""
+
+from typing import Any, Final
+
+from functions.messages.trees import Tree, subtree
+from schemas.identity import SNssai
+from schemas.nitz import Nitz, universal_time
+
+EMERGENCY: Final = "emergency-registration"
+PERIODIC: Final = "periodic-registration-updating"
+UPDATES: Final = ("mobility-registration-updating", PERIODIC)
+ONBOARDING: Final = "snpn-onboarding-registration"
+DISASTER: Final = (
+    "disaster-roaming-initial-registration",
+    "disaster-roaming-mobility-registration-updating",
+)
+
+
+def kind_of(request: Tree) -> Any:
+    """The registration type that a REGISTRATION REQUEST has."""
+    return subtree(request, "5gs-registration-type").get("registration-type")
+
+
+_DAYLIGHT_SAVING: Final = ("no-adjustment", "plus-one-hour", "plus-two-hours")
+
+
+def network_name_and_time(nitz: Nitz, now: int) -> Tree:
+    """The IEs of a CONFIGURATION UPDATE COMMAND; `now` is in milliseconds since the Unix epoch."""
+    found: Tree = {}
+    if nitz.full_name:
+        found["full-name-for-network"] = _name(nitz.full_name)
+    if nitz.short_name:
+        found["short-name-for-network"] = _name(nitz.short_name)
+    if nitz.offsets:
+        offset = nitz.offset(now)
+        found["local-time-zone"] = offset.quarters
+        at = universal_time(now)._asdict()
+        found["universal-time-and-local-time-zone"] = {
+            **at,
+            "time-zone-quarter-hours": offset.quarters,
+        }
+        saving = _DAYLIGHT_SAVING[offset.daylight_saving]
+        found["network-daylight-saving-time"] = saving
+    return found
+
+
+def _name(text: str) -> Tree:
+    return {"name": text, "add-ci": False}
+
+
+def s_nssai(value: SNssai) -> Tree:
+    """An S-NSSAI as NAS trees have it."""
+    return {"sst": value.sst} if value.sd is None else {"sst": value.sst, "sd": value.sd}

@@ -1,0 +1,167 @@
+"""5GSM messages that the core sends (TS 24.501 8.3), in the DL NAS TRANSPORT that carries them."""
+
+from ipaddress import ip_address
+from typing import Final
+
+import wire
+from functions.messages.nas import codec, gmm
+from functions.messages.pfcp import rules
+from functions.messages.trees import Tree, subtree
+from schemas.causes import GmmCause, GsmCause
+from schemas.network import DataNetwork
+from schemas.session import PduSession
+from schemas.subscriber import Ambr
+
+ESTABLISHMENT_REQUEST: Final = "pdu-session-establishment-request"
+MODIFICATION_REQUEST: Final = "pdu-session-modification-request"
+RELEASE_REQUEST: Final = "pdu-session-release-request"
+
+
+def transport(message: Tree, psi: int) -> Tree:
+    """DL NAS TRANSPORT of a 5GSM message (8.2.11)."""
+    return {
+        "message-type": "dl-nas-transport",
+        "payload-container-type": "n1-sm-information",
+        "payload-container": message,
+        "pdu-session-id": psi,
+    }
+
+
+def not_forwarded(message: Tree, psi: int, cause: GmmCause) -> Tree:
+    """A 5GSM message back to the UE, which no procedure was given (5.4.5.3.1, case h and i)."""
+    return {**transport(message, psi), "5gmm-cause": int(cause)}
+
+
+def head(kind: str, psi: int, pti: int) -> Tree:
+    """What every 5GSM message begins with."""
+    return {
+        "message-type": kind,
+        "pdu-session-identity": psi,
+        "procedure-transaction-identity": pti,
+    }
+
+
+def reject(psi: int, pti: int, cause: GsmCause) -> Tree:
+    """PDU SESSION ESTABLISHMENT REJECT (8.3.3)."""
+    message = {**head("pdu-session-establishment-reject", psi, pti), "5gsm-cause": int(cause)}
+    if cause == GsmCause.UNSUPPORTED_SSC_MODE:
+        message["allowed-ssc-mode"] = {"ssc1": True, "ssc2": False, "ssc3": False}
+    return message
+
+
+def status(psi: int, pti: int, cause: GsmCause) -> Tree:
+    """5GSM STATUS (8.3.16)."""
+    return {**head("5gsm-status", psi, pti), "5gsm-cause": int(cause)}
+
+
+def refusal(request: Tree, cause: GsmCause) -> Tree:
+    """The reject of a request of the UE about a session, to modify or to release it."""
+    kind = str(request["message-type"]).replace("-request", "-reject")
+    psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
+    return {**head(kind, psi, pti), "5gsm-cause": int(cause)}
+
+
+def release_command(session: PduSession, pti: int, cause: GsmCause) -> Tree:
+    """PDU SESSION RELEASE COMMAND (8.3.14)."""
+    return {**head("pdu-session-release-command", session.id, pti), "5gsm-cause": int(cause)}
+
+
+def modification_command(session: PduSession, pti: int, ambr: Ambr) -> Tree:
+    """PDU SESSION MODIFICATION COMMAND (8.3.9) with another session AMBR."""
+    return {
+        **head("pdu-session-modification-command", session.id, pti),
+        "session-ambr": _ambr(ambr),
+    }
+
+
+def accept(session: PduSession, request: Tree, network: DataNetwork) -> bytes:
+    """PDU SESSION ESTABLISHMENT ACCEPT (8.3.2), in its DL NAS TRANSPORT."""
+    address = session.address
+    interface_id = address.interface_id if address.ipv6 else None
+    container = codec.template(_accept(session, request, network)).establishment_accept(
+        session.id, session.pti, address.ipv4, interface_id
+    )
+    return wire.nas_dl_transport(container, session.id)
+
+
+def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
+    """What of an accept is the same for many sessions; its identities are only examples."""
+    rule = {
+        "rule-id": 1,
+        "op-code": "create",
+        "dqr": True,
+        "packet-filters": [
+            {
+                "match": {
+                    "direction": "bidirectional",
+                    "identifier": 1,
+                    "components": ["match-all"],
+                }
+            }
+        ],
+        "precedence": 255,
+        "qfi": session.qfi,
+        "segregation": False,
+    }
+    flow = {
+        "qfi": session.qfi,
+        "op-code": "create",
+        "e-flag": True,
+        "params": [{"5qi": session.five_qi}],
+    }
+    message: Tree = {
+        **head("pdu-session-establishment-accept", psi=1, pti=1),
+        "selected-pdu-session-type": session.type.lower(),
+        "selected-ssc-mode": "ssc1",
+        "authorized-qos-rules": [rule],
+        "session-ambr": _ambr(session.ambr),
+        "s-nssai": gmm.s_nssai(session.nssai),
+        "authorized-qos-flow-descriptions": [flow],
+        "dnn": session.dnn,
+    }
+    if session.cause:
+        message["5gsm-cause"] = session.cause
+    if "always-on-pdu-session-requested" in request:
+        # 6.4.1.3: a UE that asks is told; no session is always-on here.
+        message["always-on-pdu-session-indication"] = {"octets": "00"}
+    options = _options(request, network)
+    if options:
+        message["extended-protocol-configuration-options"] = options
+    return message
+
+
+def _ambr(ambr: Ambr) -> Tree:
+    return {"dl-kbps": rules.kbps(ambr.downlink), "ul-kbps": rules.kbps(ambr.uplink)}
+
+
+def _options(request: Tree, network: DataNetwork) -> list[Tree]:
+    """What the UE asked for of the protocol configuration options (TS 24.008 10.5.6.3)."""
+    asked: list[str | Tree] = request.get("extended-protocol-configuration-options", [])
+    found: list[Tree] = []
+    for version in (4, 6):
+        if f"dns-server-ipv{version}-address-request" in asked:
+            servers = [text for text in network.dns if ip_address(text).version == version]
+            found += [{f"dns-server-ipv{version}-address": text} for text in servers]
+    if "ipv4-link-mtu-request" in asked and network.mtu:
+        found.append({"ipv4-link-mtu": network.mtu})
+    for item in asked:
+        if not isinstance(item, str):
+            found += _ipcp(item, network)
+    return found
+
+
+_IPCP_DNS: Final = ("primary-dns-server-address", "secondary-dns-server-address")
+
+
+def _ipcp(item: Tree, network: DataNetwork) -> list[Tree]:
+    """What an IPCP Configure-Request for DNS servers gets: the values to ask for (RFC 1877)."""
+    ipcp = subtree(item, "ipcp")
+    servers = [text for text in network.dns if ip_address(text).version == 4]
+    if ipcp.get("code") != "configure-request" or not servers:
+        return []
+    asked = {name for option in ipcp.get("options", ()) for name in option}
+    options = [{n: text} for n, text in zip(_IPCP_DNS, servers, strict=False) if n in asked]
+    if not options:
+        return []
+    nak = {"code": "configure-nak", "identifier": ipcp["identifier"], "options": options}
+    return [{"ipcp": nak}]

@@ -1,0 +1,184 @@
+"""NGAP messages that the core sends (TS 38.413 clause 9.2), and reading those it receives."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import wire
+from functions.messages.ngap import templates
+from functions.messages.ngap.templates import EXAMPLE
+from functions.messages.trees import Tree, subtree
+from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.identity import Guami, SNssai, Tai
+from schemas.subscriber import Ambr
+from schemas.ue import Connection
+
+Cause = Mapping[str, str]
+
+USER_INACTIVITY: Cause = {"radioNetwork": "user-inactivity"}
+RELEASED_BY_CORE: Cause = {"radioNetwork": "release-due-to-5gc-generated-reason"}
+UNKNOWN_LOCAL_ID: Cause = {"radioNetwork": "unknown-local-UE-NGAP-ID"}
+INCONSISTENT_REMOTE_ID: Cause = {"radioNetwork": "inconsistent-remote-UE-NGAP-ID"}
+NORMAL_RELEASE: Cause = {"nas": "normal-release"}
+AUTHENTICATION_FAILURE: Cause = {"nas": "authentication-failure"}
+DEREGISTER: Cause = {"nas": "deregister"}
+NAS_UNSPECIFIED: Cause = {"nas": "unspecified"}
+WRONG_STATE: Cause = {"protocol": "message-not-compatible-with-receiver-state"}
+TRANSFER_SYNTAX_ERROR: Cause = {"protocol": "transfer-syntax-error"}
+UNSPECIFIED: Cause = {"radioNetwork": "unspecified"}
+"""In place of a Cause IE that a message should have and has not."""
+
+
+def ies_of(tree: Tree) -> Tree:
+    """The IEs of a decoded message by name; of a repeated one, the first."""
+    found: Tree = {}
+    for item in tree["ies"]:
+        for name, value in item.items():
+            found.setdefault(name, value)
+    return found
+
+
+def cause_text(cause: Cause) -> str:
+    """A cause as events record it: ``"radioNetwork: user-inactivity"``."""
+    return ", ".join(f"{group}: {value}" for group, value in cause.items())
+
+
+def cause_of(text: str) -> Cause:
+    """The cause that `cause_text` gave."""
+    group, _, value = text.partition(": ")
+    return {group: value} if value else UNSPECIFIED
+
+
+def location_of(ies: Tree) -> tuple[Tai, int] | None:
+    """The TAI and the cell identity of a User Location Information IE, None without one.
+
+    The cell is the 36-bit NR or 28-bit E-UTRA cell identity.
+    """
+    found = subtree(ies, "UserLocationInformation")
+    for name, cgi, cell in (
+        ("userLocationInformationNR", "nR-CGI", "nRCellIdentity"),
+        ("userLocationInformationEUTRA", "eUTRA-CGI", "eUTRACellIdentity"),
+    ):
+        if name in found:
+            tai = found[name]["tAI"]
+            return Tai(tai["pLMNIdentity"], tai["tAC"]), int(found[name][cgi][cell])
+    return None
+
+
+def s_nssai(value: SNssai) -> Tree:
+    """An S-NSSAI as NGAP trees have it."""
+    return {"sST": value.sst} if value.sd is None else {"sST": value.sst, "sD": value.sd}
+
+
+def read_s_nssai(tree: Mapping[str, Any]) -> SNssai:
+    """The value of an S-NSSAI of an NGAP tree."""
+    return SNssai(tree["sST"], tree.get("sD"))
+
+
+def guami(value: Guami) -> Tree:
+    """A GUAMI as NGAP trees have it."""
+    return {
+        "pLMNIdentity": value.plmn,
+        "aMFRegionID": value.region,
+        "aMFSetID": value.set,
+        "aMFPointer": value.pointer,
+    }
+
+
+def ids(connection: Connection) -> list[Tree]:
+    """The two ids of a UE that most messages begin with."""
+    return [
+        {"AMF-UE-NGAP-ID": connection.amf_ue_ngap_id},
+        {"RAN-UE-NGAP-ID": connection.ran_ue_ngap_id},
+    ]
+
+
+def downlink_nas_transport(
+    connection: Connection, nas: bytes, allowed_nssai: Sequence[SNssai] = ()
+) -> bytes:
+    """DOWNLINK NAS TRANSPORT (9.2.5.2); with an allowed NSSAI that the gNB is to go by from now."""
+    ies: list[Tree] = [{"NAS-PDU": EXAMPLE}]
+    if allowed_nssai:
+        ies.append({"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]})
+    template = templates.of_ue("DownlinkNASTransport", ies)
+    return template.encode(connection.amf_ue_ngap_id, connection.ran_ue_ngap_id, nas_pdu=nas)
+
+
+def _algorithm_bits(octets: bytes, index: int) -> str:
+    """16 bits of NEA1..NEA3 or NIA1..NIA3 of a UE security capability octet (9.3.1.86).
+
+    The NAS octet starts with algorithm 0, which NGAP leaves out.
+    """
+    octet = octets[index] if index < len(octets) else 0
+    return f"{(octet << 1 & 0xFF) << 8:04x}"
+
+
+def security_capabilities(capability: bytes) -> Tree:
+    """UE Security Capabilities (9.3.1.86) of those that the UE has told in NAS."""
+    return {
+        "nRencryptionAlgorithms": _algorithm_bits(capability, 0),
+        "nRintegrityProtectionAlgorithms": _algorithm_bits(capability, 1),
+        "eUTRAencryptionAlgorithms": _algorithm_bits(capability, 2),
+        "eUTRAintegrityProtectionAlgorithms": _algorithm_bits(capability, 3),
+    }
+
+
+def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
+    """PAGING (9.2.4.1) of a 5G-S-TMSI in a registration area."""
+    identity = {
+        "aMFSetID": guami_value.set,
+        "aMFPointer": guami_value.pointer,
+        "fiveG-TMSI": tmsi,
+    }
+    areas = [{"tAI": {"pLMNIdentity": tai.plmn, "tAC": tai.tac}} for tai in tais]
+    ies: list[Tree] = [
+        {"UEPagingIdentity": {"fiveG-S-TMSI": identity}},
+        {"TAIListForPaging": areas},
+    ]
+    return wire.ngap_encode({"message": "Paging", "ies": ies})
+
+
+def ue_ambr(ambr: Ambr) -> Tree:
+    """The UE Aggregate Maximum Bit Rate IE (9.3.1.58)."""
+    return {
+        "UEAggregateMaximumBitRate": {
+            "uEAggregateMaximumBitRateDL": ambr.downlink,
+            "uEAggregateMaximumBitRateUL": ambr.uplink,
+        }
+    }
+
+
+def masked_imeisv(imeisv: str) -> str:
+    """The 64 bits of a Masked IMEISV IE: the last four digits of the SNR are ones (9.3.1.54)."""
+    return f"{imeisv[:10]}ffff{imeisv[14:]}"
+
+
+def ue_context_release_command(connection: Connection, cause: Cause) -> bytes:
+    """UE CONTEXT RELEASE COMMAND (9.2.2.5)."""
+    amf, ran = connection.amf_ue_ngap_id, connection.ran_ue_ngap_id
+    name = "UEContextReleaseCommand"
+    if ran == NO_RAN_UE_NGAP_ID:
+        alone: list[Tree] = [{"UE-NGAP-IDs": {"aMF-UE-NGAP-ID": amf}}, {"Cause": dict(cause)}]
+        return wire.ngap_encode({"message": name, "ies": alone})
+    pair = {"aMF-UE-NGAP-ID": 0, "rAN-UE-NGAP-ID": 0}
+    ies: list[Tree] = [{"UE-NGAP-IDs": {"uE-NGAP-ID-pair": pair}}, {"Cause": dict(cause)}]
+    return templates.template(name, ies).encode(amf, ran)
+
+
+def error_indication(
+    cause: Cause | None,
+    *,
+    amf_ue_ngap_id: int | None = None,
+    ran_ue_ngap_id: int | None = None,
+    diagnostics: Tree | None = None,
+) -> bytes:
+    """ERROR INDICATION (9.2.7.2): a cause or diagnostics, or both."""
+    ies: list[Tree] = []
+    if amf_ue_ngap_id is not None:
+        ies.append({"AMF-UE-NGAP-ID": amf_ue_ngap_id})
+    if ran_ue_ngap_id is not None:
+        ies.append({"RAN-UE-NGAP-ID": ran_ue_ngap_id})
+    if cause is not None:
+        ies.append({"Cause": dict(cause)})
+    if diagnostics is not None:
+        ies.append({"CriticalityDiagnostics": diagnostics})
+    return wire.ngap_encode({"message": "ErrorIndication", "ies": ies})

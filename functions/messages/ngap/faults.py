@@ -1,0 +1,120 @@
+"""What an NGAP message with an error of protocol is answered with (TS 38.413 clause 10)."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import wire
+from functions.messages import ngap
+from functions.messages.ngap import Cause
+from functions.messages.trees import Tree
+
+UNKNOWN: Final = "unknown"
+"""The name of a message whose procedure NGAP does not have (`wire.NgapPeek`)."""
+
+FAILURES: Final[Mapping[str, str]] = {
+    "HandoverRequired": "HandoverPreparationFailure",
+    "UEContextSuspendRequest": "UEContextSuspendFailure",
+    "UEContextResumeRequest": "UEContextResumeFailure",
+}
+"""The failure message of each request about a UE that needs no more than its ids and a cause.
+PATH SWITCH REQUEST FAILURE lists sessions, which a faulty request may not tell."""
+
+REPORTED: Final = frozenset(
+    {"UEContextSuspendRequest", "UEContextResumeRequest", "PDUSessionResourceModifyIndication"}
+)
+"""Requests about a UE whose response says what was ignored in them (`Draft.diagnostics`)."""
+
+_BY_CRITICALITY: Final[tuple[tuple[str, Cause] | None, ...]] = (
+    ("reject", {"protocol": "abstract-syntax-error-reject"}),
+    None,
+    ("notify", {"protocol": "abstract-syntax-error-ignore-and-notify"}),
+    None,
+)
+"""How a procedure that is not comprehended is answered, by its criticality: not, if ignored."""
+
+_TRIGGERS: Final = {
+    "InitiatingMessage": "initiating-message",
+    "SuccessfulOutcome": "successful-outcome",
+    "UnsuccessfulOutcome": "unsuccessful-outcome",
+}
+
+
+def refusal(
+    request: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int, cause: Cause, diagnostics: Tree | None
+) -> bytes:
+    """The failure message of one of `FAILURES`."""
+    ies: list[Tree] = [
+        {"AMF-UE-NGAP-ID": amf_ue_ngap_id},
+        {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
+        {"Cause": dict(cause)},
+    ]
+    if diagnostics is not None:
+        ies.append({"CriticalityDiagnostics": diagnostics})
+    return wire.ngap_encode({"message": FAILURES[request], "ies": ies})
+
+
+def answer(
+    peek: wire.NgapPeek, faults: Mapping[str, Any], *, releasing: bool = False
+) -> bytes | None:
+    """What the syntax errors of a message are answered with (10.3), None for nothing.
+
+    The failure message of the procedure, where it has one, else an ERROR INDICATION; that also on a
+    connection that is being released, where no procedure has an outcome any more. An ERROR
+    INDICATION never brings another (10.5), and a response that is rejected ends its procedure
+    without one (10.3.4.2).
+    """
+    if peek.message == "ErrorIndication":
+        return None
+    if peek.direction != "InitiatingMessage" and faults["reject"]:
+        return None
+    amf_id, ran_id = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+    fails = faults["reject"] and peek.message in FAILURES and not releasing
+    if fails and amf_id is not None and ran_id is not None:
+        diagnostics = faults["diagnostics_for_response"]
+        return refusal(peek.message, amf_id, ran_id, faults["cause"], diagnostics)
+    return ngap.error_indication(
+        faults["cause"],
+        amf_ue_ngap_id=amf_id,
+        ran_ue_ngap_id=ran_id,
+        diagnostics=faults["diagnostics"],
+    )
+
+
+def not_in_this_state(
+    procedure_code: int, amf_ue_ngap_id: int | None, ran_ue_ngap_id: int | None
+) -> bytes:
+    """The ERROR INDICATION for a message that the state of the receiver forbids, of a procedure
+    that has no failure message (10.4)."""
+    return ngap.error_indication(
+        ngap.WRONG_STATE,
+        amf_ue_ngap_id=amf_ue_ngap_id,
+        ran_ue_ngap_id=ran_ue_ngap_id,
+        diagnostics={
+            "procedureCode": procedure_code,
+            "triggeringMessage": _TRIGGERS["InitiatingMessage"],
+        },
+    )
+
+
+def not_comprehended(peek: wire.NgapPeek, pdu: bytes) -> bytes | None:
+    """The ERROR INDICATION for a procedure that is not supported (10.3.4.1), None for none.
+
+    Its criticality, in the third octet, says whether the other side wants to know. A response of a
+    procedure that NGAP has, and that nobody has begun, is an error of its own (10.4).
+    """
+    if peek.direction != "InitiatingMessage" and peek.message != UNKNOWN:
+        return None
+    found = _BY_CRITICALITY[pdu[2] >> 6]
+    if found is None:
+        return None
+    criticality, cause = found
+    return ngap.error_indication(
+        cause,
+        amf_ue_ngap_id=peek.amf_ue_ngap_id,
+        ran_ue_ngap_id=peek.ran_ue_ngap_id,
+        diagnostics={
+            "procedureCode": peek.procedure_code,
+            "triggeringMessage": _TRIGGERS[peek.direction],
+            "procedureCriticality": criticality,
+        },
+    )

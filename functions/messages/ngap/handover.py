@@ -1,0 +1,302 @@
+"""Reading the NGAP messages of gNBs about handovers (TS 38.413 9.2.3)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import wire
+from functions.messages import ngap
+from functions.messages.ngap import Cause, ue_context
+from functions.messages.trees import Tree, subtree
+from schemas.identity import SNssai, Tai
+from schemas.network import Network
+from schemas.session import PduSession, Tunnel
+from schemas.subscriber import Subscriber
+from schemas.ue import Connection, Ue
+
+TRIGGERED: Final = frozenset(
+    f"radioNetwork: {name}"
+    for name in (
+        "ng-intra-system-handover-triggered",
+        "ng-inter-system-handover-triggered",
+        "xn-handover-triggered",
+    )
+)
+"""The causes, as texts, of a gNB that does not do something because it hands the UE over."""
+
+
+class Admitted(NamedTuple):
+    """A PDU session as a target has taken it, or a gNB asks for it to be switched."""
+
+    psi: int
+    access: Tunnel | None
+    transfer: Tree
+
+
+def switched(ies: Tree) -> list[Admitted]:
+    """The PDU Session Resource to be Switched in Downlink List of a PATH SWITCH REQUEST."""
+    items = ies.get("PDUSessionResourceToBeSwitchedDLList", ())
+    return [_admitted(item, "pathSwitchRequestTransfer") for item in items]
+
+
+def admitted(ies: Tree) -> list[Admitted]:
+    """The PDU Session Resource Admitted List of a HANDOVER REQUEST ACKNOWLEDGE."""
+    items = ies.get("PDUSessionResourceAdmittedList", ())
+    return [_admitted(item, "handoverRequestAcknowledgeTransfer") for item in items]
+
+
+def _admitted(item: Tree, name: str) -> Admitted:
+    transfer = subtree(item, name)
+    tunnel = ue_context.read_tunnel(subtree(transfer, "dL-NGU-UP-TNLInformation"))
+    return Admitted(item["pDUSessionID"], tunnel, transfer)
+
+
+def failures(ies: Tree) -> dict[int, Cause]:
+    """Why a target has not set sessions up, by their identities."""
+    found: dict[int, Cause] = {}
+    for name, transfer in (
+        ("PDUSessionResourceFailedToSetupListHOAck", _RESOURCES),
+        ("PDUSessionResourceFailedToSetupListPSReq", "pathSwitchRequestSetupFailedTransfer"),
+    ):
+        for item in ies.get(name, ()):
+            cause = subtree(item, transfer).get("cause", ngap.UNSPECIFIED)
+            found[item["pDUSessionID"]] = cause
+    return found
+
+
+_RESOURCES: Final = "handoverResourceAllocationUnsuccessfulTransfer"
+
+
+class Target(NamedTuple):
+    """A Target ID: a gNB by the name that its NG SETUP gave it, and the tracking area."""
+
+    gnb: str
+    tai: Tai
+
+
+def target_of(ies: Tree) -> Target | None:
+    """The target of a HANDOVER REQUIRED; None for one that is no gNB of the 5GS."""
+    node = subtree(subtree(ies, "TargetID"), "targetRANNodeID")
+    found = subtree(subtree(node, "globalRANNodeID"), "globalGNB-ID")
+    tai, bits = subtree(node, "selectedTAI"), subtree(subtree(found, "gNB-ID"), "gNB-ID")
+    if ies.get("HandoverType") != "intra5gs" or not bits:
+        return None
+    length = bits["length"]
+    number = int(bits["value"], 16) >> (-length % 8)
+    name = f"{found['pLMNIdentity']}-gnb-{length}-{number:x}"
+    return Target(name, Tai(tai["pLMNIdentity"], tai["tAC"]))
+
+
+SUCCESSFUL: Final[Cause] = {"radioNetwork": "successful-handover"}
+CANCELLED: Final[Cause] = {"radioNetwork": "handover-cancelled"}
+FAILED_IN_TARGET: Final[Cause] = {
+    "radioNetwork": "ho-failure-in-target-5GC-ngran-node-or-target-system"
+}
+NOT_ALLOWED: Final[Cause] = {"radioNetwork": "ho-target-not-allowed"}
+UNKNOWN_TARGET: Final[Cause] = {"radioNetwork": "unknown-targetID"}
+UNKNOWN_SESSION: Final[Cause] = {"radioNetwork": "unknown-PDU-session-ID"}
+SAME_SESSION_TWICE: Final[Cause] = {"radioNetwork": "multiple-PDU-session-ID-instances"}
+OVERDUE: Final[Cause] = {"radioNetwork": "tngrelocoverall-expiry"}
+
+
+class NextHop(NamedTuple):
+    """What a target makes its keys of (TS 33.501 6.9.2.1.1)."""
+
+    ncc: int
+    nh: bytes
+    new: bool
+    """Whether they begin a new chain, of another K_AMF than the keys in use."""
+
+
+# Path switch
+
+
+def path_switch_request_acknowledge(
+    connection: Connection,
+    capability: bytes,
+    hop: NextHop,
+    sessions: Iterable[int],
+    released: Mapping[int, Cause],
+    allowed_nssai: Sequence[SNssai],
+) -> bytes:
+    """PATH SWITCH REQUEST ACKNOWLEDGE (9.2.3.9)."""
+    ies: list[Tree] = [
+        *ngap.ids(connection),
+        {"UESecurityCapabilities": ngap.security_capabilities(capability)},
+        _security_context(hop),
+        *([{"NewSecurityContextInd": "true"}] if hop.new else []),
+        {
+            "PDUSessionResourceSwitchedList": [
+                {"pDUSessionID": psi, "pathSwitchRequestAcknowledgeTransfer": dict[str, Tree]()}
+                for psi in sessions
+            ]
+        },
+        *([{"PDUSessionResourceReleasedListPSAck": _unswitched(released)}] if released else []),
+        {"AllowedNSSAI": [{"s-NSSAI": ngap.s_nssai(value)} for value in allowed_nssai]},
+    ]
+    return wire.ngap_encode({"message": "PathSwitchRequestAcknowledge", "ies": ies})
+
+
+def path_switch_request_failure(
+    amf_ue_ngap_id: int, ran_ue_ngap_id: int, released: Mapping[int, Cause]
+) -> bytes:
+    """PATH SWITCH REQUEST FAILURE (9.2.3.10): it has no cause but those of the sessions."""
+    ies: list[Tree] = [
+        {"AMF-UE-NGAP-ID": amf_ue_ngap_id},
+        {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
+        {"PDUSessionResourceReleasedListPSFail": _unswitched(released)},
+    ]
+    return wire.ngap_encode({"message": "PathSwitchRequestFailure", "ies": ies})
+
+
+def path_switch_refused(ies: Tree, cause: Cause) -> bytes:
+    """The failure for all that a PATH SWITCH REQUEST asks for."""
+    released = dict.fromkeys((item.psi for item in switched(ies)), cause)
+    amf, ran = ies["SourceAMF-UE-NGAP-ID"], ies["RAN-UE-NGAP-ID"]
+    return path_switch_request_failure(amf, ran, released)
+
+
+def _unswitched(released: Mapping[int, Cause]) -> list[Tree]:
+    return [
+        {"pDUSessionID": psi, "pathSwitchRequestUnsuccessfulTransfer": {"cause": dict(cause)}}
+        for psi, cause in released.items()
+    ]
+
+
+def _security_context(hop: NextHop) -> Tree:
+    """Security Context (9.3.1.88)."""
+    return {"SecurityContext": {"nextHopChainingCount": hop.ncc, "nextHopNH": hop.nh.hex()}}
+
+
+# Handover
+
+
+def handover_request(
+    ue: Ue,
+    target: Connection,
+    hop: NextHop,
+    required: Tree,
+    sessions: Sequence[PduSession],
+    network: Network,
+    subscriber: Subscriber,
+) -> bytes:
+    """HANDOVER REQUEST (9.2.3.4) for what a HANDOVER REQUIRED asks."""
+    capability = ue.security.capability if ue.security is not None else b""
+    direct = required.get("DirectForwardingPathAvailability") is not None
+    items = [
+        {
+            "pDUSessionID": session.id,
+            "s-NSSAI": ngap.s_nssai(session.nssai),
+            "handoverRequestTransfer": {"protocolIEs": _transfer(session, direct=direct)},
+        }
+        for session in sessions
+    ]
+    ies: list[Tree] = [
+        {"AMF-UE-NGAP-ID": target.amf_ue_ngap_id},
+        {"HandoverType": "intra5gs"},
+        {"Cause": required.get("Cause", ngap.UNSPECIFIED)},
+        ngap.ue_ambr(subscriber.ambr),
+        {"UESecurityCapabilities": ngap.security_capabilities(capability)},
+        _security_context(hop),
+        *([{"NewSecurityContextInd": "true"}] if hop.new else []),
+        {"PDUSessionResourceSetupListHOReq": items},
+        {"AllowedNSSAI": [{"s-NSSAI": ngap.s_nssai(value)} for value in ue.allowed_nssai]},
+    ]
+    if ue.pei.startswith("imeisv-"):
+        ies.append({"MaskedIMEISV": ngap.masked_imeisv(ue.pei.removeprefix("imeisv-"))})
+    container = "SourceToTarget-TransparentContainer"
+    ies.append({container: required[container]})
+    if subscriber.forbidden_tacs:
+        ies.append({"MobilityRestrictionList": _restrictions(target.tai.plmn, subscriber)})
+    ies.append({"GUAMI": ngap.guami(network.guami)})
+    return wire.ngap_encode({"message": "HandoverRequest", "ies": ies})
+
+
+def _transfer(session: PduSession, *, direct: bool) -> list[Tree]:
+    """The setup transfer of a session; without a path between the gNBs nothing is forwarded."""
+    more: Tree = {"DataForwardingNotPossible": "data-forwarding-not-possible"}
+    if direct:
+        more = {"DirectForwardingPathAvailability": "direct-path-available"}
+    return [*ue_context.setup_transfer(session), more]
+
+
+def _restrictions(plmn: str, subscriber: Subscriber) -> Tree:
+    """Mobility Restriction List (9.3.1.85)."""
+    tacs = list(subscriber.forbidden_tacs)[:_MAX_FORBIDDEN]
+    return {
+        "servingPLMN": plmn,
+        "forbiddenAreaInformation": [{"pLMNIdentity": plmn, "forbiddenTACs": tacs}],
+    }
+
+
+_MAX_FORBIDDEN: Final = 4096
+"""maxnoofForbTACs."""
+
+
+def handover_command(
+    source: Connection,
+    sessions: Sequence[Admitted],
+    released: Mapping[int, Cause],
+    container: str,
+) -> bytes:
+    """HANDOVER COMMAND (9.2.3.2), with the tunnels that the target takes forwarded packets by."""
+    items = [
+        {"pDUSessionID": item.psi, "handoverCommandTransfer": _forwarding(item.transfer)}
+        for item in sessions
+    ]
+    ies = [
+        *ngap.ids(source),
+        {"HandoverType": "intra5gs"},
+        {"PDUSessionResourceHandoverList": items},
+    ]
+    if released:
+        name = "handoverPreparationUnsuccessfulTransfer"
+        gone = [{"pDUSessionID": p, name: {"cause": dict(c)}} for p, c in released.items()]
+        ies.append({"PDUSessionResourceToReleaseListHOCmd": gone})
+    ies.append({"TargetToSource-TransparentContainer": container})
+    return wire.ngap_encode({"message": "HandoverCommand", "ies": ies})
+
+
+def _forwarding(transfer: Tree) -> Tree:
+    """Handover Command Transfer (9.3.4.10) of a Handover Request Acknowledge Transfer."""
+    found: Tree = {}
+    for name in ("dLForwardingUP-TNLInformation", "dataForwardingResponseDRBList"):
+        if name in transfer:
+            found[name] = transfer[name]
+    flows = [
+        {"qosFlowIdentifier": flow["qosFlowIdentifier"]}
+        for flow in transfer.get("qosFlowSetupResponseList", ())
+        if "dataForwardingAccepted" in flow
+    ]
+    if flows and "dLForwardingUP-TNLInformation" in found:
+        found["qosFlowToBeForwardedList"] = flows
+    return found
+
+
+def handover_preparation_failure(
+    source: Connection, cause: Cause, container: str | None = None
+) -> bytes:
+    """HANDOVER PREPARATION FAILURE (9.2.3.3)."""
+    ies = [*ngap.ids(source), {"Cause": dict(cause)}]
+    if container is not None:
+        ies.append({"TargettoSource-Failure-TransparentContainer": container})
+    return wire.ngap_encode({"message": "HandoverPreparationFailure", "ies": ies})
+
+
+def handover_cancel_acknowledge(source: Connection) -> bytes:
+    """HANDOVER CANCEL ACKNOWLEDGE (9.2.3.12)."""
+    return wire.ngap_encode({"message": "HandoverCancelAcknowledge", "ies": ngap.ids(source)})
+
+
+def downlink_ran_status_transfer(target: Connection, container: Tree) -> bytes:
+    """DOWNLINK RAN STATUS TRANSFER (9.2.3.14)."""
+    ies = [*ngap.ids(target), {"RANStatusTransfer-TransparentContainer": container}]
+    return wire.ngap_encode({"message": "DownlinkRANStatusTransfer", "ies": ies})
+
+
+def resource_release_command(connection: Connection, sessions: Iterable[int]) -> bytes:
+    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3) for what a target has set up in vain."""
+    transfer = {"cause": {"nas": "normal-release"}}
+    name = "pDUSessionResourceReleaseCommandTransfer"
+    items = [{"pDUSessionID": psi, name: transfer} for psi in sessions]
+    ies = [*ngap.ids(connection), {"PDUSessionResourceToReleaseListRelCmd": items}]
+    return wire.ngap_encode({"message": "PDUSessionResourceReleaseCommand", "ies": ies})

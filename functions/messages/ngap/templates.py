@@ -1,0 +1,42 @@
+"""NGAP messages that differ from UE to UE in a few values: what was worked out is kept."""
+
+from functools import lru_cache
+from typing import Final
+
+from msgspec import msgpack
+
+import wire
+from functions.messages.trees import Tree
+
+KEPT: Final = 1024
+"""Templates, of which those used least recently go."""
+
+EXAMPLE: Final = "00"
+"""The octets of an IE in the tree of a template, which others come in the place of."""
+EXAMPLE_KEY: Final = "00" * 32
+EXAMPLE_IMEISV: Final = "00" * 8
+
+
+def template(message: str, ies: list[Tree]) -> wire.NgapTemplate:
+    """The template of a message with these IEs, in the order of the specification.
+
+    Raises:
+        wire.WireError: kind ``ngap-encode``.
+    """
+    return _template(_tree.encode({"message": message, "ies": ies}))
+
+
+def of_ue(message: str, ies: list[Tree]) -> wire.NgapTemplate:
+    """The same of a message that begins with the two ids of a UE, which are not among these IEs."""
+    return template(message, [*_IDS, *ies])
+
+
+_IDS: Final[list[Tree]] = [{"AMF-UE-NGAP-ID": 0}, {"RAN-UE-NGAP-ID": 0}]
+
+_tree: Final = msgpack.Encoder()
+_trees: Final = msgpack.Decoder(Tree)
+
+
+@lru_cache(maxsize=KEPT)
+def _template(tree: bytes) -> wire.NgapTemplate:
+    return wire.NgapTemplate(_trees.decode(tree))

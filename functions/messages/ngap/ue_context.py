@@ -1,0 +1,196 @@
+"""NGAP messages that give a gNB a UE's context and PDU sessions (TS 38.413 9.2.1, 9.2.2)."""
+
+from collections.abc import Sequence
+
+import wire
+from functions.messages import ngap
+from functions.messages.ngap import templates
+from functions.messages.ngap.templates import EXAMPLE, EXAMPLE_IMEISV, EXAMPLE_KEY
+from functions.messages.trees import Tree, subtree
+from schemas.identity import Guami, SNssai
+from schemas.session import PduSession, Tunnel
+from schemas.subscriber import Ambr
+from schemas.ue import Connection, SecurityContext
+
+
+def initial_context_setup_request(
+    connection: Connection,
+    security: SecurityContext,
+    kgnb: bytes,
+    guami_value: Guami,
+    allowed_nssai: Sequence[SNssai],
+    radio_capability: bytes,
+    pei: str,
+    nas: bytes,
+    sessions: Sequence[tuple[PduSession, bytes]] = (),
+    ambr: Ambr | None = None,
+) -> bytes:
+    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
+
+    `sessions` are to be set up with it, each with its NAS message or none, under `ambr`, the
+    AMBR of the UE.
+    """
+    items = [_session_item(session) for session, _ in sessions]
+    imeisv = pei.removeprefix("imeisv-") if pei.startswith("imeisv-") else ""
+    ies: list[Tree] = [
+        *([ngap.ue_ambr(ambr)] if items and ambr is not None else []),
+        {"GUAMI": ngap.guami(guami_value)},
+        *([{"PDUSessionResourceSetupListCxtReq": items}] if items else []),
+        {"AllowedNSSAI": [{"s-NSSAI": ngap.s_nssai(value)} for value in allowed_nssai]},
+        {"UESecurityCapabilities": ngap.security_capabilities(security.capability)},
+        {"SecurityKey": EXAMPLE_KEY},
+        *([{"UERadioCapability": EXAMPLE}] if radio_capability else []),
+        *([{"MaskedIMEISV": EXAMPLE_IMEISV}] if imeisv else []),
+        *([{"NAS-PDU": EXAMPLE}] if nas else []),
+    ]
+    return templates.of_ue("InitialContextSetupRequest", ies).encode(
+        connection.amf_ue_ngap_id,
+        connection.ran_ue_ngap_id,
+        security_key=kgnb,
+        radio_capability=radio_capability or None,
+        masked_imeisv=bytes.fromhex(ngap.masked_imeisv(imeisv)) if imeisv else None,
+        nas_pdu=nas or None,
+        sessions=_sessions(sessions) if items else None,
+    )
+
+
+def ue_context_modification_request(
+    connection: Connection, security: SecurityContext | None, ambr: Ambr | None
+) -> bytes:
+    """UE CONTEXT MODIFICATION REQUEST (9.2.2.7): the K_gNB of a context, an AMBR of the UE."""
+    ies = ngap.ids(connection)
+    if security is not None:
+        ies.append({"SecurityKey": wire.kgnb(security.kamf, connection.kgnb_count).hex()})
+    if ambr is not None:
+        ies.append(ngap.ue_ambr(ambr))
+    if security is not None:
+        ies.append({"UESecurityCapabilities": ngap.security_capabilities(security.capability)})
+    return wire.ngap_encode({"message": "UEContextModificationRequest", "ies": ies})
+
+
+def pdu_session_resource_setup_request(
+    connection: Connection,
+    sessions: Sequence[tuple[PduSession, bytes]],
+    ambr: Ambr | None,
+    nas: bytes = b"",
+) -> bytes:
+    """PDU SESSION RESOURCE SETUP REQUEST (9.2.1.1), each session with its NAS message or none."""
+    ies: list[Tree] = [
+        *([{"NAS-PDU": EXAMPLE}] if nas else []),
+        {"PDUSessionResourceSetupListSUReq": [_session_item(session) for session, _ in sessions]},
+        *([ngap.ue_ambr(ambr)] if ambr is not None else []),
+    ]
+    return templates.of_ue("PDUSessionResourceSetupRequest", ies).encode(
+        connection.amf_ue_ngap_id,
+        connection.ran_ue_ngap_id,
+        nas_pdu=nas or None,
+        sessions=_sessions(sessions),
+    )
+
+
+def pdu_session_resource_release_command(
+    connection: Connection, sessions: Sequence[PduSession], cause: ngap.Cause, nas: bytes = b""
+) -> bytes:
+    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
+    transfer = {"cause": dict(cause)}
+    items = [
+        {"pDUSessionID": s.id, "pDUSessionResourceReleaseCommandTransfer": transfer}
+        for s in sessions
+    ]
+    ies: list[Tree] = [
+        *([{"NAS-PDU": EXAMPLE}] if nas else []),
+        {"PDUSessionResourceToReleaseListRelCmd": items},
+    ]
+    template = templates.of_ue("PDUSessionResourceReleaseCommand", ies)
+    amf, ran = connection.amf_ue_ngap_id, connection.ran_ue_ngap_id
+    return template.encode(amf, ran, nas_pdu=nas or None)
+
+
+def pdu_session_resource_modify_request(
+    connection: Connection, session: PduSession, ambr: Ambr, nas: bytes
+) -> bytes:
+    """PDU SESSION RESOURCE MODIFY REQUEST (9.2.1.5) for another session AMBR."""
+    item = {
+        "pDUSessionID": session.id,
+        "nAS-PDU": nas.hex(),
+        "pDUSessionResourceModifyRequestTransfer": {"protocolIEs": [_session_ambr(ambr)]},
+    }
+    ies = [*ngap.ids(connection), {"PDUSessionResourceModifyListModReq": [item]}]
+    return wire.ngap_encode({"message": "PDUSessionResourceModifyRequest", "ies": ies})
+
+
+def _session_item(session: PduSession) -> Tree:
+    """A session in the list of a template: what of it is not its own alone."""
+    example = Tunnel(0, _uplink(session).address)
+    return {
+        "pDUSessionID": 1,
+        "s-NSSAI": ngap.s_nssai(session.nssai),
+        "pDUSessionResourceSetupRequestTransfer": {"protocolIEs": _transfer(session, example)},
+    }
+
+
+def _sessions(sessions: Sequence[tuple[PduSession, bytes]]) -> list[tuple[int, bytes, int]]:
+    """What each has of its own: its identity, its NAS message and the TEID of its UPF."""
+    return [(session.id, nas, _uplink(session).teid) for session, nas in sessions]
+
+
+def _uplink(session: PduSession) -> Tunnel:
+    if session.uplink is None:
+        raise ValueError("the UPF has not given an F-TEID")
+    return session.uplink
+
+
+def setup_transfer(session: PduSession) -> list[Tree]:
+    """PDU Session Resource Setup Request Transfer (9.3.4.1) of a session that its UPF has."""
+    return _transfer(session, _uplink(session))
+
+
+def _transfer(session: PduSession, uplink: Tunnel) -> list[Tree]:
+    arp = {
+        "priorityLevelARP": session.arp_priority,
+        "pre-emptionCapability": "may-trigger-pre-emption"
+        if session.arp_preemption_capability
+        else "shall-not-trigger-pre-emption",
+        "pre-emptionVulnerability": "pre-emptable"
+        if session.arp_preemption_vulnerability
+        else "not-pre-emptable",
+    }
+    flow = {
+        "qosFlowIdentifier": session.qfi,
+        "qosFlowLevelQosParameters": {
+            "qosCharacteristics": {"nonDynamic5QI": {"fiveQI": session.five_qi}},
+            "allocationAndRetentionPriority": arp,
+        },
+    }
+    return [
+        _session_ambr(session.ambr),
+        {"UL-NGU-UP-TNLInformation": {"gTPTunnel": gtp_tunnel(uplink)}},
+        {"PDUSessionType": session.type.lower()},
+        {"QosFlowSetupRequestList": [flow]},
+    ]
+
+
+def gtp_tunnel(tunnel: Tunnel) -> Tree:
+    """A GTP Tunnel (9.3.2.2) as NGAP trees have it."""
+    return {"transportLayerAddress": tunnel.address, "gTP-TEID": tunnel.teid}
+
+
+def read_tunnel(information: Tree) -> Tunnel | None:
+    """The tunnel of a UP Transport Layer Information; None for one that is none.
+
+    Of two addresses, the IPv4 one, which comes first (TS 38.414 5.1).
+    """
+    tunnel = subtree(information, "gTPTunnel")
+    address = tunnel.get("transportLayerAddress")
+    if not isinstance(address, str):
+        return None
+    return Tunnel(tunnel["gTP-TEID"], address.partition(",")[0])
+
+
+def _session_ambr(ambr: Ambr) -> Tree:
+    return {
+        "PDUSessionAggregateMaximumBitRate": {
+            "pDUSessionAggregateMaximumBitRateDL": ambr.downlink,
+            "pDUSessionAggregateMaximumBitRateUL": ambr.uplink,
+        }
+    }

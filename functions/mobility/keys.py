@@ -1,0 +1,35 @@
+"""The chain of keys that a handover goes along (TS 33.501 6.9.2)."""
+
+import wire
+from functions.decision.ue_decision import Draft, NoSecurityError
+from functions.gsm import user_plane
+from functions.messages.ngap.handover import NextHop
+from schemas.ue_events import NextHopDerived
+
+
+def may_go(d: Draft) -> bool:
+    """Whether the UE has what its next gNB is to be told: a registration, keys, and a connection
+    with a context to take over."""
+    known = d.ue.registered and d.ue.security is not None and bool(d.ue.allowed_nssai)
+    return known and user_plane.reachable(d) and d.connection.context == "set-up"
+
+
+def next_hop(d: Draft) -> NextHop:
+    """The next {NH, NCC} pair of the UE's connection, for one target and no other (6.9.2.3).
+
+    The K_gNB of the context setup has NCC 0, and the NH made of it, which no gNB is given, NCC 1.
+    Where a SECURITY MODE COMMAND has given the UE another K_AMF since, the chain begins anew with
+    the K_gNB of that.
+    """
+    here, security = d.connection, d.ue.security
+    if security is None:
+        raise NoSecurityError
+    kamf = security.kamf
+    if here.rekeyed:
+        hop = NextHop(0, wire.kgnb(kamf, here.kgnb_count), new=True)
+    else:
+        before = here.nh or wire.nh(kamf, wire.kgnb(kamf, here.kgnb_count))
+        kept = here.ncc if here.nh else 1
+        hop = NextHop((kept + 1) & 7, wire.nh(kamf, before), new=False)
+    d.emit(NextHopDerived(hop.ncc, hop.nh))
+    return hop

@@ -1,0 +1,194 @@
+"""The path switch after a handover by Xn (TS 23.502 4.9.1.2.2, TS 38.413 8.4.4).
+
+The AMF-UE-NGAP-ID stays, and the connection ends at the other gNB from the request on. The answer
+goes out once the UPFs have the tunnels, which `functions.ue.reconcile` asks them for.
+"""
+
+from functions.decision import connection, protocol_errors
+from functions.decision.connection import Origin
+from functions.decision.ue_decision import Draft
+from functions.gsm import n4, user_plane
+from functions.messages import ngap
+from functions.messages.ngap import Cause
+from functions.messages.ngap import handover as messages
+from functions.messages.ngap import handover as read
+from functions.messages.ngap.handover import Admitted
+from functions.messages.trees import Tree
+from functions.mobility import end
+from functions.mobility.keys import may_go, next_hop
+from schemas.handover import Moving, Place
+from schemas.identity import Tai
+from schemas.session import PduSession
+from schemas.ue_events import (
+    NasNotDelivered,
+    PathSwitched,
+    PathSwitchFailed,
+    UserPlaneOff,
+    UserPlaneOn,
+    UserPlaneWanted,
+)
+
+
+def requested(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """PATH SWITCH REQUEST."""
+    here = d.ue.connection
+    before = (here.tai, here.cell) if here is not None else (Tai("", 0), 0)
+    tai, cell = ngap.location_of(ies) or before
+    asked = read.switched(ies)
+    refusal = _refusal(d, amf_ue_ngap_id, tai, asked)
+    origin = Origin(d.source)
+    if refusal is not None:
+        d.note(f"PATH SWITCH REQUEST: {ngap.cause_text(refusal)}")
+        protocol_errors.send_to(d, origin, messages.path_switch_refused(ies, refusal))
+        return
+    along = {a.psi: s for a in asked if (s := _switchable(d, a)) is not None}
+    place = Place(origin.gnb, origin.association, ies["RAN-UE-NGAP-ID"], 0, tai, cell, d.order)
+    undelivered = d.ue.handover is not None and d.ue.handover.undelivered
+    _instead(d, place)
+    sessions = tuple(Moving(along[a.psi].n4.seid, a.psi, a.access) for a in asked if a.psi in along)
+    left = tuple(a.psi for a in asked if a.psi not in along)
+    d.emit(PathSwitched(place, sessions, left))
+    if undelivered:
+        d.emit(NasNotDelivered())
+    _check_capability(d, ies)
+    for moving in sessions:
+        if moving.access is not None:
+            d.emit(UserPlaneOn(moving.seid, moving.access))
+    why = read.failures(ies)
+    for session in user_plane.live(d):
+        if session.id not in along and session.user_plane in ("on", "requested"):
+            cause = why.get(session.id)
+            _left(d, session, ngap.cause_text(cause) if cause else "left behind by the gNB")
+    d.start_timer(connection.HANDOVER_TIMER, d.env.network.timers.handover_preparation)
+
+
+def _refusal(d: Draft, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
+    """Why the UE cannot be where the gNB says, None if it can."""
+    subscriber = d.env.subscriber
+    if not d.connection_is(amf_ue_ngap_id) or not may_go(d):
+        return ngap.WRONG_STATE
+    barred = subscriber is None or tai.tac in subscriber.forbidden_tacs
+    if barred or d.env.network.area(tai) is None:
+        return messages.NOT_ALLOWED
+    if len({a.psi for a in asked}) < len(asked):
+        return messages.SAME_SESSION_TWICE
+    if all(_switchable(d, a) is None for a in asked):
+        return messages.UNKNOWN_SESSION
+    return None
+
+
+def _switchable(d: Draft, asked: Admitted) -> PduSession | None:
+    """The session that a gNB has taken over, if it is one that a gNB has."""
+    session = user_plane.by_id(d, asked.psi)
+    if session is None or asked.access is None or not session.n4.up_seid:
+        return None
+    here = session.stage != "releasing" and session.user_plane in ("on", "requested")
+    return session if here else None
+
+
+def _instead(d: Draft, place: Place) -> None:
+    """End another handover, in whose place this one comes."""
+    ongoing = d.ue.handover
+    if ongoing is None or ongoing.stage == "triggered":
+        return
+    here = d.connection
+    same = (here.gnb, here.association, here.ran_ue_ngap_id) == (
+        place.gnb,
+        place.association,
+        place.ran_ue_ngap_id,
+    )
+    if ongoing.stage == "switching" and not same:
+        named = [*(moving.psi for moving in ongoing.sessions), *ongoing.refused]
+        _send_failure(d, dict.fromkeys(named, messages.FAILED_IN_TARGET))
+    end.end(d, "the UE is at another gNB by Xn", messages.CANCELLED)
+
+
+def _check_capability(d: Draft, ies: Tree) -> None:
+    """TS 33.501 6.7.3.1: what the UE has told itself stands, and a difference is an alarm."""
+    security = d.ue.security
+    told = ies.get("UESecurityCapabilities")
+    if security is None or told is None:
+        return
+    stored = ngap.security_capabilities(security.capability)
+    if any(told.get(name) != value for name, value in stored.items()):
+        d.note("the UE security capabilities of the gNB are not those that the UE has told")
+
+
+def _left(d: Draft, session: PduSession, reason: str) -> None:
+    """The gNB has no resources for a session; one that it was asked for in vain is wanted again."""
+    d.emit(UserPlaneOff(session.n4.seid, reason))
+    if session.user_plane == "requested":
+        d.emit(UserPlaneWanted(session.n4.seid))
+
+
+def settle(d: Draft) -> None:
+    """Answer the gNB once no session waits for its UPF."""
+    ongoing = d.ue.handover
+    if ongoing is None or ongoing.stage != "switching":
+        return
+    if not any(_waits(n4.find(d, moving.seid), moving) for moving in ongoing.sessions):
+        conclude(d)
+
+
+def _waits(session: PduSession | None, moving: Moving) -> bool:
+    """Whether the UPF does not have a tunnel yet that it is to have."""
+    return _has(session, moving) and session is not None and not _at_upf(session, moving)
+
+
+def _has(session: PduSession | None, moving: Moving) -> bool:
+    return (
+        session is not None
+        and session.stage not in ("releasing", "gone")
+        and session.user_plane == "on"
+        and session.access == moving.access
+    )
+
+
+def _at_upf(session: PduSession, moving: Moving) -> bool:
+    return bool(session.n4.up_seid) and session.n4.downlink == moving.access
+
+
+def conclude(d: Draft) -> None:
+    """PATH SWITCH REQUEST ACKNOWLEDGE for what the UPFs have, or FAILURE if that is nothing."""
+    ongoing, security = d.ue.handover, d.ue.security
+    if ongoing is None:
+        return
+    done: list[int] = []
+    released: dict[int, Cause] = dict.fromkeys(ongoing.refused, messages.UNKNOWN_SESSION)
+    for moving in ongoing.sessions:
+        session = n4.find(d, moving.seid)
+        if session is not None and _has(session, moving) and _at_upf(session, moving):
+            done.append(moving.psi)
+            continue
+        released[moving.psi] = messages.FAILED_IN_TARGET
+        if session is not None and _has(session, moving):
+            d.emit(UserPlaneOff(moving.seid, "its UPF has not switched the path"))
+    if not done or security is None or not may_go(d):
+        released |= dict.fromkeys(done, messages.FAILED_IN_TARGET)
+        _fail(d, released)
+        return
+    hop = next_hop(d)
+    d.send(
+        messages.path_switch_request_acknowledge(
+            d.connection, security.capability, hop, done, released, d.ue.allowed_nssai
+        )
+    )
+    end.end(d, "the path is switched", messages.SUCCESSFUL)
+    user_plane.request(d)
+
+
+def _fail(d: Draft, released: dict[int, Cause]) -> None:
+    """The UE is at a gNB that cannot serve it: it has to come anew."""
+    _send_failure(d, released)
+    d.emit(PathSwitchFailed())
+    for session in user_plane.live(d):
+        if session.user_plane in ("on", "requested"):
+            d.emit(UserPlaneOff(session.n4.seid, "the path was not switched"))
+    end.end(d, "no session could be switched", messages.FAILED_IN_TARGET)
+    d.release(messages.FAILED_IN_TARGET)
+
+
+def _send_failure(d: Draft, released: dict[int, Cause]) -> None:
+    here = d.connection
+    ids = here.amf_ue_ngap_id, here.ran_ue_ngap_id
+    d.send(messages.path_switch_request_failure(*ids, released))

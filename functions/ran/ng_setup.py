@@ -1,0 +1,109 @@
+"""NG SETUP of a RAN node (TS 38.413 8.7.1), and whether what it serves can be served."""
+
+from typing import Final
+
+from functions.decision.env import Env
+from functions.messages import ngap
+from functions.messages.ngap import node
+from functions.messages.trees import Tree, subtree
+from functions.ran.decision import GnbDraft
+from schemas.gnb import (
+    AmfConfiguration,
+    AssociationEnded,
+    BroadcastPlmn,
+    NgSetUp,
+    NgSetupFailed,
+    PlmnSupport,
+    SupportedTa,
+)
+from schemas.identity import SNssai, Tai
+from schemas.network import Network
+
+UNKNOWN_PLMN: Final = {"misc": "unknown-PLMN-or-SNPN"}
+SLICE_NOT_SUPPORTED: Final = {"radioNetwork": "slice-not-supported"}
+UNSPECIFIED: Final = {"misc": "unspecified"}
+
+TIME_TO_WAIT: Final = "v10s"
+
+
+def configuration_of(network: Network) -> AmfConfiguration:
+    """What RAN nodes are told of the core: PLMNs without a slice are not served anywhere."""
+    plmns = ((plmn, network.slices(plmn)) for plmn in network.plmns)
+    return AmfConfiguration(
+        network.name,
+        (network.guami,),
+        network.relative_capacity,
+        tuple(PlmnSupport(plmn, slices) for plmn, slices in plmns if slices),
+    )
+
+
+def name_in(ies: Tree) -> str | None:
+    """The human-readable name of the node, the extended one first (8.7.1.2), None without one."""
+    extended = subtree(ies, "Extended-RANNodeName")
+    for part in ("rANNodeNameUTF8String", "rANNodeNameVisibleString"):
+        if part in extended:
+            return str(extended[part])
+    return ies.get("RANNodeName")
+
+
+def read_supported(items: list[Tree]) -> tuple[SupportedTa, ...]:
+    """A Supported TA List."""
+    return tuple(
+        SupportedTa(
+            item["tAC"],
+            tuple(
+                BroadcastPlmn(
+                    plmn["pLMNIdentity"],
+                    tuple(
+                        ngap.read_s_nssai(slice_["s-NSSAI"])
+                        for slice_ in plmn["tAISliceSupportList"]
+                    ),
+                )
+                for plmn in item["broadcastPLMNList"]
+            ),
+        )
+        for item in items
+    )
+
+
+def refusal(env: Env, supported: tuple[SupportedTa, ...]) -> Tree | None:
+    """The cause that a Supported TA List is refused for, None where it can be served.
+
+    One tracking area in common is enough: the node may serve other cores by its others.
+    """
+    network = env.network
+    broadcast = [(ta.tac, b) for ta in supported for b in ta.broadcast]
+    if not any(b.plmn in network.plmns for _, b in broadcast):
+        return UNKNOWN_PLMN  # 8.7.1.4
+    areas = [(network.area(Tai(b.plmn, tac)), b.slices) for tac, b in broadcast]
+    served = [(area.slices, slices) for area, slices in areas if area is not None]
+    if not served:
+        return UNSPECIFIED
+    if not any(_overlap(ours, theirs) for ours, theirs in served):
+        return SLICE_NOT_SUPPORTED
+    return None
+
+
+def _overlap(ours: tuple[SNssai, ...], theirs: tuple[SNssai, ...]) -> bool:
+    return not set(ours).isdisjoint(theirs)
+
+
+def setup(d: GnbDraft, node_id: str, ies: Tree) -> None:
+    """NG SETUP REQUEST: what the interface had before is erased by it (8.7.1.1)."""
+    association = d.origin.association
+    supported = read_supported(ies["SupportedTAList"])
+    cause = refusal(d.env, supported)
+    if cause is not None:
+        if d.gnb.association == association:
+            d.release_ues(association, "NG SETUP")
+            d.emit(AssociationEnded(association, "NG SETUP was refused"))
+        d.emit(NgSetupFailed(association, ngap.cause_text(cause)))
+        d.fail("NGSetupRequest", cause, TIME_TO_WAIT)
+        return
+    if d.gnb.association:
+        # All UE contexts go too, as with an NG RESET.
+        d.release_ues(d.gnb.association, "NG SETUP")
+    told = configuration_of(d.env.network)
+    name, drx = name_in(ies) or "", ies.get("DefaultPagingDRX", "")
+    d.emit(NgSetUp(node_id, name, association, supported, drx, told))
+    d.send_pdu(node.ng_setup_response(told, d.diagnostics))

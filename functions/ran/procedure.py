@@ -1,0 +1,176 @@
+"""A RAN node: the procedures of its interface (TS 38.413 8.7 to 8.16), and its errors.
+
+Its state is a `Gnb`, not a `Ue`, so it has a `decide` of its own.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import wire
+from functions.decision.env import Env
+from functions.messages import ngap
+from functions.messages.ngap import faults as ngap_faults
+from functions.messages.ngap import node
+from functions.messages.ngap.handover import path_switch_refused
+from functions.messages.trees import Tree, subtree
+from functions.ran import configuration, ng_setup, reset, transfer
+from functions.ran.decision import GnbDraft
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.gnb import Gnb, GnbEvent
+from schemas.procedures import UE_MESSAGES
+from schemas.step import Output
+
+VERSION: Final = "1"
+
+_ERROR_INDICATION: Final = b"\x00\x09"
+"""How one begins, whatever follows: an initiating message, and its procedure code."""
+
+
+def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
+    """Decide about one event of a RAN node."""
+    d = GnbDraft(gnb, env, trigger)
+    match trigger.type:
+        case EventType.NGAP_UPLINK:
+            _ngap(d, trigger.data)
+        case EventType.ASSOCIATION_LOST:
+            reset.association_lost(d, trigger.data)
+        case EventType.NETWORK_CHANGED:
+            configuration.network_changed(d)
+        case EventType.TIMER:
+            configuration.timer(d)
+        case _:
+            d.note(f"an event of type {trigger.type} is not for a RAN node")
+    return d.events, d.outputs
+
+
+def _ngap(d: GnbDraft, data: bytes) -> None:
+    try:
+        peek = wire.ngap_peek(data)
+        faults = wire.ngap_check(data)
+    except wire.WireError as err:
+        # Clause 10.2: nothing of the message can be used.
+        d.note(str(err))
+        if data[:2] != _ERROR_INDICATION:
+            d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
+        return
+    of_node = peek.message in _HANDLERS
+    if not of_node and peek.message not in UE_MESSAGES:
+        _not_comprehended(d, peek, data)
+    elif peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
+        _not_set_up(d, peek)
+    elif peek.message == "PathSwitchRequest" and faults is None:
+        _nobody_to_switch(d, ngap.ies_of(wire.ngap_decode(data)))
+    elif not of_node and peek.amf_ue_ngap_id is not None:
+        _unknown_ue(d, peek)  # before any other fault (10.5)
+    elif faults is not None and _answered_faults(d, peek, faults):
+        pass
+    elif of_node:
+        _HANDLERS[peek.message](d, peek, ngap.ies_of(wire.ngap_decode(data)))
+    elif peek.direction == "InitiatingMessage":
+        _unknown_ue(d, peek)
+    else:
+        d.note(f"{peek.message} of nobody")
+
+
+def _not_comprehended(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
+    """A procedure that the core does not have (10.3.4.1): answered by its criticality."""
+    d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
+    answer = ngap_faults.not_comprehended(peek, data)
+    if answer is not None:
+        d.send_pdu(answer)
+
+
+def _not_set_up(d: GnbDraft, peek: wire.NgapPeek) -> None:
+    """Nothing goes before NG SETUP (8.7.1.1): a logical error (10.4), and none of a response."""
+    d.note(f"{peek.message} before NG SETUP")
+    if peek.direction != "InitiatingMessage" or peek.message == "ErrorIndication":
+        return
+    if peek.message in node.FAILURES:
+        d.fail(peek.message, ngap.WRONG_STATE)
+    else:
+        ids = (peek.amf_ue_ngap_id, peek.ran_ue_ngap_id)
+        d.send_pdu(ngap_faults.not_in_this_state(peek.procedure_code, *ids))
+
+
+def _answered_faults(d: GnbDraft, peek: wire.NgapPeek, faults: Tree) -> bool:
+    """Clause 10.3: whether the message was answered for its faults and goes no further.
+
+    What is only to be notified of is so by the response, where there is one.
+    """
+    d.note("; ".join(faults["deviations"]))
+    if peek.message in _ANSWERED:
+        d.diagnostics = faults["diagnostics_for_response"]
+        if not faults["reject"]:
+            return False
+        if peek.message in node.FAILURES:
+            d.fail(peek.message, faults["cause"])
+            return True
+    answer = ngap_faults.answer(peek, faults)
+    if answer is not None:
+        d.send_pdu(answer)
+    return bool(faults["reject"])
+
+
+_ANSWERED: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate", "NGReset"})
+"""Requests whose response has a Criticality Diagnostics IE."""
+
+
+def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
+    """A message of a UE whose AMF-UE-NGAP-ID nobody has (10.6)."""
+    d.note(f"{peek.message} with the unknown AMF-UE-NGAP-ID {peek.amf_ue_ngap_id}")
+    if peek.message == "UEContextReleaseComplete":
+        return
+    pdu = ngap.error_indication(
+        ngap.UNKNOWN_LOCAL_ID,
+        amf_ue_ngap_id=peek.amf_ue_ngap_id,
+        ran_ue_ngap_id=peek.ran_ue_ngap_id,
+    )
+    d.send_pdu(pdu)
+
+
+def _nobody_to_switch(d: GnbDraft, ies: Tree) -> None:
+    """A PATH SWITCH REQUEST for a UE that nobody has: it has a failure message (10.4)."""
+    d.note(f"PATH SWITCH REQUEST with the unknown {ies['SourceAMF-UE-NGAP-ID']}")
+    d.send_pdu(path_switch_refused(ies, ngap.UNKNOWN_LOCAL_ID))
+
+
+def _ng_setup(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+    ng_setup.setup(d, peek.global_ran_node_id or "", ies)
+
+
+def _configuration_update(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+    configuration.update(d, peek.global_ran_node_id, ies)
+
+
+def _reset(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    reset.reset(d, ies)
+
+
+def _updated(d: GnbDraft, _: wire.NgapPeek, __: Tree) -> None:
+    configuration.acknowledged(d)
+
+
+def _update_failed(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    configuration.failed(d, ies)
+
+
+def _error(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+    d.note(f"ERROR INDICATION: {ngap.cause_text(ies.get('Cause', {}))}")
+    configuration.not_understood(d, subtree(ies, "CriticalityDiagnostics"))
+
+
+_HANDLERS: Final[dict[str, Callable[[GnbDraft, wire.NgapPeek, Tree], None]]] = {
+    "NGSetupRequest": _ng_setup,
+    "RANConfigurationUpdate": _configuration_update,
+    "AMFConfigurationUpdateAcknowledge": _updated,
+    "AMFConfigurationUpdateFailure": _update_failed,
+    "NGReset": _reset,
+    "NGResetAcknowledge": transfer.noted,
+    "ErrorIndication": _error,
+    "UplinkRANConfigurationTransfer": transfer.configuration,
+    "UplinkRIMInformationTransfer": transfer.rim,
+    "UplinkNonUEAssociatedNRPPaTransport": transfer.nrppa,
+    "PWSRestartIndication": transfer.pws,
+    "PWSFailureIndication": transfer.pws,
+}
+"""Messages about the node itself; their signalling is not associated with a UE."""

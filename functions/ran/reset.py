@@ -1,0 +1,51 @@
+"""What ends the connections of many UEs at once: NG RESET (TS 38.413 8.7.4), and the loss of the
+association."""
+
+from msgspec import DecodeError, msgpack
+
+import wire
+from functions.messages import ngap
+from functions.messages.ngap import node
+from functions.messages.trees import Tree, subtree
+from functions.ran.decision import GnbDraft
+from schemas.cloudevents import AssociationLost
+from schemas.gnb import AssociationEnded, NgReset
+
+
+def reset(d: GnbDraft, ies: Tree) -> None:
+    """8.7.4.2.2: the contexts are released, and the acknowledge lists what was asked for."""
+    cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
+    association = d.origin.association
+    reason = f"NG RESET ({cause})"
+    items: list[Tree] | None = subtree(ies, "ResetType").get("partOfNG-Interface")
+    if items is None:
+        d.release_ues(association, reason)
+        d.emit(NgReset(cause))
+        _acknowledge(d, [])
+        return
+    by_amf = tuple(item["aMF-UE-NGAP-ID"] for item in items if "aMF-UE-NGAP-ID" in item)
+    by_ran = tuple(
+        item["rAN-UE-NGAP-ID"]
+        for item in items
+        if "aMF-UE-NGAP-ID" not in item and "rAN-UE-NGAP-ID" in item
+    )
+    if by_amf or by_ran:
+        d.release_ues(association, reason, amf_ue_ngap_ids=by_amf, ran_ue_ngap_ids=by_ran)
+    d.emit(NgReset(cause, len(items)))
+    _acknowledge(d, [{"UE-associatedLogicalNG-connectionList": items}])
+
+
+def _acknowledge(d: GnbDraft, ies: list[Tree]) -> None:
+    ies = [*ies, *node.diagnosed(d.diagnostics)]
+    d.send_pdu(wire.ngap_encode({"message": "NGResetAcknowledge", "ies": ies}))
+
+
+def association_lost(d: GnbDraft, data: bytes) -> None:
+    """The gateway has lost an association of the node."""
+    try:
+        lost = msgpack.decode(data, type=AssociationLost)
+    except DecodeError as err:
+        d.note(f"the loss of an association without its data: {err}")
+        return
+    d.emit(AssociationEnded(lost.association, lost.reason))
+    d.release_ues(lost.association, f"association lost: {lost.reason}")

@@ -1,0 +1,1 @@
+"""What decides about a UE: which procedure gets a message, and what follows from the new state."""

@@ -1,0 +1,1 @@
+"""Decisions about a UPF (TS 29.244 6.2)."""

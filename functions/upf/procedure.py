@@ -1,0 +1,221 @@
+"""A UPF: its association with the core and what its gateway sees of it (TS 29.244 6.2).
+
+Its state is a `Upf`, not a `Ue`, so it has a `decide` of its own. Messages of sessions that
+nobody has come here too.
+"""
+
+from typing import Final
+
+from msgspec import DecodeError, msgpack
+
+import wire
+from functions.decision.env import Env
+from functions.messages import pfcp
+from functions.messages.trees import Tree
+from functions.upf import association
+from functions.upf.decision import UpfDraft
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadTold, UpfPath
+from schemas.step import Output
+from schemas.upf import (
+    LeftoverDeleted,
+    Upf,
+    UpfEvent,
+    UpfLoad,
+    UpfOverloaded,
+    UpfRestarted,
+)
+
+VERSION: Final = "1"
+
+_CLOCK_SKEW_MS: Final = 250
+
+
+def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], list[Output]]:
+    """Decide about one event of a UPF."""
+    d = UpfDraft(upf, env, trigger)
+    match trigger.type:
+        case EventType.UPF_PATH:
+            _path(d, trigger.data)
+        case EventType.PFCP_UPLINK:
+            _pfcp(d, trigger)
+        case EventType.PFCP_UNANSWERED:
+            _unanswered(d, trigger)
+        case EventType.TIMER:
+            if d.upf.wake_at and d.upf.wake_at <= env.now + _CLOCK_SKEW_MS:
+                association.woken(d)
+        case EventType.SESSION_LEFT:
+            _left(d, trigger.data)
+        case EventType.UPF_LOAD:
+            _load(d, trigger.data)
+        case _:
+            d.note(f"an event of type {trigger.type} is not for a UPF")
+    association.await_leftovers(d)
+    return d.events, d.outputs
+
+
+def _left(d: UpfDraft, data: bytes) -> None:
+    try:
+        left = msgpack.decode(data, type=SessionLeft)
+    except DecodeError as err:
+        d.note(f"an event of a session that is left, without its data: {err}")
+        return
+    if d.configured:
+        association.left_over(d, left.up_seid)
+    else:
+        d.note("a session is left at a UPF that is not in the configuration")
+
+
+def _load(d: UpfDraft, data: bytes) -> None:
+    try:
+        told = msgpack.decode(data, type=UpfLoadTold)
+    except DecodeError as err:
+        d.note(f"an event of a load without its data: {err}")
+        return
+    if not d.upf.associated:
+        d.note("the load of a UPF that is not associated")
+        return
+    if told.load is not None and told.load != d.upf.load:
+        d.emit(UpfLoad(min(told.load, 100)))
+    if told.reduction is not None:
+        d.emit(UpfOverloaded(min(told.reduction, 100), d.env.now + told.period * 1000))
+
+
+# What the gateway sees of it
+
+
+def _path(d: UpfDraft, data: bytes) -> None:
+    try:
+        path = msgpack.decode(data, type=UpfPath)
+    except DecodeError as err:
+        d.note(f"an event of a path without its data: {err}")
+        return
+    if not d.configured:
+        d.note(f"the path is {path.state}, and the UPF is not in the configuration")
+        return
+    if path.state == "down":
+        association.reachable(d, answers=False)
+        if d.upf.associated:
+            # Should this have been late, the answer says so.
+            d.ask("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+    elif path.state == "unknown" and d.upf.associated:
+        d.emit(UpfRestarted(path.recovery_time_stamp))
+        association.associate(d)
+    elif not d.upf.associated:
+        association.associate(d)
+    elif path.state == "served" and path.recovery_time_stamp in (0, d.upf.recovery_time_stamp):
+        d.ask("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+        association.delete_leftovers(d)
+    else:
+        association.alive(d, path.recovery_time_stamp)
+
+
+def _node_report(d: UpfDraft, ies: Tree) -> None:
+    """6.2.9. GTP-U paths are the gNBs' and the UPF's; what fails there shows in the sessions."""
+    kinds = ", ".join(ies.get("Node Report Type", ()))
+    failure: list[Tree] = ies.get("User Plane Path Failure Report", [])
+    peers = [str(v.get("ipv4") or v.get("ipv6")) for item in failure for v in item.values()]
+    d.note(f"node report {kinds}" + (f": no path to {', '.join(peers)}" if peers else ""))
+
+
+# Messages
+
+
+def _pfcp(d: UpfDraft, trigger: CloudEvent) -> None:
+    data = trigger.data
+    try:
+        peek = wire.pfcp_peek(data)
+        faults = wire.pfcp_check(data)
+    except wire.WireError as err:
+        d.note(str(err))
+        return
+    if faults is not None:
+        d.note(f"{peek.message}: {faults['text']}")
+        if faults["action"] != "ignore":
+            pdu = pfcp.fault_answer(peek, faults, d.env.network.n4_address, d.since)
+            if pdu is not None:
+                d.answer_with(pdu)
+            elif peek.message == "AssociationSetupResponse" and trigger.sequence == d.upf.asked:
+                association.not_associated(d, "its answer is faulty")
+            return
+    ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
+    load = pfcp.load_of(ies)
+    if load is not None and load != d.upf.load:
+        d.emit(UpfLoad(load))
+    if peek.request:
+        _request(d, peek, ies)
+    else:
+        _response(d, peek.message, trigger.sequence, ies)
+
+
+def _request(d: UpfDraft, peek: wire.PfcpPeek, ies: Tree) -> None:
+    answer: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
+    match peek.message:
+        case "AssociationSetupRequest":
+            association.setup_request(d, peek.sequence, ies)
+            return
+        case "HeartbeatRequest":
+            answer = {"Recovery Time Stamp": association.since(d)}
+        case "SessionReportRequest":
+            d.note(f"a report of the session {peek.seid or 0:016x}, which nobody has")
+            answer = {"Cause": pfcp.NOT_FOUND}
+        case "AssociationUpdateRequest" | "AssociationReleaseRequest" | "NodeReportRequest":
+            pass
+        case _:
+            d.note(f"{peek.message} is not supported")
+            answer = {"Cause": pfcp.NOT_SUPPORTED}
+    d.answer(peek.message, peek.sequence, [answer])
+    if not d.upf.associated:
+        return
+    match peek.message:
+        case "HeartbeatRequest":
+            association.alive(d, ies["Recovery Time Stamp"])
+        case "AssociationUpdateRequest":
+            association.update_request(d, ies)
+        case "AssociationReleaseRequest":
+            association.released(d, "the UPF has released it")
+        case "NodeReportRequest":
+            _node_report(d, ies)
+        case _:
+            pass
+
+
+def _response(d: UpfDraft, message: str, number: int | None, ies: Tree) -> None:
+    match message:
+        case "AssociationSetupResponse":
+            association.setup_response(d, number, ies)
+        case "HeartbeatResponse":
+            if d.upf.associated:
+                association.alive(d, ies["Recovery Time Stamp"])
+        case "SessionEstablishmentResponse" if ies["Cause"] == pfcp.ACCEPTED:
+            _established_for_nobody(d, ies)
+        case "SessionDeletionResponse":
+            found = any(leftover.number == number for leftover in d.upf.leftovers)
+            if found and ies["Cause"] in (pfcp.ACCEPTED, pfcp.NOT_FOUND):
+                d.emit(LeftoverDeleted(number or 0))
+            else:
+                d.note(f"{message} that nobody waits for: {pfcp.cause_text(ies)}")
+        case _:
+            d.note(f"{message}: {pfcp.cause_text(ies)}")
+
+
+def _established_for_nobody(d: UpfDraft, ies: Tree) -> None:
+    """A session was established that its UE has given up since: it must not stay."""
+    up_seid: int = ies.get("F-SEID", {}).get("seid", 0)
+    if not up_seid:
+        d.note("a session was established for nobody, and its F-SEID is missing")
+        return
+    association.left_over(d, up_seid)
+
+
+def _unanswered(d: UpfDraft, trigger: CloudEvent) -> None:
+    """A gateway has repeated a request in vain."""
+    try:
+        message = wire.pfcp_peek(trigger.data).message
+    except wire.WireError as err:
+        d.note(f"no answer to what is no request: {err}")
+        return
+    if message == association.SETUP and trigger.sequence == d.upf.asked and not d.upf.associated:
+        association.not_associated(d, "no answer")
+    else:
+        # Heartbeats tell whether it is there, and what it has too much is deleted once it is.
+        d.note(f"no answer to {message}")
