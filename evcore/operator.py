@@ -8,9 +8,9 @@ from typing import Final
 from msgspec import Struct
 
 from evcore.local.data import DataDirectory
-from eventing.batch import gathered
-from eventing.bus import connected
-from eventing.publisher import Publisher, addressed
+from eventing.jetstream.connection import connected
+from eventing.jetstream.messages import addressed, gathered
+from eventing.jetstream.publisher import Publisher
 from schemas import config as configuration
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SubscriptionChanged
@@ -18,7 +18,7 @@ from schemas.config import NatsConfig
 from schemas.identity import slot_of
 from schemas.procedures import EVENTS
 from schemas.step import encode
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from statestore.log import EventLog
 
 PAGE: Final = 200

@@ -28,7 +28,7 @@ ANNOUNCERS: Final = "evcore-announcers"
 """Key-value bucket of how far each announcer of domain events has come."""
 
 ASSIGNMENTS: Final = "evcore-assignments"
-"""Key-value bucket of the versions that decide in the place of others (`eventing.assignment`)."""
+"""Key-value bucket of the versions that decide in the place of others (`eventing.ownership.assignments`)."""
 
 _UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 

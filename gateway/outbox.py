@@ -9,8 +9,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Final
 
-from eventing.batch import gathered
-from eventing.publisher import Addressed, Publisher, addressed
+from eventing.jetstream.messages import Addressed, addressed, gathered
+from eventing.jetstream.publisher import Publisher
 from schemas.cloudevents import CloudEvent
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group
 from evcore.local.lag import settled
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
 from schemas.network import Timers

@@ -14,8 +14,8 @@ from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
 from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
-from eventing.bus import connected
-from eventing.heartbeat import beating
+from eventing.jetstream.connection import connected
+from eventing.process import beating
 from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
 from schemas import config as configuration
 from schemas.config import Config

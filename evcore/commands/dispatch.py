@@ -12,11 +12,11 @@ from evcore.commands.naming import procedures_named
 from evcore.commands.options import ConfigFile
 from evcore.commands.running import log_to_stderr
 from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
-from eventing.bus import connected
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import Sink
-from eventing.heartbeat import beating
-from eventing.streams import bus_config
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import bus_config
+from eventing.process import beating
 from schemas import config as configuration
 from schemas.config import Config
 from schemas.version import VERSION

@@ -27,7 +27,7 @@ PIPE_CLOSED: Final = 141
 """What a shell says of a program that SIGPIPE has ended."""
 
 _EXPECTED: Final = (
-    ("eventing.bus", "BusError"),
+    ("eventing.jetstream.connection", "BusError"),
     ("evcore.local.process", "ProcessError"),
     ("loadgen", "ConfigError"),
     ("loadgen", "LoadError"),

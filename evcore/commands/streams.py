@@ -6,8 +6,8 @@ from typing import Annotated
 import typer
 import uvloop
 
-from eventing.bus import connected
-from eventing.streams import bus_config, ensure
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import bus_config, ensure
 from schemas import config as configuration
 from schemas.config import NatsConfig
 

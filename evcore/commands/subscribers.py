@@ -25,7 +25,7 @@ from evcore.commands.output import Notices, print_columns, print_json
 from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.logs.access import Access, opened
-from eventing.bus import BusError
+from eventing.jetstream.connection import BusError
 from schemas import config as configuration
 from schemas.config import ConfigError, slice_of
 from schemas.redact import plain

@@ -20,7 +20,7 @@ from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.swap import asking, kept
 from evcore.swap.runner import sentence
-from eventing.assignment import Margins, SwapError
+from eventing.ownership.assignments import Margins, SwapError
 from functions.runtime.variants import VariantError
 from schemas import config as configuration
 from schemas.config import NatsConfig

@@ -21,8 +21,8 @@ from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group, Scale
 from evcore.logs.access import opened
-from eventing.bus import BusError
-from eventing.heartbeat import beating
+from eventing.jetstream.connection import BusError
+from eventing.process import beating
 from schemas import config as configuration
 from schemas.config import Config, ConfigError
 from schemas.procedures import Procedure

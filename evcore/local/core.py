@@ -20,10 +20,10 @@ from evcore.local.forking import ForkServer
 from evcore.local.group import Group, Scale
 from evcore.local.process import Process, ProcessError
 from evcore.swap.runner import Swaps
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import bus_config, ensure
+from eventing.process import end
 from eventing.stats import StatsWatch
-from eventing.streams import bus_config, ensure
-from eventing.watching import end
 from schemas import config as configuration
 from schemas.config import Config
 from schemas.objectives import objectives_of

@@ -1,6 +1,6 @@
 """How many workers a group needs so that its events are done with within their objectives.
 
-Events with the same or a shorter objective go first (`eventing.urgency`), so each objective asks
+Events with the same or a shorter objective go first (`eventing.jetstream.deadline_queue`), so each objective asks
 for workers by what waits of those alone: all of it has to be done within the objective, by then
 with what arrives until another worker could be there. What an event costs is measured, and how many
 come in a message, which is what JetStream counts: one mean for all procedures of the group.

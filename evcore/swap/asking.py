@@ -11,9 +11,9 @@ from nats.aio.client import Client
 from nats.js.kv import KeyValue
 
 from evcore.swap.runner import sentence
-from eventing import assignment, leases
-from eventing.assignment import Assignment, Margins, SwapError
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
+from eventing.ownership import assignments, leases
+from eventing.ownership.assignments import Assignment, Margins, SwapError
 
 PATIENCE: Final = 40.0
 """Seconds for which the workers of a core are waited for."""
@@ -38,8 +38,8 @@ class Asking:
             nats.errors.Error: JetStream does not take it.
         """
         last, revision = await self._read()
-        made = assignment.begun(last, self._procedure, variant, partitions, margins, _now())
-        await assignment.write(self._kv, made, revision)
+        made = assignments.begun(last, self._procedure, variant, partitions, margins, _now())
+        await assignments.write(self._kv, made, revision)
         return await self._taken_over()
 
     async def finish(self) -> str:
@@ -50,8 +50,8 @@ class Asking:
             nats.errors.Error: JetStream does not take it.
         """
         last, revision = await self._read()
-        made = assignment.finished(last, self._procedure, _now())
-        await assignment.write(self._kv, made, revision)
+        made = assignments.finished(last, self._procedure, _now())
+        await assignments.write(self._kv, made, revision)
         return await self._taken_over()
 
     async def abort(self) -> str:
@@ -62,12 +62,12 @@ class Asking:
             nats.errors.Error: JetStream does not take it.
         """
         last, revision = await self._read()
-        made = assignment.aborted(last, self._procedure, "by command", _now())
-        await assignment.write(self._kv, made, revision)
+        made = assignments.aborted(last, self._procedure, "by command", _now())
+        await assignments.write(self._kv, made, revision)
         return await self._taken_over()
 
     async def _read(self) -> tuple[Assignment | None, int]:
-        return await assignment.read(self._kv, self._procedure)
+        return await assignments.read(self._kv, self._procedure)
 
     async def _taken_over(self) -> str:
         """Wait until all workers go by the assignment, whatever becomes of it meanwhile."""
@@ -98,7 +98,7 @@ async def asking(url: str, procedure: str) -> AsyncGenerator[Asking]:
         BusError: NATS cannot be reached.
     """
     async with connected(url, "evcore swap") as client:
-        yield Asking(client, await assignment.bucket(client), procedure)
+        yield Asking(client, await assignments.bucket(client), procedure)
 
 
 async def histories(url: str, procedures: list[str]) -> dict[str, list[Assignment]]:
@@ -109,8 +109,8 @@ async def histories(url: str, procedures: list[str]) -> dict[str, list[Assignmen
         nats.errors.Error: JetStream does not say.
     """
     async with connected(url, "evcore swap") as client:
-        kv = await assignment.bucket(client)
-        return {name: await assignment.history(kv, name) for name in procedures}
+        kv = await assignments.bucket(client)
+        return {name: await assignments.history(kv, name) for name in procedures}
 
 
 def _now() -> int:

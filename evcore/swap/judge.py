@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from eventing.assignment import Margins
+from eventing.ownership.assignments import Margins
 from eventing.stats import Key, ProcedureStats, StatsWatch, bound_of, quantile
 
 Z: Final = 2.58

@@ -20,10 +20,9 @@ from evcore.local.process import Process
 from evcore.swap import kept
 from evcore.swap.judge import Counts, counted, verdict
 from evcore.swap.silence import Silence
-from eventing import assignment, leases
-from eventing.assigned import Assigned
-from eventing.assignment import Assignment, SwapError
-from eventing.leases import Lease
+from eventing.ownership import assignments, leases
+from eventing.ownership.assignments import Assigned, Assignment, SwapError
+from eventing.ownership.leases import Lease
 from eventing.stats import StatsWatch
 from functions.runtime.variants import version_with
 from schemas.procedures import Procedure
@@ -199,9 +198,9 @@ class Swaps:
         if not why and one.state == "canary":
             why = self._judged(one)
         if why:
-            await self._write(one, assignment.rolled_back(one, why, _now()))
+            await self._write(one, assignments.rolled_back(one, why, _now()))
         elif lives and one.state == "starting":
-            await self._write(one, assignment.promoted(one, _now()))
+            await self._write(one, assignments.promoted(one, _now()))
 
     def _hung(self, group: str) -> str:
         """Which worker of a group runs without its lease for too long, in a sentence."""
@@ -221,11 +220,11 @@ class Swaps:
 
     async def _write(self, before: Assignment, after: Assignment) -> None:
         """Write what becomes of a swap, if nobody has written anything else since."""
-        found, revision = await assignment.read(self._kv, before.procedure)
+        found, revision = await assignments.read(self._kv, before.procedure)
         if found != before:
             return
         try:
-            await assignment.write(self._kv, after, revision)
+            await assignments.write(self._kv, after, revision)
         except (SwapError, Error) as err:
             log.warning("%s: %s", before.procedure, err)
 

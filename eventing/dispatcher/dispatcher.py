@@ -23,19 +23,20 @@ from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from eventing import http, subjects
-from eventing.assignment import Assignment, wanted
-from eventing.binding import REPEATED
-from eventing.dead_letters import dead_letter
-from eventing.delivery import Delivery, event_of, stored_as
+from eventing import subjects
+from eventing.cloudevents import http_binding
+from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
+from eventing.dispatcher.replies import Reply
 from eventing.dispatcher.sink import Later, Refused, Sink
-from eventing.intake import Intake
-from eventing.leases import Lease
-from eventing.publisher import Outgoing, Publisher
-from eventing.replies import Reply
-from eventing.share import Share
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream.delivery import Delivery, dead_letter, event_of, stored_as
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.messages import Outgoing
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
+from eventing.ownership.assignments import Assignment, wanted
+from eventing.ownership.leases import Lease
+from eventing.ownership.partitions import Share
 from schemas.cloudevents import CloudEvent
 
 log = logging.getLogger(__name__)
@@ -207,7 +208,7 @@ class Dispatcher:
             headers[REPEATED] = delivery.headers[REPEATED]
         pause, failures, attempt = FIRST_PAUSE, 0, delivery.deliveries
         while True:
-            headers[http.ATTEMPT] = str(attempt)
+            headers[http_binding.ATTEMPT] = str(attempt)
             attempt += 1
             outcome = await self._sink.post(event, headers)
             match outcome:

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-from eventing.watching import end
+from eventing.process import end
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")

@@ -8,9 +8,10 @@ import aiohttp
 import msgspec
 from msgspec import Struct
 
-from eventing import http, replies
-from eventing.binding import BadEventError, header_value
-from eventing.replies import Reply
+from eventing.cloudevents import http_binding
+from eventing.cloudevents.nats_binding import BadEventError, header_value
+from eventing.dispatcher import replies
+from eventing.dispatcher.replies import Reply
 from schemas.cloudevents import CloudEvent
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class Sink:
 
     async def post(self, event: CloudEvent, headers: Mapping[str, str]) -> Outcome:
         """POST an event in binary mode, with headers beside its attributes."""
-        sent = {**http.to_binary(event), **self._extra, **headers}
+        sent = {**http_binding.to_binary(event), **self._extra, **headers}
         try:
             async with self._session.post(
                 self._url, data=event.data, headers=sent, allow_redirects=False
@@ -129,7 +130,7 @@ def _outcome(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
             return Later(f"an answer that is none: {err}", tried=True)
     text = body[:200].decode(errors="replace").strip()
     reason = f"status {status}" + (f": {text}" if text else "")
-    if status in http.REFUSALS:
+    if status in http_binding.REFUSALS:
         return Refused(reason)
     # Any other below 500, as 302, 401 or 404, is about the sink: no other event would fare better.
     tried = status in _TRIED or (status >= 500 and status not in _NOT_NOW)

@@ -10,11 +10,10 @@ from pathlib import Path
 import uvloop
 
 import wire
-from eventing.bus import BusError, connected
-from eventing.collecting import collect_seldom
-from eventing.heartbeat import beating
-from eventing.publisher import Publisher
-from eventing.streams import bus_config, ensure_streams
+from eventing.jetstream.connection import BusError, connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import bus_config, ensure_streams
+from eventing.process import beating, collect_seldom
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
 from schemas import config as configuration

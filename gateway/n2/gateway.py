@@ -14,18 +14,17 @@ from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 
 import wire
-from eventing import binding, subjects
-from eventing.batch import is_batch, opened
-from eventing.binding import BadEventError
-from eventing.bus import BusError
-from eventing.client import listen
-from eventing.publisher import Publisher
-from eventing.streams import waiting_bytes
-from gateway.n2 import in_order
-from gateway.n2.in_order import Downlink
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import BadEventError
+from eventing.jetstream.connection import BusError, listen
+from eventing.jetstream.messages import is_batch, opened
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import waiting_bytes
+from gateway.n2 import downlink as in_order
+from gateway.n2.downlink import Downlink, Sent
 from gateway.n2.peer import MAX_DOWNLINK, Peer, UeConnection
 from gateway.n2.routing import Route, Router
-from gateway.n2.sent import Sent
 from gateway.outbox import Outbox
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -322,7 +321,7 @@ class N2Gateway:
 
     def _heard(self, peer: Peer, data: bytes, headers: dict[str, str]) -> None:
         if not is_batch(headers):
-            counted = headers.get(binding.COUNTED, "")
+            counted = headers.get(nats_binding.COUNTED, "")
             self._deliver(peer, data, headers.get("ce-id"), headers.get("ce-procedure"), counted)
             return
         try:
@@ -359,7 +358,9 @@ class N2Gateway:
         else:
             if procedure in _PROCEDURES:
                 connection.hint = Procedure(procedure)
-            self._send_in_order(peer, connection, Downlink(stream, pdu, *binding.counts(counted)))
+            self._send_in_order(
+                peer, connection, Downlink(stream, pdu, *nats_binding.counts(counted))
+            )
         if self._overloaded:
             self._start_overload(peer)
 

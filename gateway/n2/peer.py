@@ -3,7 +3,7 @@
 from collections import OrderedDict, deque
 from typing import Final
 
-from gateway.n2.in_order import InOrder
+from gateway.n2.downlink import InOrder
 from schemas.procedures import Procedure
 from transport import Association
 

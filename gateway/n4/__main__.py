@@ -9,11 +9,10 @@ from pathlib import Path
 
 import uvloop
 
-from eventing.bus import BusError, connected
-from eventing.collecting import collect_seldom
-from eventing.heartbeat import beating
-from eventing.publisher import Publisher
-from eventing.streams import bus_config, ensure_streams
+from eventing.jetstream.connection import BusError, connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import bus_config, ensure_streams
+from eventing.process import beating, collect_seldom
 from gateway.n4.endpoint import EndpointError
 from gateway.n4.gateway import N4Gateway
 from schemas import config as configuration

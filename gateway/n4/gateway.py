@@ -15,17 +15,14 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
-from eventing.client import listen
-from eventing.publisher import Publisher
-from gateway.n4.counters import Counters, log
-from gateway.n4.downlink import Downlink
-from gateway.n4.endpoint import Address, Endpoint, open_endpoint, written
+from eventing.jetstream.connection import listen
+from eventing.jetstream.publisher import Publisher
+from gateway.n4.endpoint import Address, Counters, Endpoint, log, open_endpoint, written
+from gateway.n4.events import Events
 from gateway.n4.path import HEARTBEAT_REQUEST, Path, State
 from gateway.n4.peer import Peer, Peers
-from gateway.n4.publishing import Events
-from gateway.n4.requests import Asked, Requests
-from gateway.n4.sequences import Sequences, first_sequence
-from gateway.n4.uplink import Uplink
+from gateway.n4.relay import Downlink, Uplink
+from gateway.n4.requests import Asked, Requests, Sequences, first_sequence
 from gateway.outbox import Outbox
 from schemas.config_n4 import N4Config, UpfConfig
 

@@ -1,16 +1,89 @@
 """The requests to one UPF: sent, repeated, answered or given up (TS 29.244 6.4)."""
 
 import asyncio
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final
+from typing import Final, Generic, TypeVar
 
-from gateway.n4.counters import Counters
-from gateway.n4.deadlines import Deadlines
-from gateway.n4.header import FIRST_OF_SESSIONS, with_sequence
-from gateway.n4.sequences import Sequences
+from gateway.n4.endpoint import Counters
+from gateway.n4.pfcp import FIRST_OF_SESSIONS, SEQUENCES, with_sequence
 from schemas.cloudevents import CloudEvent
+
+PACE: Final = 2000
+"""Numbers that the first one moves on in a second."""
+
+
+def first_sequence(now: float | None = None) -> int:
+    """Where to begin, at a time in seconds since 1970.
+
+    A UPF may still keep its answers to the gateway that ran before, and would give them again to
+    a request of the same number. This one begins ahead of it, had it not asked more than `PACE`
+    times a second.
+    """
+    return int((time.time() if now is None else now) * PACE) % SEQUENCES
+
+
+class Sequences:
+    """Gives numbers that no other request of this UDP endpoint waits with."""
+
+    def __init__(self, first: int) -> None:
+        self._next = first % SEQUENCES
+        self._taken: set[int] = set()
+
+    def take(self) -> int:
+        """A free number. Fewer requests may wait than there are numbers."""
+        while self._next in self._taken:
+            self._next = (self._next + 1) % SEQUENCES
+        sequence = self._next
+        self._taken.add(sequence)
+        self._next = (sequence + 1) % SEQUENCES
+        return sequence
+
+    def free(self, sequence: int) -> None:
+        """Its request is answered, or given up."""
+        self._taken.discard(sequence)
+
+
+T = TypeVar("T")
+
+
+class Deadlines(Generic[T]):
+    """Hands each thing to `due` a constant time after it was added, in the order of adding."""
+
+    def __init__(self, seconds: float, due: Callable[[T], None]) -> None:
+        self._seconds = seconds
+        self._due = due
+        self._waiting: deque[tuple[float, T]] = deque()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, thing: T) -> None:
+        """Have `thing` fall due after the time; whether it matters then, `due` must know."""
+        at = self._loop.time() + self._seconds
+        self._waiting.append((at, thing))
+        if self._timer is None:
+            self._timer = self._loop.call_at(at, self._expire)
+
+    def close(self) -> None:
+        """Let nothing fall due any more."""
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _expire(self) -> None:
+        self._timer = None
+        now = self._loop.time()
+        due: list[T] = []
+        while self._waiting and self._waiting[0][0] <= now:
+            due.append(self._waiting.popleft()[1])
+        if self._waiting:
+            self._timer = self._loop.call_at(self._waiting[0][0], self._expire)
+        for thing in due:
+            self._due(thing)
+
 
 MAX_QUEUE: Final = 8192
 """Requests that may wait to be sent to a UPF."""

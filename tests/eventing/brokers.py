@@ -14,7 +14,7 @@ from nats.js.errors import NotFoundError
 
 from evcore.local.broker import Broker
 from eventing import subjects
-from eventing.bus import connected, request
+from eventing.jetstream.connection import connected, request
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import slot_of
 from schemas.procedures import Procedure

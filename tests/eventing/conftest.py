@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from nats.aio.client import Client
 
-from eventing.bus import connected
+from eventing.jetstream.connection import connected
 from tests.eventing import brokers
 from tests.eventing.brokers import Bus
 

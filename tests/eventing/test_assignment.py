@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nats.aio.client import Client
 
-from eventing import assignment
-from eventing.assigned import Assigned
-from eventing.assignment import Assignment, Margins, SwapError, wanted
-from eventing.bus import connected
-from eventing.leases import Lease, owner
+from eventing.jetstream.connection import connected
+from eventing.ownership import assignments as assignment
+from eventing.ownership.assignments import Assigned, Assignment, Margins, SwapError, wanted
+from eventing.ownership.leases import Lease, owner
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus
 

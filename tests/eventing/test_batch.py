@@ -11,17 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from eventing import binding, http
-from eventing.batch import MOST, OCTETS, events_of, gathered, opened
-from eventing.binding import REPEATED, BadEventError
-from eventing.publisher import Addressed, Outgoing, addressed
+from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.jetstream.messages import (
+    MOST,
+    OCTETS,
+    Addressed,
+    Outgoing,
+    addressed,
+    events_of,
+    gathered,
+    opened,
+)
 from eventing.subjects import consumer_of
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import event
 from tests.eventing.test_binding import TRICKY, events
 from tests.eventing.test_http import sdk_event
 
-BATCH = {"Content-Type": http.BATCH}
+BATCH = {"Content-Type": http_binding.BATCH}
 
 
 def of_slots(*slots: int) -> list[Addressed]:
@@ -80,7 +88,7 @@ def test_what_is_said_of_one_key_stays_in_its_order() -> None:
 def test_one_alone_is_in_binary_mode() -> None:
     one = Addressed("n2.gnb-1.a1", TRICKY, counted="3-4", repeated=True)
     (message,) = gathered([one])
-    wanted = {**binding.to_headers(TRICKY), binding.COUNTED: "3-4", REPEATED: "1"}
+    wanted = {**nats_binding.to_headers(TRICKY), nats_binding.COUNTED: "3-4", REPEATED: "1"}
     assert message == Outgoing("n2.gnb-1.a1", TRICKY.data, wanted) == one.outgoing
 
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from msgspec import structs
 from nats.aio.client import Client
 
-from eventing import binding
-from eventing.binding import BadEventError
-from eventing.delivery import Delivery
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import BadEventError
+from eventing.jetstream.delivery import Delivery
 from functions.runtime.job import parse
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import event
@@ -71,16 +71,16 @@ def test_our_headers_are_those_of_the_sdk(ours: CloudEvent) -> None:
     message = of_sdk(ours)
     headers = dict(message.headers)
     media_type = headers.pop(HTTP_NAME, None)
-    found = binding.to_headers(ours)
+    found = nats_binding.to_headers(ours)
     own_media_type = found.pop(NATS_NAME, None)
     assert found == headers
     assert message.body == ours.data
-    assert own_media_type == (None if media_type is None else binding.header_value(media_type))
+    assert own_media_type == (None if media_type is None else nats_binding.header_value(media_type))
 
 
 @given(events)
 def test_the_sdk_reads_our_headers(ours: CloudEvent) -> None:
-    found = binding.to_headers(ours)
+    found = nats_binding.to_headers(ours)
     theirs = http.from_binary(http.HTTPMessage(found, ours.data), JSONFormat())
     read = dict(theirs.get_attributes())
     del read["time"]
@@ -92,25 +92,25 @@ def test_we_read_the_headers_of_the_sdk(ours: CloudEvent) -> None:
     message = of_sdk(ours)
     headers = dict(message.headers)
     if HTTP_NAME in headers:
-        headers[NATS_NAME] = binding.header_value(headers.pop(HTTP_NAME))
-    assert binding.from_message(headers, message.body) == ours
+        headers[NATS_NAME] = nats_binding.header_value(headers.pop(HTTP_NAME))
+    assert nats_binding.from_message(headers, message.body) == ours
 
 
 @given(events)
 def test_a_header_is_printable_ascii_whatever_the_value(ours: CloudEvent) -> None:
-    for value in binding.to_headers(ours).values():
+    for value in nats_binding.to_headers(ours).values():
         assert all("!" <= char <= "~" for char in value), value
 
 
 async def test_nats_carries_every_value_unchanged(client: Client) -> None:
     heard = await client.subscribe("here")
-    await client.publish("here", TRICKY.data, headers=binding.to_headers(TRICKY))
+    await client.publish("here", TRICKY.data, headers=nats_binding.to_headers(TRICKY))
     message = await heard.next_msg(10)
-    assert binding.from_message(message.headers, message.data) == TRICKY
+    assert nats_binding.from_message(message.headers, message.data) == TRICKY
 
 
 def test_values_are_encoded_as_the_specification_has_it() -> None:
-    assert binding.to_headers(TRICKY) == {
+    assert nats_binding.to_headers(TRICKY) == {
         "ce-specversion": "1.0",
         "ce-id": "50%25%20%22off%22%20%E2%82%AC%20%F0%9F%93%A1",
         "ce-source": "/n2/gnb%201/a%0D%0Ace-slot:%209",
@@ -125,18 +125,18 @@ def test_values_are_encoded_as_the_specification_has_it() -> None:
 
 
 def test_header_names_may_be_in_any_case() -> None:
-    headers = {name.title(): value for name, value in binding.to_headers(TRICKY).items()}
+    headers = {name.title(): value for name, value in nats_binding.to_headers(TRICKY).items()}
     assert "Ce-Partitionkey" in headers
-    assert binding.from_message(headers, TRICKY.data) == TRICKY
+    assert nats_binding.from_message(headers, TRICKY.data) == TRICKY
 
 
 def test_other_headers_and_other_attributes_are_left_alone() -> None:
-    headers = {**binding.to_headers(TRICKY), "Nats-Msg-Id": "x", "ce-tenant": "y", "ce-": "z"}
-    assert binding.from_message(headers, TRICKY.data) == TRICKY
+    headers = {**nats_binding.to_headers(TRICKY), "Nats-Msg-Id": "x", "ce-tenant": "y", "ce-": "z"}
+    assert nats_binding.from_message(headers, TRICKY.data) == TRICKY
 
 
 def without(name: str) -> dict[str, str]:
-    return {k: v for k, v in binding.to_headers(TRICKY).items() if k != name}
+    return {k: v for k, v in nats_binding.to_headers(TRICKY).items() if k != name}
 
 
 BAD: list[tuple[dict[str, str] | None, str]] = [
@@ -167,12 +167,12 @@ def test_what_is_no_event_is_refused_in_one_sentence(
     headers: dict[str, str] | None, words: str
 ) -> None:
     with pytest.raises(BadEventError) as refused:
-        binding.from_message(headers, b"")
+        nats_binding.from_message(headers, b"")
     assert str(refused.value) == words
 
 
 headers_of_anyone = st.dictionaries(
-    st.sampled_from([*binding.to_headers(TRICKY), "Nats-Schedule", "ce-x"]),
+    st.sampled_from([*nats_binding.to_headers(TRICKY), "Nats-Schedule", "ce-x"]),
     st.sampled_from(["1.0", "%", "%41", "1023", ""]) | st.text(max_size=10),
 )
 
@@ -182,10 +182,10 @@ def test_no_headers_raise_anything_else(headers: dict[str, str], specversion: bo
     if specversion:
         headers = {**headers, "ce-specversion": "1.0"}
     try:
-        found = binding.from_message(headers, b"")
+        found = nats_binding.from_message(headers, b"")
     except BadEventError:
         return
-    assert binding.from_message(binding.to_headers(found), b"") == found
+    assert nats_binding.from_message(nats_binding.to_headers(found), b"") == found
 
 
 def delivered(subject: str, headers: dict[str, str]) -> Delivery:

@@ -7,9 +7,9 @@ from nats.aio.client import Client
 
 from evcore.local.broker import binary, free_port
 from evcore.local.process import Process
-from eventing import bus as bus_module
-from eventing.bus import BusError, connect, connected, request
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream import connection as bus_module
+from eventing.jetstream.connection import BusError, connect, connected, request
+from eventing.jetstream.streams import BusConfig, ensure
 from tests.eventing.brokers import Bus, until
 
 

@@ -15,8 +15,9 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.js.api import Header
 
-from eventing import binding
-from eventing.client import BusClient, listen
+from eventing.cloudevents import nats_binding
+from eventing.jetstream.connection import listen
+from eventing.jetstream.nats_internals import BusClient
 from tests.eventing import brokers
 from tests.eventing.test_binding import TRICKY, events
 
@@ -40,7 +41,7 @@ def sent(made: type[Client], headers: dict[str, Any]) -> bytes | type[Exception]
 
 @given(events)
 def test_headers_of_events_leave_as_nats_py_writes_them(event: Any) -> None:
-    headers = binding.to_headers(event)
+    headers = nats_binding.to_headers(event)
     assert sent(BusClient, headers) == sent(Client, headers)
 
 
@@ -63,13 +64,13 @@ def parsed(made: type[Client], lines: bytes) -> dict[str, str]:
 
 
 def test_names_of_jetstream_are_written_by_their_values() -> None:
-    headers = {Header.EXPECTED_LAST_SUBJECT_SEQUENCE: "0", **binding.to_headers(TRICKY)}
+    headers = {Header.EXPECTED_LAST_SUBJECT_SEQUENCE: "0", **nats_binding.to_headers(TRICKY)}
     assert sent(BusClient, headers) == sent(Client, headers)
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a:b", "ä", "a\r\nb"])
 def test_a_name_that_is_none_is_refused_or_left_out_alike(name: str) -> None:
-    headers = {**binding.to_headers(TRICKY), name: "x"}
+    headers = {**nats_binding.to_headers(TRICKY), name: "x"}
     assert sent(BusClient, headers) == sent(Client, headers)
 
 
@@ -101,7 +102,7 @@ async def test_what_is_heard_comes_at_once_in_order_and_whole(client: Client) ->
             last.set()
 
     subscription = await listen(client, "here.*", hear)
-    headers = binding.to_headers(TRICKY)
+    headers = nats_binding.to_headers(TRICKY)
     await client.publish("here.1", b"1", "back", headers)
     await client.publish("here.2", b"raises")
     for number in range(1000):

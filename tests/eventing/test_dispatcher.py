@@ -10,16 +10,19 @@ import pytest
 from aiohttp import web
 from nats.aio.client import Client
 
-from eventing import assignment, binding, http, leases, replies, subjects
-from eventing.assignment import Assignment
-from eventing.batch import gathered
-from eventing.binding import REPEATED
-from eventing.delivery import deliveries_of
+from eventing import subjects
+from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.nats_binding import REPEATED
+from eventing.dispatcher import replies
 from eventing.dispatcher import sink as sink_module
 from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import OverridesError, Sink, overrides
-from eventing.publisher import Outgoing, Publisher, addressed
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream.delivery import deliveries_of
+from eventing.jetstream.messages import Outgoing, addressed, gathered
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
+from eventing.ownership import assignments, leases
+from eventing.ownership.assignments import Assignment
 from schemas.cloudevents import CloudEvent
 from schemas.identity import SLOTS, partition_of
 from tests.eventing import brokers
@@ -46,7 +49,7 @@ class Function:
 
     async def take(self, request: web.Request) -> web.StreamResponse:
         headers = {name.lower(): value for name, value in request.headers.items()}
-        found = http.from_http(headers, await request.read())
+        found = http_binding.from_http(headers, await request.read())
         key = f"{found.slot}/{found.procedure}"
         self.tries[found.id] += 1
         self.heard.append((found, headers))
@@ -203,7 +206,7 @@ async def test_of_a_message_the_refused_event_alone_is_a_dead_letter(
     start()
     await gone(client)
     (letter,) = await stored(client, subjects.DEAD_LETTERS)
-    assert binding.from_message(letter.headers, letter.data) == events[1]
+    assert nats_binding.from_message(letter.headers, letter.data) == events[1]
     assert letter.subject == "dead.ue.0.registration.4"
     assert sorted(function.ids) == ["test-0", "test-1"]
 
@@ -223,7 +226,7 @@ async def test_what_is_refused_is_a_dead_letter(
     start()
     await gone(client)
     (letter,) = await stored(client, subjects.DEAD_LETTERS)
-    assert letter.headers["evcore-reason"] == binding.header_value("status 400: no such slice")
+    assert letter.headers["evcore-reason"] == nats_binding.header_value("status 400: no such slice")
     assert letter.data == event(1).data
     assert function.ids == ["test-1", "test-2"]
 
@@ -237,7 +240,9 @@ async def test_an_event_that_the_function_always_fails_on_ends_as_a_dead_letter(
     await gone(client)
     assert function.ids == ["test-1"] * 3 + ["test-2"]
     (letter,) = await stored(client, subjects.DEAD_LETTERS)
-    assert letter.headers["evcore-reason"] == binding.header_value("3 attempts, at last status 500")
+    assert letter.headers["evcore-reason"] == nats_binding.header_value(
+        "3 attempts, at last status 500"
+    )
 
 
 async def test_what_is_no_event_is_not_posted(
@@ -284,7 +289,7 @@ async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
     onward = publisher.outgoing(event(9, procedure="session", slot=1))
-    down = Outgoing("n2.gnb-1.a1", b"pdu", binding.to_headers(event(8, data=b"pdu")))
+    down = Outgoing("n2.gnb-1.a1", b"pdu", nats_binding.to_headers(event(8, data=b"pdu")))
 
     def answer(found: CloudEvent, _: int) -> web.StreamResponse:
         if found.id != "test-1":
@@ -315,10 +320,16 @@ async def test_an_answer_that_is_none_is_no_success(
 @pytest.mark.parametrize(
     ("content_type", "body"),
     [
-        (http.STRUCTURED, b'{"a":' + b"[" * 100_000),
-        (http.STRUCTURED, http.to_body(http.to_json(event(9), {"subject": "ue.0.session"}))),
-        (http.STRUCTURED, http.to_body(http.to_json(event(9), {"subject": "n2.a.b c"}))),
-        (http.STRUCTURED, b" " * 200_000),
+        (http_binding.STRUCTURED, b'{"a":' + b"[" * 100_000),
+        (
+            http_binding.STRUCTURED,
+            http_binding.to_body(http_binding.to_json(event(9), {"subject": "ue.0.session"})),
+        ),
+        (
+            http_binding.STRUCTURED,
+            http_binding.to_body(http_binding.to_json(event(9), {"subject": "n2.a.b c"})),
+        ),
+        (http_binding.STRUCTURED, b" " * 200_000),
     ],
     ids=["deep", "no such subject", "a space", "long"],
 )
@@ -394,10 +405,10 @@ def test_overrides_of_knative() -> None:
 async def test_a_version_that_is_swapped_in_has_its_partitions_to_itself(
     client: Client, publisher: Publisher, start: Start, function: Function
 ) -> None:
-    kv = await assignment.bucket(client)
+    kv = await assignments.bucket(client)
     start()
     swap = Assignment("registration", "canary", 1, canary="2+x", partitions=(0,))
-    revision = await assignment.write(kv, swap, 0)
+    revision = await assignments.write(kv, swap, 0)
 
     async def taken_over() -> bool:
         return [one.assignments for one in await leases.live(client)] == [revision]
@@ -408,6 +419,6 @@ async def test_a_version_that_is_swapped_in_has_its_partitions_to_itself(
     await publish(publisher, of_canary, of_function)
     await until(lambda: bool(function.heard))
     assert function.ids == [of_function.id]
-    await assignment.write(kv, assignment.rolled_back(swap, "worse", 2), revision)
+    await assignments.write(kv, assignments.rolled_back(swap, "worse", 2), revision)
     await gone(client)
     assert function.ids == [of_function.id, of_canary.id]

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from eventing import heartbeat
-from eventing.heartbeat import VARIABLE, beating
+from eventing import process
+from eventing.process import VARIABLE, beating
 from tests.eventing.brokers import until
 
 
@@ -16,7 +16,7 @@ async def test_it_is_touched_again_and_again(
 ) -> None:
     path = tmp_path / "alive"
     monkeypatch.setenv(VARIABLE, str(path))
-    monkeypatch.setattr(heartbeat, "PERIOD", 0.01)
+    monkeypatch.setattr(process, "PERIOD", 0.01)
     async with beating():
         assert VARIABLE not in os.environ, "children would touch it too"
         for _ in range(2):

@@ -7,14 +7,14 @@ from collections.abc import AsyncGenerator, Iterable
 import pytest
 from nats.aio.client import Client
 
-from eventing import http
-from eventing import intake as intake_module
-from eventing.batch import gathered
-from eventing.binding import REPEATED
-from eventing.delivery import Delivery, messages_of
-from eventing.intake import PULL, Intake
-from eventing.publisher import Outgoing, Publisher, addressed
-from eventing.streams import BusConfig, ensure, ensure_consumer
+from eventing.cloudevents import http_binding
+from eventing.cloudevents.nats_binding import REPEATED
+from eventing.jetstream import intake as intake_module
+from eventing.jetstream.delivery import Delivery, messages_of
+from eventing.jetstream.intake import PULL, Intake
+from eventing.jetstream.messages import Outgoing, addressed, gathered
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure, ensure_consumer
 from schemas.cloudevents import CloudEvent
 from tests.eventing.brokers import Bus, arrived, consumer, count, event, until
 
@@ -188,7 +188,7 @@ async def test_one_in_progress_keeps_the_others_of_its_batch(
 
 
 async def test_what_is_no_batch_comes_as_it_is(intake: Intake, publisher: Publisher) -> None:
-    sent = Outgoing("ue.0.registration.4", b"[1]", {"Content-Type": http.BATCH})
+    sent = Outgoing("ue.0.registration.4", b"[1]", {"Content-Type": http_binding.BATCH})
     await publisher.publish([sent])
     await intake.consume([ONE])
     (found,) = await take(intake, 1)

@@ -9,11 +9,11 @@ import pytest
 from nats.aio.client import Client
 from nats.errors import OutboundBufferLimitError
 
-from eventing import leases as leases_module
 from eventing import subjects
-from eventing.bus import connected
-from eventing.leases import Lease, Membership, bucket, live
-from eventing.watching import end
+from eventing.jetstream.connection import connected
+from eventing.ownership import leases as leases_module
+from eventing.ownership.leases import Lease, Membership, bucket, live
+from eventing.process import end
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, until
 

@@ -6,7 +6,7 @@ from collections import Counter
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing.leases import Lease, owner
+from eventing.ownership.leases import Lease, owner
 from schemas.procedures import Procedure
 
 ALL = tuple(Procedure)

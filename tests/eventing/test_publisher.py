@@ -8,10 +8,11 @@ from collections.abc import Iterable
 import pytest
 from nats.aio.client import Client
 
-from eventing import publisher as publisher_module
-from eventing.binding import REPEATED
-from eventing.publisher import Outgoing, Publisher
-from eventing.streams import BusConfig, ensure, ensure_streams
+from eventing.cloudevents.nats_binding import REPEATED
+from eventing.jetstream import publisher as publisher_module
+from eventing.jetstream.messages import Outgoing
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure, ensure_streams
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, Stored, event, stored, until
 
@@ -124,7 +125,7 @@ async def test_a_stream_that_is_missing_is_waited_for(
     found = await stored(client)
     assert numbers_of(found) == [0, 1, 2]
     assert {message.headers[REPEATED] for message in found} == {"1"}
-    warnings = [r for r in caplog.records if r.name == "eventing.publisher"]
+    warnings = [r for r in caplog.records if r.name == "eventing.jetstream.publisher"]
     assert {r.levelno for r in warnings} == {logging.WARNING}
     assert warnings[0].getMessage() == "publishing 3 event(s) again: JetStream does not answer"
 

@@ -2,9 +2,12 @@
 
 import pytest
 
-from eventing import binding, http, replies, subjects, timers
-from eventing.binding import BadEventError
-from eventing.publisher import Outgoing, outgoing
+from eventing import subjects
+from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.nats_binding import BadEventError
+from eventing.dispatcher import replies
+from eventing.jetstream import messages
+from eventing.jetstream.messages import Outgoing, outgoing
 from schemas.cloudevents import EventType
 from tests.eventing.brokers import event
 from tests.eventing.test_binding import TRICKY
@@ -13,34 +16,38 @@ WAKE = event(3, type=EventType.TIMER, partitionkey="ue/imsi-001010000000003", da
 MESSAGES = [
     outgoing(event(1), 16),
     outgoing(TRICKY, 16, repeated=True),
-    timers.schedule(WAKE, WAKE.partitionkey, 1_800_000_000_123, 16),
+    messages.schedule(WAKE, WAKE.partitionkey, 1_800_000_000_123, 16),
     Outgoing(
         subjects.dead("ue.1.session.7"),
         b"x",
-        {**binding.to_headers(event(4)), "evcore-reason": "a%20b"},
+        {**nats_binding.to_headers(event(4)), "evcore-reason": "a%20b"},
     ),
-    Outgoing(subjects.downlink("gnb-1", "a1"), b"pdu", binding.to_headers(event(5, data=b"pdu"))),
+    Outgoing(
+        subjects.downlink("gnb-1", "a1"), b"pdu", nats_binding.to_headers(event(5, data=b"pdu"))
+    ),
 ]
 
 
 @pytest.mark.parametrize("count", [1, 2, len(MESSAGES)])
 def test_messages_come_back_as_they_were(count: int) -> None:
     content_type, body = replies.encode(MESSAGES[:count])
-    assert content_type == (http.STRUCTURED if count == 1 else http.BATCH)
+    assert content_type == (http_binding.STRUCTURED if count == 1 else http_binding.BATCH)
     found = replies.decode(content_type, body)
     for reply, message in zip(found, MESSAGES, strict=False):
         assert reply.message.subject == message.subject
         assert reply.message.headers == message.headers
-        assert reply.message.data == binding.from_message(message.headers, message.data).data
+        assert reply.message.data == nats_binding.from_message(message.headers, message.data).data
         assert reply.lasting == (not message.subject.startswith("n2."))
 
 
 def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
-    made = http.to_json(event(1), {"subject": "$JS.API.STREAM.DELETE.EVCORE"})
+    made = http_binding.to_json(event(1), {"subject": "$JS.API.STREAM.DELETE.EVCORE"})
     with pytest.raises(BadEventError, match="is no subject that a function writes to"):
-        replies.decode(http.STRUCTURED, http.to_body(made))
+        replies.decode(http_binding.STRUCTURED, http_binding.to_body(made))
     with pytest.raises(BadEventError, match="is no subject that a function writes to"):
-        replies.decode(http.STRUCTURED, http.to_body(http.to_json(event(1))))
+        replies.decode(
+            http_binding.STRUCTURED, http_binding.to_body(http_binding.to_json(event(1)))
+        )
 
 
 @pytest.mark.parametrize(
@@ -72,4 +79,6 @@ def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
 )
 def test_what_jetstream_would_never_take_is_refused(changes: dict[str, str]) -> None:
     with pytest.raises(BadEventError):
-        replies.decode(http.STRUCTURED, http.to_body(http.to_json(event(1), changes)))
+        replies.decode(
+            http_binding.STRUCTURED, http_binding.to_body(http_binding.to_json(event(1), changes))
+        )

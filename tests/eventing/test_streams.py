@@ -7,9 +7,9 @@ import pytest
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.bus import BusError, request
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure, waiting_bytes
+from eventing.jetstream.connection import BusError, request
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure, waiting_bytes
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, consumer, count, event, stored, until
 

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 from nats.aio.client import Client
 
-from eventing import binding, timers
-from eventing.binding import REPEATED
-from eventing.delivery import Delivery
-from eventing.intake import Intake
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import REPEATED
+from eventing.jetstream import messages
+from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from functions.runtime.job import parse
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import slot_of
@@ -49,7 +50,7 @@ class Clock:
         self._publisher = publisher
 
     async def schedule(self, event: CloudEvent, aggregate: str, at: int) -> None:
-        message = timers.schedule(event, aggregate, at, CONFIG.partitions)
+        message = messages.schedule(event, aggregate, at, CONFIG.partitions)
         await self._publisher.publish([message])
 
     async def next(self) -> tuple[CloudEvent, Delivery]:
@@ -71,10 +72,10 @@ async def clock(client: Client) -> AsyncGenerator[Clock]:
 
 def test_a_wake_up_is_a_scheduled_message_on_the_subject_of_its_aggregate() -> None:
     event = wake(UE, 1, slot=5)
-    message = timers.schedule(event, UE, 1_700_000_000_123, 4)
+    message = messages.schedule(event, UE, 1_700_000_000_123, 4)
     assert message.subject == "timer.1.5.ue-imsi-001010000000001"
     assert message.headers == {
-        **binding.to_headers(event),
+        **nats_binding.to_headers(event),
         "Nats-Schedule": "@at 2023-11-14T22:13:20.123Z",
         "Nats-Schedule-Target": "ue.1.registration.5",
     }
@@ -110,7 +111,7 @@ async def test_a_later_one_of_the_same_aggregate_takes_its_place(
     pending = {message.headers["ce-partitionkey"]: message for message in await stored(client)}
     assert pending.keys() == {UE, OTHER}
     assert pending[UE].headers["ce-id"] == f"{UE}/1/0"
-    wanted = timers.schedule(wake(UE, 1), UE, begun + times[1], CONFIG.partitions)
+    wanted = messages.schedule(wake(UE, 1), UE, begun + times[1], CONFIG.partitions)
     assert pending[UE].headers["Nats-Schedule"] == wanted.headers["Nats-Schedule"]
 
 

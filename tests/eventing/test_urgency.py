@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.delivery import Delivery
-from eventing.intake import PULL, Intake
-from eventing.streams import BusConfig, ensure
-from eventing.urgency import ByDeadline
+from eventing.jetstream.deadline_queue import ByDeadline
+from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.intake import PULL, Intake
+from eventing.jetstream.streams import BusConfig, ensure
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
 

@@ -11,10 +11,12 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 import wire
-from eventing import batch, binding, subjects
-from eventing.bus import connected
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.jetstream import messages as batch
+from eventing.jetstream.connection import connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
 from loadgen import ngap_gnb
@@ -189,9 +191,9 @@ class Edge:
         identifier = identifier or f"down-{next(self._answers)}"
         made = CloudEvent(identifier, "/test", EventType.NGAP_DOWNLINK, gnb, procedure=procedure)
         subject = subjects.downlink(gnb, association)
-        headers = binding.to_headers(made)
+        headers = nats_binding.to_headers(made)
         if nas_count is not None:
-            headers[binding.COUNTED] = binding.counted(nas_count, nas_count)
+            headers[nats_binding.COUNTED] = nats_binding.counted(nas_count, nas_count)
         await self.core.publish(subject, pdu, headers=headers)
         await brokers.arrived(self.core)
 

@@ -12,10 +12,12 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 import wire
-from eventing import batch, binding, subjects
-from eventing.bus import connected
-from eventing.publisher import Publisher
-from eventing.streams import BusConfig, ensure
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.jetstream import messages
+from eventing.jetstream.connection import connected
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
 from gateway.n4.gateway import N4Gateway
 from schemas.cloudevents import CloudEvent, EventType, UpfPath
 from schemas.config import N4Config, UpfConfig
@@ -143,7 +145,7 @@ class Edge:
         self._numbers = itertools.count(1)
 
     async def hear(self, message: Msg) -> None:
-        for event in batch.events_of(message.headers, message.data):
+        for event in messages.events_of(message.headers, message.data):
             if event.type == EventType.UPF_PATH:
                 self.paths.append(msgpack.decode(event.data, type=UpfPath))
             else:
@@ -172,7 +174,9 @@ class Edge:
     ) -> None:
         """A worker's step sends a message."""
         event = self.event(upf, number, key, **more)
-        await self.core.publish(subjects.n4(upf.node_id), pdu, headers=binding.to_headers(event))
+        await self.core.publish(
+            subjects.n4(upf.node_id), pdu, headers=nats_binding.to_headers(event)
+        )
 
     def event(self, upf: Upf, number: int | None, key: str = KEY, **more: Any) -> CloudEvent:
         """A message of a worker's step."""

@@ -10,8 +10,8 @@ import pytest
 
 import wire
 from eventing import subjects
-from eventing.bus import connected
-from eventing.streams import BusConfig
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import BusConfig
 from functions.runtime.worker import Worker, WorkerConfig
 from loadgen import ngap_gnb
 from loadgen.trees import Tree

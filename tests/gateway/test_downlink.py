@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from eventing import subjects
-from eventing.batch import gathered, is_batch
-from eventing.publisher import Addressed
+from eventing.jetstream.messages import Addressed, gathered, is_batch
 from gateway.n2 import gateway as module
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing.binding import counted, counts
-from gateway.n2 import in_order
-from gateway.n2.in_order import Downlink, InOrder
+from eventing.cloudevents.nats_binding import counted, counts
+from gateway.n2 import downlink
+from gateway.n2.downlink import Downlink, InOrder
 from tests.gateway.edge import Edge, downlink_nas
 
 
@@ -55,7 +55,7 @@ def test_an_old_message_and_a_new_context_are_no_gap() -> None:
     it = InOrder()
     assert [order(it.take(m)) for m in said(4, 5, 4, 6)] == [[4], [5], [4], [6]]
     assert [order(it.take(m)) for m in said(0, 1, 2)] == [[0], [1], [2]]
-    assert order(it.take(said(2 + in_order.FAR + 5)[0])) == [2 + in_order.FAR + 5]
+    assert order(it.take(said(2 + downlink.FAR + 5)[0])) == [2 + downlink.FAR + 5]
 
 
 @given(st.integers(0, 300), st.permutations(range(8)))

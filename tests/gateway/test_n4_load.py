@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import msgpack
 
-from gateway.n4.load import PACE, LoadControl
+from gateway.n4.path import PACE, LoadControl
 from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
 from tests.gateway import n4_edge
 from tests.gateway.n4_edge import ACCEPTED, KEY, SEID, Edge, deletion, encode

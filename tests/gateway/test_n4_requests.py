@@ -9,10 +9,9 @@ from msgspec import structs
 
 import wire
 from eventing import subjects
-from eventing.batch import gathered
-from eventing.publisher import Addressed
+from eventing.jetstream.messages import Addressed, gathered
 from gateway.n4 import requests as module
-from gateway.n4.header import with_sequence
+from gateway.n4.pfcp import with_sequence
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import EventType
 from schemas.identity import slot_of, slot_of_seid

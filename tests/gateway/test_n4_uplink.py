@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 import wire
-from gateway.n4 import answers as module
-from gateway.n4 import header
+from gateway.n4 import peer as module
+from gateway.n4 import pfcp
 from schemas.cloudevents import EventType, order_of
 from schemas.config import UpfConfig
 from schemas.identity import index_seid, slot_of, slot_of_seid
@@ -141,7 +141,7 @@ async def test_no_datagram_has_messages_without_end(edge: Edge) -> None:
     upf, _ = edge.upfs
     upf.send(b"".join(following(report(n)) for n in range(200)))
     await edge.settled()
-    assert len(await edge.until(header.MAX_MESSAGES)) == header.MAX_MESSAGES
+    assert len(await edge.until(pfcp.MAX_MESSAGES)) == pfcp.MAX_MESSAGES
     assert edge.gateway.counters.malformed == 3
 
 

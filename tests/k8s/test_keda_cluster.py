@@ -14,8 +14,8 @@ from nats.aio.client import Client
 from evcore.local.broker import binary, free_port
 from evcore.local.process import Process
 from eventing import subjects
-from eventing.bus import BusError, connected, request
-from eventing.streams import BusConfig, ensure
+from eventing.jetstream.connection import BusError, connected, request
+from eventing.jetstream.streams import BusConfig, ensure
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
 from tests.k8s import keda

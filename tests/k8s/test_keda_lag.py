@@ -11,7 +11,7 @@ from nats.js.client import JetStreamContext
 
 from evcore.local.lag import lag
 from eventing import subjects
-from eventing.streams import BusConfig, ensure, ensure_streams
+from eventing.jetstream.streams import BusConfig, ensure, ensure_streams
 from k8s.generate import FOLDER
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, arrived, consumer, until

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from eventing import binding
-from eventing.binding import BadEventError
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import BadEventError
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import SPECVERSION, CloudEvent
 
@@ -30,7 +30,7 @@ _NUMBERS: Final = ("slot", "sequence")
 
 def to_binary(event: CloudEvent) -> dict[str, str]:
     """The headers of an event in binary mode; its data is the body."""
-    headers = binding.to_headers(event)
+    headers = nats_binding.to_headers(event)
     if headers.pop("ce-datacontenttype", None) is not None:
         headers["content-type"] = event.datacontenttype or ""
     return headers
@@ -52,8 +52,8 @@ def from_http(headers: Mapping[str, str], body: bytes) -> CloudEvent:
         raise BadEventError(f"neither a header ce-specversion nor the content type {STRUCTURED}")
     found = dict(headers)
     if content_type:
-        found["ce-datacontenttype"] = binding.header_value(content_type)
-    return binding.from_message(found, body)
+        found["ce-datacontenttype"] = nats_binding.header_value(content_type)
+    return nats_binding.from_message(found, body)
 
 
 def to_json(event: CloudEvent, extensions: Mapping[str, str] | None = None) -> dict[str, Any]:
@@ -88,7 +88,7 @@ def from_json(found: Mapping[str, Any]) -> CloudEvent:
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise BadEventError(f"the attribute {name[:40]} is neither text nor a whole number")
         texts[name] = str(value)
-    return binding.from_attributes(texts, _data(found))
+    return nats_binding.from_attributes(texts, _data(found))
 
 
 def _data(found: Mapping[str, Any]) -> bytes:

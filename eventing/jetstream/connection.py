@@ -8,10 +8,12 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
-from eventing.client import BusClient
+from eventing.jetstream.nats_internals import BusClient, Heard
 
 log = logging.getLogger(__name__)
 
@@ -76,6 +78,23 @@ async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Clien
     finally:
         with contextlib.suppress(OSError, RuntimeError):  # of a socket whose server is away
             await client.close()
+
+
+async def listen(client: Client, subject: str, heard: Heard, queue: str = "") -> Subscription:
+    """Subscribe, and have `heard` called for each message: at once, and so it must be quick.
+
+    However much comes, nothing is dropped.
+    """
+
+    async def through_the_queue(message: Msg) -> None:
+        heard(message.subject, message.reply, message.data, message.headers)
+
+    found = await client.subscribe(
+        subject, queue=queue, cb=through_the_queue, pending_msgs_limit=0, pending_bytes_limit=0
+    )
+    if isinstance(client, BusClient):
+        client.hand_to(found, heard)
+    return found
 
 
 async def request(client: Client, subject: str, body: object = None) -> dict[str, Any]:

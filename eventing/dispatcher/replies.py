@@ -10,9 +10,9 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from eventing import binding, http
-from eventing.binding import REPEATED, BadEventError
-from eventing.publisher import Outgoing
+from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.jetstream.messages import Outgoing
 
 _HEADERS: Final = {
     "repeated": REPEATED,
@@ -49,8 +49,8 @@ def encode(messages: Iterable[Outgoing]) -> tuple[str, bytes]:
     """The content type and the body of a response: one event structured, more in a batch."""
     events = [_to_json(message) for message in messages]
     if len(events) == 1:
-        return http.STRUCTURED, http.to_body(events[0])
-    return http.BATCH, http.to_body(events)
+        return http_binding.STRUCTURED, http_binding.to_body(events[0])
+    return http_binding.BATCH, http_binding.to_body(events)
 
 
 def _to_json(message: Outgoing) -> dict[str, Any]:
@@ -59,8 +59,8 @@ def _to_json(message: Outgoing) -> dict[str, Any]:
         for name, header in _HEADERS.items()
         if header in message.headers
     }
-    event = binding.from_message(message.headers, message.data)
-    return http.to_json(event, {"subject": message.subject, **extensions})
+    event = nats_binding.from_message(message.headers, message.data)
+    return http_binding.to_json(event, {"subject": message.subject, **extensions})
 
 
 def _is_time(schedule: str) -> bool:
@@ -80,11 +80,11 @@ def decode(content_type: str, body: bytes) -> list[Reply]:
         BadEventError: one is no event, for a subject that no function may write to, or what
             JetStream would never take.
     """
-    return [_from_json(found) for found in http.from_response(content_type, body)]
+    return [_from_json(found) for found in http_binding.from_response(content_type, body)]
 
 
 def _from_json(found: dict[str, Any]) -> Reply:
-    event = http.from_json(found)
+    event = http_binding.from_json(found)
     subject = found.get("subject")
     passing = isinstance(subject, str) and _is_passing(subject) is not None
     if not isinstance(subject, str) or not (
@@ -98,7 +98,7 @@ def _from_json(found: dict[str, Any]) -> Reply:
             raise BadEventError(f"a wake-up by {str(when)[:40]!r} for {str(target)[:80]!r} is none")
     elif when is not None or target is not None:
         raise BadEventError(f"{subject[:80]!r} is not the subject of a wake-up")
-    headers = binding.to_headers(event)
+    headers = nats_binding.to_headers(event)
     headers |= {_HEADERS[name]: value for name, value in given.items()}
     size = len(event.data) + sum(len(k) + len(v.encode()) + 4 for k, v in headers.items())
     if size > LARGEST:

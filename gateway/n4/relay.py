@@ -4,13 +4,16 @@ from collections.abc import Callable
 from typing import Final
 
 import wire
-from gateway.n4 import header, path, routing
-from gateway.n4.counters import Counters, rarely
-from gateway.n4.endpoint import Address, written
-from gateway.n4.header import Header
+from eventing.cloudevents.nats_binding import BadEventError
+from eventing.jetstream.messages import events_of
+from gateway.n4 import events as routing
+from gateway.n4 import path, pfcp
+from gateway.n4.endpoint import MAX_DATAGRAM, Address, Counters, rarely, written
+from gateway.n4.events import Events
 from gateway.n4.peer import Peer, Peers
-from gateway.n4.publishing import Events
-from gateway.n4.requests import VERSION_NOT_SUPPORTED
+from gateway.n4.pfcp import Header
+from gateway.n4.requests import VERSION_NOT_SUPPORTED, Fate
+from schemas.cloudevents import CloudEvent
 
 ASSOCIATION_SETUP_REQUEST: Final = 5
 ASSOCIATION_SETUP_RESPONSE: Final = 6
@@ -37,7 +40,7 @@ class Uplink:
 
     def received(self, datagram: bytes, address: Address) -> None:
         """A datagram: one message, or several where they follow on (7.2.2.2)."""
-        for octets, peek in header.messages(datagram):
+        for octets, peek in pfcp.messages(datagram):
             self._counters.uplink += 1
             if peek is None:
                 self._no_message(octets, address)
@@ -46,7 +49,7 @@ class Uplink:
 
     def _message(self, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
         peer = self._peers.at(address)
-        if peer is None and peek.message_type < header.FIRST_OF_SESSIONS:
+        if peer is None and peek.message_type < pfcp.FIRST_OF_SESSIONS:
             peer = self._peers.named(peek.node_id, address)
         if peer is None:
             self._unknown(address)
@@ -56,7 +59,7 @@ class Uplink:
             self._malformed(address, f"there is no message type {peek.message_type}")
         else:
             self._known(peer, octets, peek, address)
-            if peek.message_type >= header.FIRST_OF_SESSIONS and not self._events.full:
+            if peek.message_type >= pfcp.FIRST_OF_SESSIONS and not self._events.full:
                 told = peer.load.heard(octets, peer.path.stamp)
                 if told is not None:
                     self._events.load(peer, told)
@@ -72,7 +75,7 @@ class Uplink:
 
     def _no_message(self, octets: bytes, address: Address) -> None:
         """What ends early. A request with a whole header is for the core to refuse (7.6.3)."""
-        found, fault = header.read(octets), wire.pfcp_check(octets) or {}
+        found, fault = pfcp.read(octets), wire.pfcp_check(octets) or {}
         peer = self._peers.at(address)
         if peer is None:
             self._unknown(address)
@@ -173,3 +176,64 @@ class Uplink:
         self._counters.unknown_source += 1
         text = "a message from %s, which is no UPF's address, is dropped"
         rarely(self._counters.unknown_source, text, written(address))
+
+
+class Downlink:
+    """Takes the messages of the subjects of UPFs."""
+
+    def __init__(self, counters: Counters, send: Callable[[bytes, Address], None]) -> None:
+        self._counters = counters
+        self._send = send
+
+    def deliver(self, peer: Peer, headers: dict[str, str] | None, data: bytes) -> None:
+        """One message for a UPF, or several."""
+        try:
+            events = events_of(headers, data)
+        except BadEventError as err:
+            self._counters.downlink += 1
+            self._no_message(peer, str(err))
+            return
+        for event in events:
+            self._one(peer, event)
+
+    def _one(self, peer: Peer, event: CloudEvent) -> None:
+        self._counters.downlink += 1
+        data = event.data
+        try:
+            peek = wire.pfcp_peek(data)
+        except wire.WireError as err:
+            self._no_message(peer, str(err))
+            return
+        if len(data) > MAX_DATAGRAM:
+            self._no_message(peer, f"{len(data)} octets are too many for UDP")
+            return
+        if peek.recovery_time_stamp is not None:
+            peer.path.core_told(peek.recovery_time_stamp)
+        if peek.request:
+            self._ask(peer, event, peek)
+        else:
+            self._answer(peer, peek, data)
+
+    def _ask(self, peer: Peer, event: CloudEvent, peek: wire.PfcpPeek) -> None:
+        if peek.message_type == ASSOCIATION_SETUP_REQUEST:
+            peer.path.is_associating()
+        fate = peer.requests.ask(event, event.data, peek.message_type)
+        if fate is Fate.UNDER_WAY:
+            self._counters.under_way += 1
+        elif fate is Fate.NO_ROOM:
+            self._counters.undeliverable += 1
+            text = "a request to UPF %s is dropped: too many wait"
+            rarely(self._counters.undeliverable, text, peer.node_id)
+
+    def _answer(self, peer: Peer, peek: wire.PfcpPeek, data: bytes) -> None:
+        if peek.message_type == ASSOCIATION_SETUP_RESPONSE and peek.cause == ACCEPTED:
+            peer.path.is_associated()
+        asked_from = peer.answers.answer(peek.sequence, peek.message_type, data)
+        address = asked_from or peer.address
+        if address is not None:
+            self._send(data, address)
+
+    def _no_message(self, peer: Peer, why: str) -> None:
+        self._counters.malformed += 1
+        text = "a message for UPF %s is dropped: %s"
+        rarely(self._counters.malformed, text, peer.node_id, why)

@@ -1,11 +1,13 @@
 """An event as JetStream delivered it: by itself, or in a batch, whose message is answered once."""
 
+import logging
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from eventing import subjects
-from eventing.batch import events_of, opened
-from eventing.binding import REPEATED, BadEventError
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.jetstream.messages import Outgoing, events_of, opened
 from schemas.batch import BatchedEvent
 from schemas.cloudevents import CloudEvent
 
@@ -132,3 +134,14 @@ def _tokens(reply: str) -> list[str]:
         return []
     parts = reply.split(".")
     return parts[2:] if len(parts) == 9 else parts[4:]
+
+
+log = logging.getLogger(__name__)
+
+
+def dead_letter(delivery: Delivery, reason: str) -> Outgoing:
+    """A delivery as a message for the stream of dead letters, with the reason."""
+    log.error("%s is a dead letter: %s", delivery.subject, reason)
+    of_event = nats_binding.to_headers(delivery.event) if delivery.event is not None else {}
+    headers = {**of_event, **delivery.headers, "evcore-reason": nats_binding.header_value(reason)}
+    return Outgoing(subjects.dead(delivery.subject), delivery.data, headers)

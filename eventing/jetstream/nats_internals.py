@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.protocol import command
 
@@ -31,7 +30,7 @@ class BusClient(Client):
     """A `Client` for headers of ASCII, as those of CloudEvents are; others leave as in nats-py."""
 
     def __init__(self) -> None:
-        """Not connected yet: see `eventing.bus.connect`."""
+        """Not connected yet: see `eventing.jetstream.connection.connect`."""
         super().__init__()
         self._listening: dict[int, Heard] = {}
 
@@ -93,23 +92,6 @@ class BusClient(Client):
             if colon and (name in _names or (name.isascii() and not any(map(str.isspace, name)))):
                 found[name] = value.strip(_SPACE)
         return found
-
-
-async def listen(client: Client, subject: str, heard: Heard, queue: str = "") -> Subscription:
-    """Subscribe, and have `heard` called for each message: at once, and so it must be quick.
-
-    However much comes, nothing is dropped.
-    """
-
-    async def through_the_queue(message: Msg) -> None:
-        heard(message.subject, message.reply, message.data, message.headers)
-
-    found = await client.subscribe(
-        subject, queue=queue, cb=through_the_queue, pending_msgs_limit=0, pending_bytes_limit=0
-    )
-    if isinstance(client, BusClient):
-        client.hand_to(found, heard)
-    return found
 
 
 def _lines(headers: dict[str, Any]) -> bytes:

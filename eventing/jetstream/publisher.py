@@ -4,65 +4,19 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
-from eventing import binding, subjects
-from eventing.bus import BusError
-from eventing.client import listen
+from eventing.cloudevents import nats_binding
+from eventing.jetstream.connection import BusError, listen
+from eventing.jetstream.messages import Outgoing, outgoing
 from schemas.cloudevents import CloudEvent
-from schemas.identity import partition_of
-from schemas.procedures import DEFAULT
 
 log = logging.getLogger(__name__)
 
 ACK_TIMEOUT = 2.0
 """Seconds after which an event without an acknowledgement is published again."""
-
-
-class Outgoing(NamedTuple):
-    """One message for a stream."""
-
-    subject: str
-    data: bytes
-    headers: dict[str, str]
-
-
-class Addressed(NamedTuple):
-    """An event, and the subject that it goes to."""
-
-    subject: str
-    event: CloudEvent
-    counted: str = ""
-    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
-    repeated: bool = False
-    """Whether it was published before, perhaps in vain."""
-
-    @property
-    def outgoing(self) -> Outgoing:
-        """The event as a message of its own."""
-        headers = binding.to_headers(self.event)
-        if self.counted:
-            headers[binding.COUNTED] = self.counted
-        if self.repeated:
-            headers[binding.REPEATED] = "1"
-        return Outgoing(self.subject, self.event.data, headers)
-
-
-def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
-    """An event for an aggregate, which must have its slot; `repeated` tells that the receiver may
-    have had the event before."""
-    slot = event.slot or 0
-    partition = partition_of(slot, partitions)
-    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
-    return Addressed(subject, event, repeated=repeated)
-
-
-def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
-    """The message of an event for an aggregate: see `addressed`."""
-    return addressed(event, partitions, repeated=repeated).outgoing
 
 
 class _Batch:
@@ -114,7 +68,7 @@ class Publisher:
             if not failed:
                 return
             again = [todo[index] for index in sorted(failed)]
-            todo = [m._replace(headers={**m.headers, binding.REPEATED: "1"}) for m in again]
+            todo = [m._replace(headers={**m.headers, nats_binding.REPEATED: "1"}) for m in again]
             reason = next(iter(failed.values()))
             log.warning("publishing %d event(s) again: %s", len(todo), reason)
             await asyncio.sleep(pause)

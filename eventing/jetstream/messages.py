@@ -1,20 +1,23 @@
 """Several events in one message: a batch in the CloudEvents JSON format (1.0.2, clause 4).
 
 What many UEs say at the same time costs the bus one message then: one to store, one to deliver, one
-to acknowledge. An event that is alone goes in binary mode (`eventing.binding`).
+to acknowledge. An event that is alone goes in binary mode (`eventing.cloudevents.nats_binding`).
 """
 
 from collections.abc import Callable, Iterable
-from typing import Final
+from datetime import UTC, datetime
+from typing import Final, NamedTuple
 
 import msgspec
 
-from eventing import binding, subjects
-from eventing.binding import BadEventError
-from eventing.publisher import Addressed, Outgoing
+from eventing import subjects
+from eventing.cloudevents import nats_binding
+from eventing.cloudevents.nats_binding import BadEventError
 from schemas import batch
 from schemas.batch import BATCH_MEDIA_TYPE, BatchedEvent
 from schemas.cloudevents import SPECVERSION, CloudEvent
+from schemas.identity import partition_of
+from schemas.procedures import DEFAULT
 
 CONTENT_TYPE: Final = "Content-Type"
 """The header by which a batch is known."""
@@ -24,6 +27,49 @@ OCTETS: Final = 1 << 16
 """Octets of data in a batch; an event that has more of its own goes alone."""
 
 _HEADERS: Final = {CONTENT_TYPE: BATCH_MEDIA_TYPE}
+
+
+class Outgoing(NamedTuple):
+    """One message for a stream."""
+
+    subject: str
+    data: bytes
+    headers: dict[str, str]
+
+
+class Addressed(NamedTuple):
+    """An event, and the subject that it goes to."""
+
+    subject: str
+    event: CloudEvent
+    counted: str = ""
+    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
+    repeated: bool = False
+    """Whether it was published before, perhaps in vain."""
+
+    @property
+    def outgoing(self) -> Outgoing:
+        """The event as a message of its own."""
+        headers = nats_binding.to_headers(self.event)
+        if self.counted:
+            headers[nats_binding.COUNTED] = self.counted
+        if self.repeated:
+            headers[nats_binding.REPEATED] = "1"
+        return Outgoing(self.subject, self.event.data, headers)
+
+
+def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
+    """An event for an aggregate, which must have its slot; `repeated` tells that the receiver may
+    have had the event before."""
+    slot = event.slot or 0
+    partition = partition_of(slot, partitions)
+    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
+    return Addressed(subject, event, repeated=repeated)
+
+
+def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
+    """The message of an event for an aggregate: see `addressed`."""
+    return addressed(event, partitions, repeated=repeated).outgoing
 
 
 def gathered(
@@ -110,4 +156,19 @@ def events_of(headers: dict[str, str] | None, data: bytes) -> list[CloudEvent]:
     """
     if is_batch(headers):
         return [entry.event for entry in opened(data)]
-    return [binding.from_message(headers, data)]
+    return [nats_binding.from_message(headers, data)]
+
+
+def schedule(event: CloudEvent, name: str, at: int, partitions: int) -> Outgoing:
+    """The message that makes JetStream deliver `event` at a time.
+
+    `at` is in milliseconds since the Unix epoch. `name` is that of an aggregate or of what many
+    share; the message takes the place of a pending one of the same name.
+    """
+    slot = event.slot or 0
+    partition = partition_of(slot, partitions)
+    when = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
+    headers = nats_binding.to_headers(event)
+    headers["Nats-Schedule"] = f"@at {when.removesuffix('+00:00')}Z"
+    headers["Nats-Schedule-Target"] = subjects.event(partition, event.procedure or "", slot)
+    return Outgoing(subjects.timer(partition, slot, name), event.data, headers)

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Protocol
 
-from eventing.delivery import Delivery, stored_at
+from eventing.jetstream.delivery import Delivery, stored_at
 
 
 class Waiting(Protocol):

@@ -17,10 +17,10 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
-from eventing.batch import is_batch
-from eventing.client import listen
-from eventing.delivery import Delivery, acknowledgement, split
-from eventing.urgency import ByDeadline, Waiting
+from eventing.jetstream.connection import listen
+from eventing.jetstream.deadline_queue import ByDeadline, Waiting
+from eventing.jetstream.delivery import Delivery, acknowledgement, split
+from eventing.jetstream.messages import is_batch
 
 log = logging.getLogger(__name__)
 

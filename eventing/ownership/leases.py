@@ -2,7 +2,7 @@
 
 Each worker renews one entry with what it hosts. Every worker sees all entries and computes
 the same owners by rendezvous hashing, so nobody hands anything out. Only those take part that
-host the version that is assigned to the partition (`eventing.assignment`). Leases make a UE's
+host the version that is assigned to the partition (`eventing.ownership.assignments`). Leases make a UE's
 events stick to one worker; what keeps two workers from harming each other is the log's expected
 sequence number, so a moment of two owners is harmless.
 """
@@ -24,8 +24,9 @@ from nats.js.errors import BucketNotFoundError, KeyDeletedError, KeyNotFoundErro
 from nats.js.kv import KeyValue
 
 from eventing import subjects
-from eventing.assignment import Assignment, wanted
-from eventing.watching import Watching, end
+from eventing.ownership.assignments import Assignment, wanted
+from eventing.ownership.bucket_watch import Watching
+from eventing.process import end
 
 log = logging.getLogger(__name__)
 

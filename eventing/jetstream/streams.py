@@ -6,8 +6,9 @@ from typing import Any, Final
 from msgspec import Struct
 from nats.aio.client import Client
 
-from eventing import assignment, leases, subjects
-from eventing.bus import BusError, request
+from eventing import subjects
+from eventing.jetstream.connection import BusError, request
+from eventing.ownership import assignments, leases
 from schemas.config import NatsConfig
 from schemas.identity import PARTITIONS, SLOTS
 from schemas.procedures import Procedure
@@ -95,7 +96,7 @@ async def ensure(
         BusError: the stream exists with another number of partitions.
     """
     await ensure_streams(client, config)
-    for bucket in (leases.bucket, assignment.bucket):
+    for bucket in (leases.bucket, assignments.bucket):
         await bucket(client, config.replicas)
     names = await _consumer_names(client)
     for procedure in procedures:

@@ -6,7 +6,8 @@ same UEs all the time. It is finished, and decides everywhere then, or aborted, 
 because it is worse. All of this is written down in one entry a procedure, whose history is kept.
 """
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Final, Literal, TypeAlias
 
 import msgspec
@@ -18,6 +19,7 @@ from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSe
 from nats.js.kv import KeyValue
 
 from eventing import subjects
+from eventing.ownership.bucket_watch import Watching
 
 HISTORY: Final = 64
 """Entries of a procedure that are kept, the last included."""
@@ -190,3 +192,51 @@ async def history(kv: KeyValue, procedure: str) -> list[Assignment]:
     if (await read(kv, procedure))[0] is None:
         return []
     return [decode(entry.value or b"") for entry in await kv.history(procedure)]
+
+
+log = logging.getLogger(__name__)
+
+
+class Assigned:
+    """Follows the bucket."""
+
+    def __init__(self, client: Client, changed: Callable[[], None]) -> None:
+        """`changed` is called when there is another assignment."""
+        self._client = client
+        self._changed = changed
+        self._watching = Watching(client, "the assignments", self._note)
+        self.found: dict[str, Assignment] = {}
+        """By procedure."""
+        self.revision = 0
+        """That of the last assignment, 0 for none."""
+
+    async def start(self) -> KeyValue:
+        """Begin; the bucket. What there is is known when it returns, or is not told in a second.
+
+        Raises:
+            nats.errors.Error: JetStream has no bucket, and makes none.
+        """
+        kv = await bucket(self._client)
+        await self._watching.start(kv)
+        return kv
+
+    async def refresh(self) -> None:
+        """Begin anew after a reconnection. To be called every second or so."""
+        await self._watching.refresh()
+
+    async def stop(self) -> None:
+        """Follow it no more."""
+        await self._watching.stop()
+
+    def _note(self, entry: KeyValue.Entry) -> None:
+        revision = entry.revision or 0
+        if revision <= self.revision:
+            return  # seen before the watch began anew
+        try:
+            assignment = decode(entry.value or b"")
+        except msgspec.DecodeError as err:
+            log.warning("the assignment of %s cannot be read: %s", entry.key, err)
+            return
+        self.found[entry.key] = assignment
+        self.revision = revision
+        self._changed()

@@ -10,11 +10,10 @@ from typing import Final
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.assigned import Assigned
-from eventing.assignment import Assignment
-from eventing.intake import Intake
-from eventing.leases import Lease, Membership
-from eventing.watching import end
+from eventing.jetstream.intake import Intake
+from eventing.ownership.assignments import Assigned, Assignment
+from eventing.ownership.leases import Lease, Membership
+from eventing.process import end
 
 log = logging.getLogger(__name__)
 

@@ -6,7 +6,8 @@ together. It knows the COUNTs of a connection by what has gone by, and waits a m
 seems to be missing; that it may be wrong costs that moment and no more.
 """
 
-from typing import NamedTuple
+from collections import OrderedDict
+from typing import Final, NamedTuple
 
 WAIT = 0.1
 """Seconds for which a message is held for the ones before it."""
@@ -95,3 +96,25 @@ class InOrder:
         # A message that comes again has an old COUNT; a new context begins with 0.
         new = self._next is None or message.first == 0 or message.last >= self._next
         self._next = message.last + 1 if new else self._next
+
+
+KEPT: Final = 1 << 15
+"""Messages that are known: more than leave within the time after which JetStream delivers again."""
+
+
+class Sent:
+    """The ids of the events of which PDUs were sent last."""
+
+    __slots__ = ("_ids",)
+
+    def __init__(self) -> None:
+        self._ids: OrderedDict[str, None] = OrderedDict()
+
+    def again(self, identifier: str) -> bool:
+        """Whether the PDU of this event has left; from now on it has."""
+        if identifier in self._ids:
+            return True
+        self._ids[identifier] = None
+        if len(self._ids) > KEPT:
+            self._ids.popitem(last=False)
+        return False

@@ -3,12 +3,14 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable, Collection, Iterable
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final
 
 from nats.aio.client import Client
 from nats.errors import Error
 from nats.js.kv import KeyValue
+
+from eventing.process import end
 
 log = logging.getLogger(__name__)
 
@@ -64,14 +66,3 @@ class Watching:
             except (TimeoutError, Error) as err:
                 log.warning("%s cannot be watched: %s", self._what, err)
             await asyncio.sleep(AGAIN)
-
-
-async def end(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks that call nats-py, and wait for their end."""
-    left: Collection[asyncio.Task[Any]] = list(tasks)
-    while left:
-        # More than once: what nats-py waits for with a timeout may come just then, and the
-        # `asyncio.wait_for` of Python 3.11 then forgets that it was cancelled.
-        for task in left:
-            task.cancel()
-        _, left = await asyncio.wait(left, timeout=0.1)

@@ -1,0 +1,1 @@
+"""CloudEvents on NATS headers and over HTTP."""

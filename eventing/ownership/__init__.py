@@ -1,0 +1,1 @@
+"""Which worker pulls which partitions, and which version of a procedure decides there."""
