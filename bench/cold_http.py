@@ -15,7 +15,7 @@ from evcore.local.process import Process
 from eventing.cloudevents import http_binding
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import BusConfig, ensure
-from schemas.config import Config, NatsConfig
+from schemas.config.reading import Config, NatsConfig
 
 KNOCK: Final = 0.002
 """Seconds between two attempts to connect; Knative's queue-proxy probes as it starts a pod."""

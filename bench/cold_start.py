@@ -14,7 +14,7 @@ from eventing.jetstream.connection import connected
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType
-from schemas.config import Config, NatsConfig
+from schemas.config.reading import Config, NatsConfig
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
 

@@ -23,7 +23,7 @@ from bench.procedures import cuts, phases_of
 from bench.sampler import Counters, Sampler
 from bench.throughput import Core, core_for, processes
 from loadgen import Procedure
-from loadgen.report import Report
+from loadgen.report.report import Report
 
 UES: Final = 256
 ROUND: Final = (Procedure.REGISTER, Procedure.DEREGISTER)

@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from bench.throughput import core_for
 from loadgen import Procedure
-from loadgen.report import Latency, PhaseReport
-from loadgen.scenario import find_scenario, read_scenario
+from loadgen.load.scenario import find_scenario, read_scenario
+from loadgen.report.report import Latency, PhaseReport
 
 SCENARIO: Final = "iot-burst"
 UES: Final = 20_000

@@ -23,9 +23,9 @@ from evcore.emulated import free_udp_port
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process
 from loadgen import Population, Procedure
-from loadgen.arrivals import Poisson
-from loadgen.phases import Phase, Share
-from schemas.config import Config, N2Config, N4Config
+from loadgen.load.arrivals import Poisson
+from loadgen.load.phases import Phase, Share
+from schemas.config.reading import Config, N2Config, N4Config
 from transport import Mode
 
 UES: Final = 100_000

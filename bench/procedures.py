@@ -16,8 +16,8 @@ from bench.cpu import busy_seconds
 from bench.sampler import Counters, Sampler
 from bench.throughput import Core, Latency, core_for, processes
 from loadgen import Procedure
-from loadgen.phases import Phase, Share
-from loadgen.report import Report
+from loadgen.load.phases import Phase, Share
+from loadgen.report.report import Report
 
 ROUND: Final = (
     Procedure.REGISTER,

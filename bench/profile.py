@@ -22,7 +22,7 @@ import uvloop
 from bench.procedures import phases_of
 from bench.throughput import Core, core_for
 from loadgen import Procedure
-from loadgen.phases import Phase
+from loadgen.load.phases import Phase
 
 UES: Final = 256
 ROUNDS: Final = 12

@@ -20,10 +20,10 @@ from evcore.local.group import Group, Scale
 from evcore.local.table import by_procedure
 from eventing.stats import PERIOD, quantile, share_above
 from loadgen import LoadConfig, Population
-from loadgen.report import Report
-from loadgen.scenario import find_scenario, read_scenario
-from schemas.config import Config, N2Config
-from schemas.objectives import ObjectiveConfig, Objectives, objectives_of
+from loadgen.load.scenario import find_scenario, read_scenario
+from loadgen.report.report import Report
+from schemas.config.objectives import ObjectiveConfig, Objectives, objectives_of
+from schemas.config.reading import Config, N2Config
 from schemas.procedures import Procedure
 from transport import Mode
 

@@ -24,10 +24,10 @@ from evcore.emulated import free_udp_port
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from loadgen import LoadConfig, Population, Procedure
-from loadgen.phases import Phase
-from loadgen.report import Report
-from loadgen.scenario import Scenario
-from schemas.config import Config, N2Config, N4Config
+from loadgen.load.phases import Phase
+from loadgen.load.scenario import Scenario
+from loadgen.report.report import Report
+from schemas.config.reading import Config, N2Config, N4Config
 from transport import Mode
 
 WARM_UP = 2.0
@@ -127,7 +127,7 @@ async def upfs_beside(config: Config) -> AsyncGenerator[None]:
     try:
         for upf in config.upf:
             child = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "loadgen.upf_main", "--node-id", upf.node_id),
+                *(sys.executable, "-m", "loadgen.upf", "--node-id", upf.node_id),
                 *("--host", upf.host or upf.node_id, "--port", str(upf.port)),
                 *("--cp", f"{host}:{port}"),
                 stdin=asyncio.subprocess.PIPE,

@@ -9,10 +9,10 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from loadgen.session_model import Tunnel
-from loadgen.upf import Upf
-from loadgen.upf_config import UpfConfig as Emulated
-from schemas.config import Config, DataNetworkConfig, UpfConfig
-from schemas.config_n4 import DnnConfig
+from loadgen.upf.config import UpfConfig as Emulated
+from loadgen.upf.upf import Upf
+from schemas.config.n4 import DnnConfig
+from schemas.config.reading import Config, DataNetworkConfig, UpfConfig
 
 DNN = "internet"
 DATA_NETWORK = DataNetworkConfig(DNN, ("10.0.0.53", "2001:db8::53"), 1400)

@@ -11,10 +11,10 @@ from evcore.local.data import DataDirectory
 from eventing.jetstream.connection import connected
 from eventing.jetstream.messages import addressed, gathered
 from eventing.jetstream.publisher import Publisher
-from schemas import config as configuration
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SubscriptionChanged
-from schemas.config import NatsConfig
+from schemas.config import reading as configuration
+from schemas.config.reading import NatsConfig
 from schemas.identity import slot_of
 from schemas.procedures import EVENTS
 from schemas.step import encode

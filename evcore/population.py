@@ -8,7 +8,7 @@ import wire
 from evcore.local.data import DataDirectory
 from evcore.logs.access import Access, opened
 from loadgen import HomeKey, Population
-from schemas.config import ConfigError, Secrets
+from schemas.config.reading import ConfigError, Secrets
 from schemas.subscriber import Subscriber
 from statestore.importers import Format, read_subscribers
 

@@ -5,14 +5,16 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 import msgspec
 
-from schemas import gnb, ue_fold, ue_index, upf
+from schemas import ran, upf
 from schemas.evolution import UPCASTERS, Snapshots, StepReader
-from schemas.gnb import Gnb, GnbEvent
 from schemas.identity import slot_of
 from schemas.index import Lead, entry_of
+from schemas.ran import Gnb, GnbEvent
 from schemas.step import Step
-from schemas.ue import Ue
-from schemas.ue_events import UeEvent
+from schemas.ue import fold as ue_fold
+from schemas.ue import index
+from schemas.ue.events import UeEvent
+from schemas.ue.state import Ue
 from schemas.upf import Upf, UpfEvent
 
 Entries: TypeAlias = frozenset[tuple[str, str]]
@@ -53,15 +55,15 @@ KINDS: dict[str, Kind] = {
     "ue": Kind(
         Ue,
         ue_fold.evolve,
-        ue_index.leads,
+        index.leads,
         StepReader[UeEvent](Step[UeEvent], UeEvent, UPCASTERS["ue"]).decode,
         msgspec.msgpack.Decoder(Ue).decode,
         Snapshots(Ue, UeEvent, fold=2),
     ),
     "gnb": Kind(
         Gnb,
-        gnb.evolve,
-        gnb.leads,
+        ran.evolve,
+        ran.leads,
         StepReader[GnbEvent](Step[GnbEvent], GnbEvent, UPCASTERS["gnb"]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
         Snapshots(Gnb, GnbEvent, fold=1),

@@ -11,8 +11,8 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar, cast, get_args
 
 import msgspec
 
+from schemas.event import IGNORABLE
 from schemas.step import Output, Step, encode
-from schemas.ue_events import IGNORABLE
 from schemas.version import VERSION
 
 E = TypeVar("E")

@@ -17,7 +17,7 @@ class Flag(IntEnum):
     a cause in place of it. No log has it unless code has failed."""
 
     SHARED_WAKES = 2
-    """A wake-up may come after its time (`schemas.waking`). A short timer does not rely on that of
+    """A wake-up may come after its time (`schemas.ue.waking`). A short timer does not rely on that of
     the mobile reachable timer, and a timer that has ended does not wait for another."""
     SESSIONS_KEPT = 3
     """A UPF that is associated anew and has not restarted may have kept its sessions: those that

@@ -20,12 +20,12 @@ from schemas.cloudevents import (
     CloudEvent,
     EventType,
 )
-from schemas.gnb import Gnb, GnbEvent
 from schemas.procedures import Procedure
+from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output, Step
 from schemas.subscriber import Subscriber
-from schemas.ue import Ue
-from schemas.ue_events import UeEvent
+from schemas.ue.events import UeEvent
+from schemas.ue.state import Ue
 from schemas.upf import Upf, UpfEvent
 from schemas.version import VERSION
 

@@ -4,10 +4,10 @@ A slot is ``crc32(SUPI) mod 1024``. It is carried inside the AMF-UE-NGAP-ID and,
 inside the 5G-TMSI, so a gateway routes a message without a lookup.
 """
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 SLOTS = 1024
 PARTITIONS = 8
@@ -15,6 +15,9 @@ PARTITIONS = 8
 NGAP_ID_RANDOM_BITS = 30
 TMSI_RANDOM_BITS = 22
 SEID_RANDOM_BITS = 54
+
+Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
+"""Octets that are never printed (`schemas.redact`)."""
 
 Plmn: TypeAlias = str
 """A PLMN as ``"001-01"``: MCC, a hyphen, MNC of two or three digits."""

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from schemas.event import Event, Noted
 from schemas.index import Lead
-from schemas.ue_events import Event, Noted
 
 LEFTOVERS = 1024
 """Sessions that a UPF has and the core has not, which are remembered until they are deleted."""

@@ -17,8 +17,8 @@ from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
 from eventing.jetstream.connection import connected
 from eventing.process import beating
 from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
-from schemas import config as configuration
-from schemas.config import Config
+from schemas.config import reading as configuration
+from schemas.config.reading import Config
 from schemas.domain import PREFIX, DomainType
 from statestore.log import EventLog
 from statestore.open import open_store

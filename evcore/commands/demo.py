@@ -24,8 +24,8 @@ from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
 from loadgen import LoadConfig, Population, Procedure, Report
 from loadgen import run as run_load
-from loadgen.table import print_tables
-from schemas.config import Config, N2Config, N4Config
+from loadgen.report.terminal import print_tables
+from schemas.config.reading import Config, N2Config, N4Config
 from transport import Mode
 
 BACK_TO_ZERO: Final = 40.0

@@ -17,8 +17,8 @@ from eventing.dispatcher.sink import Sink
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config
 from eventing.process import beating
-from schemas import config as configuration
-from schemas.config import Config
+from schemas.config import reading as configuration
+from schemas.config.reading import Config
 from schemas.version import VERSION
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=5)

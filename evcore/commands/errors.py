@@ -31,7 +31,7 @@ _EXPECTED: Final = (
     ("evcore.local.process", "ProcessError"),
     ("loadgen", "ConfigError"),
     ("loadgen", "LoadError"),
-    ("schemas.config", "ConfigError"),
+    ("schemas.config.reading", "ConfigError"),
     ("statestore.contract", "StoreError"),
     ("transport", "TransportError"),
 )

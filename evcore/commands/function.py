@@ -9,7 +9,7 @@ from evcore.commands.naming import procedures_named
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
 from functions.runtime.__main__ import work
-from schemas import config as configuration
+from schemas.config import reading as configuration
 
 app = typer.Typer(help="Procedure functions, one by one.", no_args_is_help=True)
 

@@ -9,7 +9,7 @@ from evcore.commands.running import log_to_stderr
 from gateway.n2.__main__ import serve as serve_n2
 from gateway.n4.__main__ import serve as serve_n4
 from gateway.n4.endpoint import EndpointError
-from schemas import config as configuration
+from schemas.config import reading as configuration
 
 app = typer.Typer(help="The gateways to gNBs and UPFs.", no_args_is_help=True)
 

@@ -30,9 +30,9 @@ from loadgen import (
     scenario_names,
 )
 from loadgen import run as run_load
-from loadgen.table import print_tables
-from schemas import config as configuration
-from schemas.config import ConfigError, N2Config, UpfConfig, slice_of
+from loadgen.report.terminal import print_tables
+from schemas.config import reading as configuration
+from schemas.config.reading import ConfigError, N2Config, UpfConfig, slice_of
 from transport import Mode
 
 DEFAULT_PROGRAMME = "register,idle,deregister"

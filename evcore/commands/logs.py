@@ -28,7 +28,7 @@ from functions.runtime.replay import all_aggregates
 from schemas.aggregates import kind_of
 from schemas.redact import plain
 from schemas.step import Step
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from schemas.upf import Upf
 
 app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_help=True)

@@ -13,7 +13,7 @@ from evcore.commands.options import DATA, Data
 from evcore.commands.output import Notices
 from evcore.local import network
 from evcore.local.data import DataDirectory
-from schemas import config as configuration
+from schemas.config import reading as configuration
 
 app = typer.Typer(help="The configuration of a core that runs: update.", no_args_is_help=True)
 

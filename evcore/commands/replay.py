@@ -17,8 +17,8 @@ from evcore.commands.running import run_tool
 from evcore.logs.access import opened
 from evcore.logs.candidate import load_module, procedure_of
 from evcore.logs.describe import describe
-from functions.dispatch import Procedures
 from functions.runtime.replay import Redecided, Replayer
+from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.procedures import Procedure
 from schemas.step import Step

@@ -12,11 +12,11 @@ from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
-from schemas import config as configuration
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import EventType, SessionRelease
-from schemas.session import PduSession
-from schemas.ue import Ue
+from schemas.config import reading as configuration
+from schemas.gsm.state import PduSession
+from schemas.ue.state import Ue
 
 app = typer.Typer(help="PDU sessions: list, release.", no_args_is_help=True)
 

@@ -8,8 +8,8 @@ import uvloop
 
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config, ensure
-from schemas import config as configuration
-from schemas.config import NatsConfig
+from schemas.config import reading as configuration
+from schemas.config.reading import NatsConfig
 
 
 def streams(

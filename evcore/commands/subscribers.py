@@ -26,8 +26,8 @@ from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory
 from evcore.logs.access import Access, opened
 from eventing.jetstream.connection import BusError
-from schemas import config as configuration
-from schemas.config import ConfigError, slice_of
+from schemas.config import reading as configuration
+from schemas.config.reading import ConfigError, slice_of
 from schemas.redact import plain
 from schemas.subscriber import AuthMethod, Subscriber
 from statestore.importers import Format, ImportProblem, read_subscribers

@@ -22,8 +22,8 @@ from evcore.swap import asking, kept
 from evcore.swap.runner import sentence
 from eventing.ownership.assignments import Margins, SwapError
 from functions.runtime.variants import VariantError
-from schemas import config as configuration
-from schemas.config import NatsConfig
+from schemas.config import reading as configuration
+from schemas.config.reading import NatsConfig
 from schemas.procedures import Procedure
 
 _SHARE: Final = re.compile(r"(\d{1,4})(?:/(\d{1,4}))?")

@@ -23,8 +23,8 @@ from evcore.local.group import Group, Scale
 from evcore.logs.access import opened
 from eventing.jetstream.connection import BusError
 from eventing.process import beating
-from schemas import config as configuration
-from schemas.config import Config, ConfigError
+from schemas.config import reading as configuration
+from schemas.config.reading import Config, ConfigError
 from schemas.procedures import Procedure
 from statestore.contract import StoreError
 from transport import Mode

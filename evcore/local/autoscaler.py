@@ -27,7 +27,7 @@ from evcore.local.group import Group, Running, Scale, Scaled
 from evcore.local.lag import queues
 from evcore.local.process import Process, ProcessError
 from eventing.stats import StatsWatch
-from schemas.objectives import Objectives
+from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
 
 log = logging.getLogger(__name__)

@@ -24,9 +24,9 @@ from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config, ensure
 from eventing.process import end
 from eventing.stats import StatsWatch
-from schemas import config as configuration
-from schemas.config import Config
-from schemas.objectives import objectives_of
+from schemas.config import reading as configuration
+from schemas.config.objectives import objectives_of
+from schemas.config.reading import Config
 from schemas.procedures import Procedure
 from transport import Mode
 

@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from evcore.local import lock
-from schemas import config as configuration
-from schemas.config import Config, ConfigError, HomeNetworkKeyConfig, Secrets, StoreConfig
+from schemas.config import reading as configuration
+from schemas.config.reading import Config, ConfigError, HomeNetworkKeyConfig, Secrets, StoreConfig
 
 DEFAULT: Final = Path(".evcore")
 

@@ -13,7 +13,7 @@ from typing import Final
 from evcore.local.lag import Queue
 from eventing.stats import Batches, Stats
 from functions.runtime.work import BATCH
-from schemas.objectives import Objectives
+from schemas.config.objectives import Objectives
 
 AHEAD: Final = 1.0
 """Seconds until a worker that is asked for works: the next look and a cold start."""

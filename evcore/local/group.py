@@ -5,7 +5,7 @@ from msgspec import Struct
 from evcore.local.backoff import Backoff
 from evcore.local.forecast import Forecast
 from evcore.local.process import Process
-from schemas.objectives import Objectives
+from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
 
 

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from schemas.config import ConfigError
+from schemas.config.reading import ConfigError
 
 PATIENCE: Final = 15.0
 """Seconds that the processes of a core that was killed are given to end."""

@@ -11,10 +11,10 @@ from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
 from schemas.aggregates import gnb_aggregate
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.config import AmfConfig, Config, ConfigError, NatsConfig
-from schemas.gnb import Gnb
+from schemas.config.reading import AmfConfig, Config, ConfigError, NatsConfig
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
+from schemas.ran import Gnb
 from statestore.log import EventLog
 
 PAGE: Final = 200

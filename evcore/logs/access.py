@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from evcore.local.data import DataDirectory
 from evcore.swap.kept import Kept
-from schemas import config as configuration
-from schemas.config import ConfigError
+from schemas.config import reading as configuration
+from schemas.config.reading import ConfigError
 from statestore.log import EventLog
 from statestore.open import open_store
 from statestore.subscribers import SubscriberStore

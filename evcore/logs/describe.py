@@ -5,12 +5,12 @@ from typing import Any, cast
 from msgspec import msgpack
 
 import wire
-from functions.ingress import Nas, open_nas
+from functions.decision.inputs import Nas, open_nas
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.redact import plain
 from schemas.step import Page, SendNgap, SendPfcp, Step
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 
 Tree = dict[str, Any]
 

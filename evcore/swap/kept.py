@@ -9,8 +9,8 @@ from types import ModuleType
 from typing import Final
 
 from evcore.local.data import DataDirectory
-from functions.dispatch import Procedures
 from functions.runtime.variants import VariantError, file_name, load_variant
+from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
 
 UNSWAPPABLE: Final = (Procedure.IDENTIFICATION,)

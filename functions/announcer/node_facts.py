@@ -5,25 +5,25 @@ from datetime import UTC, datetime
 from typing import Any
 
 from functions.announcer.ue_facts import Fact
-from schemas import domain, gnb, upf
+from schemas import domain, ran, upf
 from schemas.domain import DomainType, TrackingArea
-from schemas.gnb import Gnb
 from schemas.identity import SNssai, Tai
+from schemas.ran import Gnb
 from schemas.upf import Upf
 
 
 def of_gnb(node: str, before: Gnb, event: Any, after: Gnb) -> Iterator[Fact]:
     """What an event of a gNB means to subscribers."""
     match event:
-        case gnb.NgSetUp():
+        case ran.NgSetUp():
             yield DomainType.GNB_CONNECTED, _connected(node, after)
-        case gnb.ConfigurationUpdated():
+        case ran.ConfigurationUpdated():
             yield DomainType.GNB_UPDATED, _connected(node, after)
-        case gnb.NgSetupFailed(_, cause):
+        case ran.NgSetupFailed(_, cause):
             yield DomainType.GNB_REJECTED, domain.NodeFailed(node, cause)
-        case gnb.NgReset(cause, connections):
+        case ran.NgReset(cause, connections):
             yield DomainType.GNB_RESET, domain.GnbReset(node, cause, connections)
-        case gnb.AssociationEnded(association, reason) if before.association == association:
+        case ran.AssociationEnded(association, reason) if before.association == association:
             yield DomainType.GNB_LOST, domain.NodeFailed(node, reason)
         case _:
             pass

@@ -5,10 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 from schemas import domain
-from schemas import ue_events as e
+from schemas.connection.state import Connection
 from schemas.domain import DomainType, Location
-from schemas.session import PduSession
-from schemas.ue import Connection, Ue
+from schemas.gsm.state import PduSession
+from schemas.ue import events as e
+from schemas.ue.state import Ue
 
 Fact = tuple[DomainType, domain.Data]
 

@@ -9,23 +9,24 @@ message of such a connection is decided about, it is the current one.
 from functions.decision.ue_decision import Draft
 from functions.messages import ngap
 from functions.messages.trees import Tree
-from schemas import beside
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import ConnectionLost, EventType, Identified
-from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
-from schemas.procedures import Procedure
-from schemas.step import HandOff, encode
-from schemas.ue import Beside, Connection, Ue, connections
-from schemas.ue_events import (
+from schemas.connection import fold as beside
+from schemas.connection.events import (
     ConnectionAbandoned,
     ConnectionAttended,
     ConnectionEstablished,
     ConnectionReleased,
     ConnectionSetAside,
     HandedOver,
-    HandoverTriggered,
-    RegistrationAborted,
 )
+from schemas.connection.state import Beside, Connection
+from schemas.gmm.events import RegistrationAborted
+from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
+from schemas.mobility.events import HandoverTriggered
+from schemas.procedures import Procedure
+from schemas.step import HandOff, encode
+from schemas.ue.state import Ue, connections
 
 HANDOVER_TIMER = "handover"
 """Guards each stage of a handover."""

@@ -3,9 +3,9 @@
 import hashlib
 from collections.abc import Callable, Iterable
 
-from schemas.gnb import tai_index_prefix
 from schemas.identity import Tai
 from schemas.network import Network
+from schemas.ran import tai_index_prefix
 from schemas.subscriber import Subscriber
 from schemas.upf import Upf
 

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 import wire
 from functions.messages.trees import Tree
-from schemas.ue import SecurityContext, Ue
+from schemas.gmm.state import SecurityContext
+from schemas.ue.state import Ue
 
 _PLAIN_OFFSET = 7
 """Where the message starts behind a security header (TS 24.501 9.1.1)."""

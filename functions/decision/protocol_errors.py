@@ -11,7 +11,7 @@ from functions.messages import ngap
 from functions.messages.ngap import faults as ngap_faults
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
-from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.connection.state import NO_RAN_UE_NGAP_ID
 from schemas.procedures import Procedure
 from schemas.step import FanOut, SendNgap
 

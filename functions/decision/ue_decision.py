@@ -8,21 +8,18 @@ from functions.decision.env import Env
 from functions.messages import ngap
 from functions.messages.trees import Tree
 from schemas.cloudevents import CloudEvent, EventType, order_of
+from schemas.connection.events import ConnectionReleasing
+from schemas.connection.state import Connection
+from schemas.event import Noted
 from schemas.flags import Flag
+from schemas.gmm.events import DownlinkCounted
+from schemas.gmm.state import SecurityContext
 from schemas.procedures import Procedure, procedure_of_timer
 from schemas.step import HandOff, Output, SendNgap, Wake
-from schemas.ue import Connection, SecurityContext, Ue
-from schemas.ue_events import (
-    ConnectionReleasing,
-    DownlinkCounted,
-    Noted,
-    TimerStarted,
-    TimerStopped,
-    UeEvent,
-    WakeScheduled,
-)
-from schemas.ue_fold import evolve
-from schemas.waking import MOBILE_REACHABLE, shared_at
+from schemas.ue.events import TimerStarted, TimerStopped, UeEvent, WakeScheduled
+from schemas.ue.fold import evolve
+from schemas.ue.state import Ue
+from schemas.ue.waking import MOBILE_REACHABLE, shared_at
 
 INTEGRITY_PROTECTED = 1
 CIPHERED = 2

@@ -9,8 +9,8 @@ from functions.messages import ngap
 from functions.messages.trees import Tree
 from functions.mobility import end
 from schemas.cloudevents import ConnectionLost
-from schemas.handover import NO_RAN_UE_NGAP_ID
-from schemas.ue_events import ConnectionReleasing
+from schemas.connection.events import ConnectionReleasing
+from schemas.connection.state import NO_RAN_UE_NGAP_ID
 
 VERSION: Final = "1"
 

@@ -18,15 +18,15 @@ from functions.messages import ngap
 from functions.messages.nas import gmm
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
-from schemas.gmm import ConfigurationUpdate
-from schemas.identity import SNssai
-from schemas.ue_events import (
+from schemas.gmm.events import (
     ConfigurationUpdated,
     ConfigurationUpdateOwed,
     ConfigurationUpdateSent,
     ConfigurationUpdateStopped,
     GutiAllocated,
 )
+from schemas.gmm.state import ConfigurationUpdate
+from schemas.identity import SNssai
 
 VERSION: Final = "1"
 

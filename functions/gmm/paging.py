@@ -15,16 +15,10 @@ from functions.messages import ngap, pfcp
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
-from schemas.session import PduSession
+from schemas.gmm.events import PagingEnded, PagingFailed, PagingStarted
+from schemas.gsm.events import DownlinkReported, N4Lost, UserPlaneOff
+from schemas.gsm.state import PduSession
 from schemas.step import Page, SendPfcp
-from schemas.ue_events import (
-    DownlinkReported,
-    N4Lost,
-    PagingEnded,
-    PagingFailed,
-    PagingStarted,
-    UserPlaneOff,
-)
 
 VERSION: Final = "1"
 

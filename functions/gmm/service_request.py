@@ -12,12 +12,7 @@ from functions.messages import ngap
 from functions.messages.nas import codec
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
-from schemas.ue_events import (
-    ConfigurationUpdateStopped,
-    Deregistered,
-    GutiConfirmed,
-    PagingEnded,
-)
+from schemas.gmm.events import ConfigurationUpdateStopped, Deregistered, GutiConfirmed, PagingEnded
 
 VERSION: Final = "1"
 

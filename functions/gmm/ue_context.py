@@ -9,13 +9,9 @@ from functions.messages import ngap
 from functions.messages.ngap import faults, ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
-from schemas.ue import Connection
-from schemas.ue_events import (
-    ContextModificationFailed,
-    ContextModified,
-    ContextModifying,
-    SecondaryRatUsed,
-)
+from schemas.connection.events import ContextModificationFailed, ContextModified, ContextModifying
+from schemas.connection.state import Connection
+from schemas.gsm.events import SecondaryRatUsed
 
 
 def settle(d: Draft) -> None:

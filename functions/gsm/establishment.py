@@ -9,11 +9,11 @@ from functions.messages import ngap
 from functions.messages.nas import gsm
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
+from schemas.gsm.events import SessionGone, SessionRequested, UserPlaneWanted
+from schemas.gsm.state import N4Session, PduAddress, PduSession, Tunnel
 from schemas.identity import SNssai, make_seid, slot_of
 from schemas.network import UpfNode, UpfPool
-from schemas.session import N4Session, PduAddress, PduSession, Tunnel
 from schemas.subscriber import Dnn, PduSessionType
-from schemas.ue_events import SessionGone, SessionRequested, UserPlaneWanted
 
 DEFAULT_QFI: Final = 1
 """The QoS flow of the default QoS rule."""

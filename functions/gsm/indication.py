@@ -17,10 +17,9 @@ from functions.gsm import n4, user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause, ue_context
 from functions.messages.trees import Tree, subtree
-from schemas.indication import IndicatedSession, Indication
-from schemas.session import PduSession, Tunnel
-from schemas.ue import Connection
-from schemas.ue_events import IndicationEnded, IndicationTaken, UserPlaneMoved
+from schemas.connection.state import Connection
+from schemas.gsm.events import IndicationEnded, IndicationTaken, UserPlaneMoved
+from schemas.gsm.state import IndicatedSession, Indication, PduSession, Tunnel
 
 UNKNOWN_SESSION: Final[Cause] = {"radioNetwork": "unknown-PDU-session-ID"}
 SAME_SESSION_TWICE: Final[Cause] = {"radioNetwork": "multiple-PDU-session-ID-instances"}

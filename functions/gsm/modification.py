@@ -6,9 +6,9 @@ from functions.messages.nas import gsm
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
-from schemas.session import PduSession
+from schemas.gsm.events import SessionModified, SessionModifying
+from schemas.gsm.state import PduSession
 from schemas.subscriber import Ambr
-from schemas.ue_events import SessionModified, SessionModifying
 
 
 def requested(d: Draft, session: PduSession, request: Tree) -> None:

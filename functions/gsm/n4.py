@@ -12,11 +12,11 @@ from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft
+from schemas.gsm.events import N4Answered, N4Failed, N4Replaced, N4Sent
+from schemas.gsm.state import N4Request, PduSession
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.procedures import Procedure
-from schemas.session import N4Request, PduSession
 from schemas.step import HandOff, SendPfcp, encode
-from schemas.ue_events import N4Answered, N4Failed, N4Replaced, N4Sent
 
 TIMER: Final = "n4"
 

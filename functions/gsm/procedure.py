@@ -21,8 +21,8 @@ from functions.messages.nas import codec, gsm
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.cloudevents import SessionLost, SessionRelease
-from schemas.session import PduSession
-from schemas.ue_events import N4Failed, N4Lost, SessionEnded
+from schemas.gsm.events import N4Failed, N4Lost, SessionEnded
+from schemas.gsm.state import PduSession
 
 VERSION: Final = "1"
 

@@ -9,8 +9,8 @@ from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
-from schemas.session import PduSession
-from schemas.ue_events import SessionGone, SessionReleasing, UserPlaneOff
+from schemas.gsm.events import SessionGone, SessionReleasing, UserPlaneOff
+from schemas.gsm.state import PduSession
 
 RELEASED: Final = {"nas": "normal-release"}
 

@@ -11,16 +11,16 @@ from functions.messages.ngap import ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
-from schemas.session import PduSession
-from schemas.ue import connections
-from schemas.ue_events import (
-    ContextRequested,
+from schemas.connection.events import ContextRequested
+from schemas.gsm.events import (
     SessionGone,
     UserPlaneOff,
     UserPlaneOn,
     UserPlaneRequested,
     UserPlaneWanted,
 )
+from schemas.gsm.state import PduSession
+from schemas.ue.state import connections
 
 
 def live(d: Draft) -> list[PduSession]:

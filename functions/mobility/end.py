@@ -7,7 +7,7 @@ from functions.decision.ue_decision import Draft
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.ngap import handover as messages
-from schemas.ue_events import HandoverEnded
+from schemas.mobility.events import HandoverEnded
 
 AT_ONCE: Final = 0.001
 """Seconds: a wake-up has to be later than what asks for it."""

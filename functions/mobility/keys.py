@@ -4,7 +4,7 @@ import wire
 from functions.decision.ue_decision import Draft, NoSecurityError
 from functions.gsm import user_plane
 from functions.messages.ngap.handover import NextHop
-from schemas.ue_events import NextHopDerived
+from schemas.mobility.events import NextHopDerived
 
 
 def may_go(d: Draft) -> bool:

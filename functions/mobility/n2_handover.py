@@ -14,12 +14,13 @@ from functions.messages.ngap.handover import Target
 from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
-from schemas.handover import NO_RAN_UE_NGAP_ID, Moving
+from schemas.connection.events import ConnectionReleasing
+from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
+from schemas.gsm.state import PduSession
+from schemas.mobility.events import HandoverAdmitted, HandoverPrepared
+from schemas.mobility.state import Moving
 from schemas.network import TrackingArea
-from schemas.session import PduSession
 from schemas.subscriber import Ambr
-from schemas.ue import Connection
-from schemas.ue_events import ConnectionReleasing, HandoverAdmitted, HandoverPrepared
 
 MOVABLE: Final = ("active", "modifying")
 """The stages of a session that goes along."""

@@ -12,15 +12,9 @@ from functions.messages.ngap import handover as read
 from functions.messages.trees import Tree
 from functions.mobility import end, xn_handover
 from functions.mobility import n2_handover as preparation
-from schemas.handover import Moving
-from schemas.ue_events import (
-    HandoverCompleted,
-    NasNotDelivered,
-    UserPlaneOff,
-    UserPlaneOn,
-    UserPlaneRequested,
-    UserPlaneWanted,
-)
+from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlaneRequested, UserPlaneWanted
+from schemas.mobility.events import HandoverCompleted, NasNotDelivered
+from schemas.mobility.state import Moving
 
 VERSION: Final = "1"
 

@@ -16,17 +16,12 @@ from functions.messages.ngap.handover import Admitted
 from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
-from schemas.handover import Moving, Place
+from schemas.connection.state import Place
+from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlaneWanted
+from schemas.gsm.state import PduSession
 from schemas.identity import Tai
-from schemas.session import PduSession
-from schemas.ue_events import (
-    NasNotDelivered,
-    PathSwitched,
-    PathSwitchFailed,
-    UserPlaneOff,
-    UserPlaneOn,
-    UserPlaneWanted,
-)
+from schemas.mobility.events import NasNotDelivered, PathSwitched, PathSwitchFailed
+from schemas.mobility.state import Moving
 
 
 def requested(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:

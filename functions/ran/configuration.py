@@ -14,7 +14,7 @@ from functions.messages.ngap import node
 from functions.messages.trees import Tree
 from functions.ran.decision import GnbDraft
 from functions.ran.ng_setup import TIME_TO_WAIT, configuration_of, name_in, read_supported, refusal
-from schemas.gnb import (
+from schemas.ran import (
     AmfConfiguration,
     AmfConfigurationAcknowledged,
     AmfConfigurationPostponed,

@@ -5,13 +5,13 @@ from functions.decision.connection import Origin
 from functions.decision.env import Env
 from functions.messages.ngap import Cause, node
 from functions.messages.trees import Tree
-from schemas import gnb as fold
+from schemas import ran as fold
 from schemas.aggregates import gnb_aggregate
 from schemas.cloudevents import CloudEvent, order_of
-from schemas.gnb import Gnb, GnbEvent
+from schemas.event import Noted
 from schemas.procedures import Procedure
+from schemas.ran import Gnb, GnbEvent
 from schemas.step import FanOut, Output, SendNgap, Wake
-from schemas.ue_events import Noted
 
 _FROM_N2 = "/n2/"
 

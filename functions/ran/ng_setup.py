@@ -7,7 +7,9 @@ from functions.messages import ngap
 from functions.messages.ngap import node
 from functions.messages.trees import Tree, subtree
 from functions.ran.decision import GnbDraft
-from schemas.gnb import (
+from schemas.identity import SNssai, Tai
+from schemas.network import Network
+from schemas.ran import (
     AmfConfiguration,
     AssociationEnded,
     BroadcastPlmn,
@@ -16,8 +18,6 @@ from schemas.gnb import (
     PlmnSupport,
     SupportedTa,
 )
-from schemas.identity import SNssai, Tai
-from schemas.network import Network
 
 UNKNOWN_PLMN: Final = {"misc": "unknown-PLMN-or-SNPN"}
 SLICE_NOT_SUPPORTED: Final = {"radioNetwork": "slice-not-supported"}

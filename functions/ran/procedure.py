@@ -16,8 +16,8 @@ from functions.messages.trees import Tree, subtree
 from functions.ran import configuration, ng_setup, reset, transfer
 from functions.ran.decision import GnbDraft
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.gnb import Gnb, GnbEvent
 from schemas.procedures import UE_MESSAGES
+from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output
 
 VERSION: Final = "1"

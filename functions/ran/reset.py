@@ -9,7 +9,7 @@ from functions.messages.ngap import node
 from functions.messages.trees import Tree, subtree
 from functions.ran.decision import GnbDraft
 from schemas.cloudevents import AssociationLost
-from schemas.gnb import AssociationEnded, NgReset
+from schemas.ran import AssociationEnded, NgReset
 
 
 def reset(d: GnbDraft, ies: Tree) -> None:

@@ -16,8 +16,8 @@ from eventing.process import beating, collect_seldom
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.variants import VariantError, load_all
 from functions.runtime.worker import Worker, with_variants
-from schemas import config as configuration
-from schemas.config import Config, ConfigError, Secrets
+from schemas.config import reading as configuration
+from schemas.config.reading import Config, ConfigError, Secrets
 from schemas.procedures import Procedure
 from statestore.contract import StoreError
 

@@ -14,7 +14,7 @@ from typing import Final
 from functions.decision.env import NotReadyError
 from functions.runtime.pools import Pool, pools_of
 from schemas.network import Network
-from schemas.ue_index import address_index_key
+from schemas.ue.index import address_index_key
 from statestore.contract import Append, Engine, IndexKey
 
 KIND: Final = "address"

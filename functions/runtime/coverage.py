@@ -5,8 +5,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
-from schemas.gnb import tai_index_prefix
 from schemas.identity import Tai
+from schemas.ran import tai_index_prefix
 from statestore.contract import Engine
 
 KEPT: Final = 1.0

@@ -7,9 +7,9 @@ from functions.decision.env import Env, nobody
 from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.flags import Flag
-from schemas.gnb import Gnb
 from schemas.network import Network
 from schemas.procedures import Procedure
+from schemas.ran import Gnb
 from schemas.step import Step
 from schemas.subscriber import Subscriber
 from schemas.upf import Upf

@@ -23,6 +23,7 @@ from schemas.cloudevents import (
     CloudEvent,
     EventType,
 )
+from schemas.gmm.events import DownlinkCounted
 from schemas.step import (
     FanOut,
     FanOutSessions,
@@ -33,8 +34,7 @@ from schemas.step import (
     Step,
     Wake,
 )
-from schemas.ue_events import DownlinkCounted
-from schemas.waking import FINE
+from schemas.ue.waking import FINE
 from statestore.contract import Engine, StoreUnavailable
 
 log = logging.getLogger(__name__)

@@ -13,10 +13,10 @@ from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.jetstream.delivery import Delivery, event_of, stored_at
 from schemas.aggregates import KINDS
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
-from schemas.handover import Place
+from schemas.connection.state import Connection, Place
 from schemas.identity import index_ngap
 from schemas.procedures import Procedure
-from schemas.ue import Connection, Ue
+from schemas.ue.state import Ue
 
 _PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)
 _N2: Final = (re.compile("/n2/[^/]+/.+").fullmatch, "/n2/<gnb>/<association>")

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from eventing.jetstream.streams import bus_config
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.worker import WorkerConfig
-from schemas import config as configuration
-from schemas.config import Config, Secrets
-from schemas.objectives import objectives_of
+from schemas.config import reading as configuration
+from schemas.config.objectives import objectives_of
+from schemas.config.reading import Config, Secrets
 from schemas.procedures import Procedure
 from schemas.version import VERSION
 from statestore.log import EventLog

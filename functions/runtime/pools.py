@@ -5,7 +5,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_net
 from typing import Final
 
 from schemas.network import Network
-from schemas.ue_index import address_index_key
+from schemas.ue.index import address_index_key
 
 BLOCK: Final = 256
 """Neighbours that are looked up together: a /24 of addresses, or a /56 of /64 prefixes."""

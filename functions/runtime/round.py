@@ -23,7 +23,7 @@ from schemas.identity import PARTITIONS, partition_of
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
-from schemas.waking import WAKE
+from schemas.ue.waking import WAKE
 from statestore.contract import Append, Appended, Duplicate, IndexKey, IndexTaken
 from statestore.log import Aggregate, EventLog
 

@@ -13,7 +13,7 @@ from functions.runtime.http_function import application
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.service import Service
 from functions.runtime.worker import working
-from schemas.config import Config, Secrets
+from schemas.config.reading import Config, Secrets
 from schemas.procedures import Procedure
 from statestore.contract import Engine
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from schemas.gnb import Gnb
+from schemas.connection.events import ConnectionReleasing
+from schemas.ran import Gnb
 from schemas.step import Output, Page, SendNgap, SendPfcp, Step, Wake
-from schemas.ue import Ue, connections
-from schemas.ue_events import ConnectionReleasing
+from schemas.ue.state import Ue, connections
 from schemas.upf import Upf
 
 

@@ -5,8 +5,8 @@ from typing import Final
 from eventing.jetstream.delivery import Delivery
 from functions.runtime.cache import Cache
 from schemas.aggregates import ue_aggregate
-from schemas.objectives import Objectives
-from schemas.ue import Ue
+from schemas.config.objectives import Objectives
+from schemas.ue.state import Ue
 from statestore.contract import IndexKey
 
 _INDEXES: Final = frozenset({"ngap", "tmsi", "seid"})

@@ -1,7 +1,7 @@
 """Wake-ups that UEs share: asked for once, and told to each UE when they come.
 
 An index entry, appended with the step that started the timer, says whose wake-up it is
-(`schemas.waking`). So one scheduled message of JetStream serves all UEs of a partition whose timers
+(`schemas.ue.waking`). So one scheduled message of JetStream serves all UEs of a partition whose timers
 of one procedure end together, however many they are.
 """
 
@@ -19,7 +19,7 @@ from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, TimersDue
 from schemas.identity import partition_of
 from schemas.step import encode
-from schemas.waking import WAKE, shared_by, wake_prefix
+from schemas.ue.waking import WAKE, shared_by, wake_prefix
 
 AHEAD: Final = 2.0
 """Seconds before its time from which a wake-up is asked for again each time: it may have come

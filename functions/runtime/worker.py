@@ -35,8 +35,8 @@ from functions.runtime.variants import version_with, versions
 from functions.runtime.work import BATCH, HOLD_POLL, Work
 from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent
+from schemas.config.objectives import Objectives
 from schemas.network import Network
-from schemas.objectives import Objectives
 from schemas.procedures import Procedure
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore

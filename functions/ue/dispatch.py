@@ -32,8 +32,10 @@ from functions.messages.trees import Tree
 from functions.ue import poisoned, reconcile
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.connection.events import UplinkTaken
+from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
 from schemas.identity import seid_of_index
+from schemas.mobility.events import TargetTaken
 from schemas.procedures import (
     DEFAULT,
     EVENTS,
@@ -47,8 +49,8 @@ from schemas.procedures import (
     procedure_of_timer,
 )
 from schemas.step import Output
-from schemas.ue import Connection, Ue
-from schemas.ue_events import TargetTaken, TimerStopped, UplinkTaken
+from schemas.ue.events import TimerStopped
+from schemas.ue.state import Ue
 
 TIMER_SLACK_MS = 20
 """A timer that expires within this of its wake-up has expired too: one step for both."""

@@ -6,8 +6,8 @@ from functions.messages import ngap
 from functions.mobility import end
 from schemas.causes import GmmCause
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.connection.events import UplinkTaken
 from schemas.identity import index_ngap
-from schemas.ue_events import UplinkTaken
 
 
 def answer(d: Draft, trigger: CloudEvent) -> None:

@@ -11,13 +11,9 @@ from functions.gmm.authentication import reauthentication
 from functions.gmm.deregistration import by_network, implicit
 from functions.gsm import indication, modification, n4, user_plane
 from functions.mobility import end, xn_handover
-from schemas.session import PduSession
-from schemas.ue_events import (
-    PagingEnded,
-    SessionEnded,
-    SessionGone,
-    SessionModified,
-)
+from schemas.gmm.events import PagingEnded
+from schemas.gsm.events import SessionEnded, SessionGone, SessionModified
+from schemas.gsm.state import PduSession
 
 
 def settle(d: Draft) -> None:

@@ -8,10 +8,10 @@ from functions.messages.trees import Tree
 from schemas import upf as fold
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent
+from schemas.event import Noted
 from schemas.flags import Flag
 from schemas.identity import slot_of
 from schemas.step import FanOutSessions, Output, SendPfcp
-from schemas.ue_events import Noted
 from schemas.upf import Upf, UpfAsked, UpfEvent
 
 _SOURCE: Final = "/n4/"

@@ -1,7 +1,7 @@
 """What a subscriber would keep: a picture of the core made of domain events alone."""
 
 from functions.announcer.ue_facts import proved
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from tests.announcer.told import Told
 
 

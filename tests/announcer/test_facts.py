@@ -12,13 +12,14 @@ from jsonschema import Draft202012Validator
 from msgspec import structs
 
 from eventing.cloudevents import http_binding
-from schemas import domain, generate, ue_events, upf
+from schemas import domain, generate, upf
 from schemas.aggregates import kind_of
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.domain import DATA, PREFIX, SCHEMA_OF, DomainType
 from schemas.flags import Flag
 from schemas.step import Step
-from schemas.ue import Ue
+from schemas.ue import events as ue_events
+from schemas.ue.state import Ue
 from tests.announcer.ledger import Ledger
 from tests.announcer.told import Told, told
 from tests.conformance.playing import play

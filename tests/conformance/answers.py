@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 import wire
 from schemas.cloudevents import CloudEvent
-from schemas.session import PduSession
-from schemas.ue import Challenge
+from schemas.gmm.state import Challenge
+from schemas.gsm.state import PduSession
 from tests.conformance.bench import NODES, Bench, How, Place, suci
 
 

@@ -10,12 +10,13 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple, Self
 
 import wire
-from schemas.beside import attend
 from schemas.cloudevents import CloudEvent
-from schemas.handover import NO_RAN_UE_NGAP_ID
-from schemas.session import PduSession
+from schemas.connection.fold import attend
+from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
+from schemas.gmm.state import SecurityContext
+from schemas.gsm.state import PduSession
 from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
-from schemas.ue import Connection, SecurityContext, Ue, connections
+from schemas.ue.state import Ue, connections
 from tests.conformance.core import CheckedCore, Core
 from tests.conformance.upf import Request, SmallUpf
 from tests.functions.gnb import setup_request

@@ -7,7 +7,9 @@ from typing import Any, Final, NamedTuple
 import wire
 from functions.messages.ngap import cause_text, ies_of
 from schemas.cloudevents import CloudEvent
-from schemas.ue import Connection, SecurityContext, Ue, connections
+from schemas.connection.state import Connection
+from schemas.gmm.state import SecurityContext
+from schemas.ue.state import Ue, connections
 from tests.conformance.bench import Bench
 from tests.conformance.nas_table import GMM_NAMES, GSM_NAMES
 from tests.conformance.rest import QUIET

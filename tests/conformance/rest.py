@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from schemas.aggregates import UNIDENTIFIED
-from schemas.ue import Ue, connections
+from schemas.ue.state import Ue, connections
 from tests.conformance.answers import answers
 from tests.conformance.bench import NODES, SUPI, Bench
 from tests.conformance.messages import deregistration

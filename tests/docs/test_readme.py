@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from evcore.local.process import Process
-from schemas.config import Config
+from schemas.config.reading import Config
 from statestore.importers import read_subscribers
 from tests.servers import free_udp_port
 

@@ -8,7 +8,7 @@ from evcore.logs.access import opened
 from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
 from loadgen import Report
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from statestore.contract import Engine, IndexKey
 
 

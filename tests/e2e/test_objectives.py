@@ -9,7 +9,7 @@ from evcore import emulated
 from evcore.commands.up import groups_of
 from loadgen import Procedure, run
 from schemas import procedures
-from schemas.objectives import ObjectiveConfig
+from schemas.config.objectives import ObjectiveConfig
 from tests.e2e import checks
 from tests.e2e.test_sessions import PROGRAMME
 from tests.servers import free_udp_port, site

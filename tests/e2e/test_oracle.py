@@ -11,9 +11,10 @@ from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
 from loadgen import Procedure, run
-from loadgen.capture import Captured, read_capture
+from loadgen.report.capture import Captured, read_capture
 from schemas.aggregates import kind_of
-from schemas.ue import SecurityContext, Ue
+from schemas.gmm.state import SecurityContext
+from schemas.ue.state import Ue
 from tests.servers import site
 
 pytestmark = [

@@ -21,7 +21,7 @@ from eventing.stats import ProcedureStats, StatsWatch
 from functions.runtime.replay import all_aggregates
 from loadgen import Procedure as Does
 from loadgen import Report, run
-from loadgen.phases import Phase, Share
+from loadgen.load.phases import Phase, Share
 from schemas.identity import PARTITIONS, partition_of, slot_of
 from schemas.procedures import Procedure
 from tests.e2e import checks, versions

@@ -26,9 +26,9 @@ from functions.runtime.replay import all_aggregates
 from functions.runtime.resolve import connection_of
 from functions.runtime.worker import Worker
 from loadgen import Population, Procedure, run
-from schemas import config as configuration
 from schemas.aggregates import UNIDENTIFIED
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.config import reading as configuration
 from schemas.network import Timers
 from schemas.procedures import Procedure as Hosted
 from schemas.step import Step, encode

@@ -5,11 +5,11 @@ import json
 import sys
 from typing import Any
 
-from schemas.config import UpfConfig
+from schemas.config.reading import UpfConfig
 
 
 class UpfProcess:
-    """`python -m loadgen.upf_main`; one that was killed starts anew with nothing."""
+    """`python -m loadgen.upf`; one that was killed starts anew with nothing."""
 
     def __init__(self, config: UpfConfig) -> None:
         self.config = config
@@ -20,7 +20,7 @@ class UpfProcess:
     async def start(self) -> None:
         host = self.config.host or self.config.node_id
         self._process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "loadgen.upf_main", "--node-id", self.config.node_id),
+            *(sys.executable, "-m", "loadgen.upf", "--node-id", self.config.node_id),
             *("--host", host, "--port", str(self.config.port)),
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,

@@ -17,7 +17,7 @@ from evcore.local.group import Group, Scale
 from evcore.local.lag import Queue
 from evcore.local.process import Process
 from eventing.stats import Batches, Stats, StatsWatch
-from schemas.objectives import Objectives
+from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
 from tests.servers import nats_client
 

@@ -42,7 +42,7 @@ def test_a_data_directory_without_a_log(evcore: Shell, recorded: Recorded) -> No
         ("[n2]\nport = 99999", "<= 65535 - at `$.n2.port`"),
         ("[n2]\nmax_under_way = 0", ">= 1 - at `$.n2.max_under_way`"),
         ("[nats]\npartitions = 5000", "<= 1024 - at `$.nats.partitions`"),
-        ("[store]\nurl = 'ftp:x'", "'ftp' is no kind of store"),
+        ("[store]\nurl = 'ftp:x'", "'ftp' is not a kind of store"),
         ("[store]\nurl = 'sqlite:none/x.db'", "none/x.db"),
     ],
 )

@@ -12,7 +12,7 @@ from evcore.commands import app as commands
 from evcore.commands import errors
 from evcore.commands.errors import CommandError, UsageError, sentences, status_of
 from evcore.local.process import ProcessError
-from schemas.config import ConfigError
+from schemas.config.reading import ConfigError
 from statestore.contract import StoreDamaged, StoreUnavailable
 from statestore.importers import ImportProblem
 from tests.evcore.shell import Shell

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from evcore.local.forecast import AHEAD, UTILISATION, Arrivals, Forecast
 from evcore.local.lag import Queue
 from eventing.stats import Batches, Stats
-from schemas.objectives import RELAXED, Objectives
+from schemas.config.objectives import RELAXED, Objectives
 
 costs = st.floats(1e-4, 0.01)
 waits = st.integers(0, 10_000)

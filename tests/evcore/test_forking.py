@@ -18,7 +18,7 @@ from evcore.local.forking import ForkServer
 from evcore.local.process import Process
 from eventing.jetstream.connection import connected
 from eventing.ownership.leases import Lease, bucket
-from schemas.config import Config, NatsConfig
+from schemas.config.reading import Config, NatsConfig
 from tests.evcore.cores import ended
 from tests.servers import nats_server
 

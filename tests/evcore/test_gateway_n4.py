@@ -14,7 +14,7 @@ import wire
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process, ProcessError
-from schemas.config import Config, N2Config, N4Config, UpfConfig
+from schemas.config.reading import Config, N2Config, N4Config, UpfConfig
 from tests.servers import free_udp_port, nats_server
 from transport import Mode
 

@@ -10,7 +10,7 @@ import pytest
 
 from evcore.local import lock
 from evcore.local.data import DataDirectory
-from schemas.config import ConfigError
+from schemas.config.reading import ConfigError
 
 GONE = 2**22 - 1
 """A number that no process has here: the kernel's highest one, and pid_max is that at most."""

@@ -13,9 +13,9 @@ from evcore.local.data import DataDirectory
 from evcore.local.network import updated
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
-from schemas.config import AmfConfig, AreaConfig, Config, ConfigError, N2Config
-from schemas.gnb import AmfConfigurationAcknowledged
+from schemas.config.reading import AmfConfig, AreaConfig, Config, ConfigError, N2Config
 from schemas.network import Congestion, Timers
+from schemas.ran import AmfConfigurationAcknowledged
 from tests.e2e import checks
 from tests.evcore.cores import run, up
 from tests.evcore.shell import Shell

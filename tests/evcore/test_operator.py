@@ -10,7 +10,7 @@ from evcore import operator
 from eventing.jetstream.connection import BusError
 from schemas.causes import GmmCause
 from schemas.cloudevents import CloudEvent, Deregister, EventType
-from schemas.config import NatsConfig
+from schemas.config.reading import NatsConfig
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
 from tests.evcore.recording import OTHER_SUPI, SUPI, Recorded

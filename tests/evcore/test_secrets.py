@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from evcore.local.data import DEFAULT, DataDirectory
-from schemas.config import Config, ConfigError
+from schemas.config.reading import Config, ConfigError
 from tests.evcore.recording import OTHER_SUPI, RAN, SUPI, UE, Recorded
 from tests.evcore.shell import Shell
 

@@ -100,6 +100,6 @@ def test_another_master_key(evcore: Shell, recorded: Recorded) -> None:
         msgspec.json.encode(replace(secrets, master_key="00" * 32))
     )
     said = evcore("log", "verify", "--all")
-    assert all("the master key does not open its data key" in line for line in differing(said))
+    assert all("the master key cannot open its data key" in line for line in differing(said))
     sentence = evcore.refused("log", "show", SUPI)
-    assert sentence == f"{UE}: the master key does not open its data key"
+    assert sentence == f"{UE}: the master key cannot open its data key"

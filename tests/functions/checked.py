@@ -10,20 +10,22 @@ import wire
 from functions.decision.connection import COMMON_TIMERS, MAX_BESIDE, MAX_RELEASING, Origin
 from functions.decision.ue_decision import RETRANSMISSIONS
 from functions.messages.ngap.faults import FAILURES
-from schemas import beside
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.connection import fold as beside
+from schemas.connection.state import Connection
 from schemas.flags import Flag
-from schemas.gnb import Gnb, NgSetupFailed
-from schemas.step import FanOut, SendNgap, Step, Wake, encode
-from schemas.ue import Connection, SecurityContext, Ue, connections
-from schemas.ue_events import (
+from schemas.gmm.events import (
     AuthenticationFailed,
     AuthenticationStarted,
     SecurityModeCompleted,
     SecurityModeStarted,
-    TimerStarted,
 )
+from schemas.gmm.state import SecurityContext
+from schemas.ran import Gnb, NgSetupFailed
+from schemas.step import FanOut, SendNgap, Step, Wake, encode
+from schemas.ue.events import TimerStarted
+from schemas.ue.state import Ue, connections
 from tests.functions.handover_checks import check_handover, check_next_hops
 from tests.functions.world import World
 

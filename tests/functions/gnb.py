@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from schemas.gnb import Gnb
+from schemas.ran import Gnb
 from tests.functions.world import ASSOCIATION, GNB, World
 
 SLICE = {"s-NSSAI": {"sST": 1, "sD": "010203"}}

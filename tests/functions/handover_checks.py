@@ -3,9 +3,9 @@
 from typing import Any
 
 import wire
-from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.connection.state import NO_RAN_UE_NGAP_ID
 from schemas.step import SendNgap, Step
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 
 WITH_TARGET = ("preparing", "executing")
 

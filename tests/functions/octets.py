@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from hypothesis import strategies as st
 
 import wire
-from schemas.ue import SecurityContext
+from schemas.gmm.state import SecurityContext
 from tests.functions.phone import Phone
 from tests.functions.world import World
 

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from schemas.config_nitz import nitz_of
+from schemas.config.values import nitz_of
 from schemas.nitz import Nitz
 from schemas.subscriber import Dnn, SubscribedSlice
 from tests.functions import operator

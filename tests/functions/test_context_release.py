@@ -7,10 +7,12 @@ import wire
 from functions.decision.env import Env
 from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.connection.events import ConnectionReleased
+from schemas.gmm.events import RegistrationAborted
 from schemas.procedures import Procedure
 from schemas.step import Wake
-from schemas.ue import Timer
-from schemas.ue_events import ConnectionReleased, RegistrationAborted, TimerStopped
+from schemas.ue.events import TimerStopped
+from schemas.ue.state import Timer
 from tests.functions.gnb import ng_setup, reset
 from tests.functions.phone import Phone
 from tests.functions.states import SlowWorld

@@ -3,7 +3,7 @@
 import pytest
 
 import wire
-from schemas.ue_events import Deregistered
+from schemas.gmm.events import Deregistered
 from tests.functions.phone import Phone
 from tests.functions.world import World
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wire
-from loadgen import eap_aka
+from loadgen.ue import eap_aka
 from schemas.subscriber import AuthMethod
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import SN_NAME, Phone

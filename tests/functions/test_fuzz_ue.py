@@ -19,10 +19,11 @@ from schemas.cloudevents import (
     SubscriptionChanged,
     Unidentified,
 )
+from schemas.gmm.state import SecurityContext
 from schemas.identity import Tai, index_ngap, slot_of
 from schemas.procedures import Procedure
 from schemas.step import encode
-from schemas.ue import SecurityContext, Ue
+from schemas.ue.state import Ue
 from tests.functions.octets import NAS, Protection, RawPdu, plain_nas, protections, raw_pdus
 from tests.functions.phone import Phone
 from tests.functions.states import STATES, SlowWorld

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wire
-from schemas.ue_events import Deregistered, NetworkDeregistrationAborted
+from schemas.gmm.events import Deregistered, NetworkDeregistrationAborted
 from tests.functions import operator
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone

@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from schemas.handover import Handover
-from schemas.ue_events import Noted
+from schemas.event import Noted
+from schemas.mobility.state import Handover
 from tests.functions.handover_site import Mobile, gnb_of, next_hop
 from tests.functions.world import subscriber
 

@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.ue_events import Noted
+from schemas.event import Noted
 from tests.functions.gnb import (
     OM_INTERVENTION,
     SLICE,

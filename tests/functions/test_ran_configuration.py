@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from schemas.event import Noted
 from schemas.identity import SNssai
 from schemas.network import TrackingArea
-from schemas.ue_events import Noted
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import gnb, ies_of, ng_setup, setup_request, supported, update
 from tests.functions.ngap_messages import node

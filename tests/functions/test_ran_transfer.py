@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.ue_events import Noted
+from schemas.event import Noted
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup, setup_request
 from tests.functions.ngap_messages import node, place, rim, son

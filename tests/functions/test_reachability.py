@@ -4,9 +4,9 @@ import pytest
 from msgspec.structs import replace
 
 import wire
+from schemas.gmm.events import Deregistered, ReachableUntil
 from schemas.network import Timers
 from schemas.step import Page, SendNgap, Wake, encode
-from schemas.ue_events import Deregistered, ReachableUntil
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
 from tests.functions.site import MESSAGE, Site

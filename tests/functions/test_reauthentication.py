@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 import wire
 from functions.gmm.authentication.reauthentication import FEWEST
+from schemas.connection.events import ContextModificationFailed
 from schemas.network import SecurityPolicy
 from schemas.subscriber import Ambr
-from schemas.ue_events import ContextModificationFailed
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone
 from tests.functions.site import Site

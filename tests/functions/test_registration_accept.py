@@ -6,9 +6,10 @@ import pytest
 from msgspec.structs import replace
 
 import wire
+from schemas.event import Noted
+from schemas.gmm.events import RegistrationAborted
 from schemas.network import Timers
 from schemas.subscriber import SubscribedSlice
-from schemas.ue_events import Noted, RegistrationAborted
 from tests.functions.phone import Phone
 from tests.functions.world import NETWORK, OTHER_SLICE, SLICE, World, subscriber
 

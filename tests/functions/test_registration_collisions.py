@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import wire
 from schemas.cloudevents import EventType, SubscriptionChanged
-from schemas.ue_events import Deregistered, RegistrationAborted, RegistrationStarted
+from schemas.gmm.events import Deregistered, RegistrationAborted, RegistrationStarted
 from tests.functions import operator
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone

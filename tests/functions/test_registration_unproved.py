@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from functions.decision.connection import MAX_BESIDE, MAX_RELEASING
-from schemas.ue_events import Deregistered, RegistrationAborted
+from schemas.gmm.events import Deregistered, RegistrationAborted
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone

@@ -16,7 +16,7 @@ from functions.runtime.job import out_of_turn
 from functions.ue import dispatch
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step, encode
-from schemas.ue_fold import fold
+from schemas.ue.fold import fold
 from tests.functions.states import STATES
 from tests.functions.test_fuzz_ue import CASUAL, shoot, shots
 from tests.functions.world import World, subscriber

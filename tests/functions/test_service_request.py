@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from schemas.ue_events import Deregistered
+from schemas.gmm.events import Deregistered
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
 from tests.functions.site import MESSAGE, Site

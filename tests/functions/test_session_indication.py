@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from schemas.session import Tunnel
+from schemas.gsm.state import Tunnel
 from tests.functions.gnb import ies_of
 from tests.functions.ngap_messages import flows, indicated
 from tests.functions.site import Site

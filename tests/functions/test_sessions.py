@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from functions.messages.pfcp import rules
-from loadgen.pfcp_messages import session_refused
+from loadgen.upf.messages import session_refused
 from schemas.aggregates import upf_aggregate
 from schemas.subscriber import Ambr, PduSessionType
 from tests.functions.site import MESSAGE, Site

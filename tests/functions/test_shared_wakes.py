@@ -8,8 +8,8 @@ from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
 from schemas.procedures import Procedure
 from schemas.step import Output, Wake
-from schemas.ue import Timer, Ue
-from schemas.waking import MOBILE_REACHABLE, shared_at
+from schemas.ue.state import Timer, Ue
+from schemas.ue.waking import MOBILE_REACHABLE, shared_at
 from tests.functions.world import NETWORK
 
 SUPI = "imsi-001010000000001"

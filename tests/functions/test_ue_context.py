@@ -2,8 +2,9 @@
 
 from typing import Any
 
+from schemas.event import Noted
+from schemas.gsm.events import SecondaryRatUsed
 from schemas.identity import Tai
-from schemas.ue_events import Noted, SecondaryRatUsed
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup
 from tests.functions.ngap_messages import of_ue

@@ -9,9 +9,9 @@ import wire
 from functions.messages.pfcp import node_id
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
+from schemas.event import Noted
 from schemas.identity import index_seid, make_seid, slot_of
 from schemas.step import FanOutSessions, SendPfcp, Wake
-from schemas.ue_events import Noted
 from tests.functions.world import N4_NETWORK, World
 from tests.functions.world_n4 import OTHER_UPF, UPF
 

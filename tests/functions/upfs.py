@@ -5,15 +5,15 @@ from random import Random
 from typing import Any
 
 import wire
-from loadgen.pfcp_ies import FSeid, tree_in
-from loadgen.pfcp_messages import (
+from loadgen.upf.ies import FSeid, tree_in
+from loadgen.upf.messages import (
     association_setup_response,
     downlink_data_report,
     established,
     session_done,
     session_refused,
 )
-from loadgen.upf_sessions import Session, Sessions
+from loadgen.upf.sessions import Session, Sessions
 from tests.functions.world import OTHER_UPF, UPF, World
 
 

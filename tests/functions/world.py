@@ -31,7 +31,7 @@ from schemas.cloudevents import (
     EventType,
 )
 from schemas.flags import DEFAULT_FLAGS
-from schemas.gmm_fold import unwatched
+from schemas.gmm.fold import unwatched
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
 from schemas.network import Network, TrackingArea
 from schemas.procedures import OPENING, Procedure
@@ -48,7 +48,7 @@ from schemas.step import (
     encode,
 )
 from schemas.subscriber import SubscribedSlice, Subscriber
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from tests.functions import world_n4
 from tests.functions.world_n4 import UPF_NODES, N4Side
 

@@ -17,10 +17,10 @@ from schemas.cloudevents import (
     UpfLoadTold,
     UpfPath,
 )
-from schemas.gnb import tai_index_prefix
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.network import Network, UpfNode, UpfPool
 from schemas.procedures import PFCP_MESSAGES, Procedure
+from schemas.ran import tai_index_prefix
 from schemas.step import FanOutSessions, Page, encode
 from schemas.upf import Upf
 

@@ -5,7 +5,8 @@ from typing import get_args
 
 import pytest
 
-from schemas.gnb import (
+from schemas.gmm.events import SecurityContextDeleted
+from schemas.ran import (
     AmfConfigurationAcknowledged,
     AmfConfigurationPostponed,
     AmfConfigurationRefused,
@@ -13,7 +14,7 @@ from schemas.gnb import (
     GnbEvent,
 )
 from schemas.step import encode
-from schemas.ue_events import SecurityContextDeleted, UeEvent
+from schemas.ue.events import UeEvent
 from tests.functions.world import OPC, K
 from tests.histories import history, record
 from tests.histories.again import cold, warm

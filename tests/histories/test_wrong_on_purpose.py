@@ -16,8 +16,9 @@ from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
 from functions.messages import ngap
 from functions.ue.dispatch import Procedures
+from schemas.connection.events import ConnectionReleasing
+from schemas.gmm.events import AuthenticationSucceeded
 from schemas.procedures import Procedure
-from schemas.ue_events import AuthenticationSucceeded, ConnectionReleasing
 from tests.histories import history, record
 from tests.histories.again import warm
 

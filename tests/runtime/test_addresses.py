@@ -12,7 +12,7 @@ from functions.runtime import addresses
 from functions.runtime.addresses import Addresses
 from functions.runtime.pools import Pool
 from schemas.network import UpfNode, UpfPool
-from schemas.ue_index import address_index_key
+from schemas.ue.index import address_index_key
 from statestore.contract import Append, Appended, IndexKey, IndexTaken
 from statestore.sqlite.engine import SqliteEngine
 from tests.functions.world import NETWORK

@@ -15,14 +15,15 @@ from functions.runtime import addresses
 from functions.runtime.round import Decider
 from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.event import Noted
+from schemas.gsm.events import SessionEnded, SessionRequested
+from schemas.gsm.state import N4Session, PduAddress, PduSession
 from schemas.identity import SNssai, slot_of
 from schemas.network import UpfNode, UpfPool
 from schemas.procedures import Procedure
-from schemas.session import N4Session, PduAddress, PduSession
 from schemas.step import Step
 from schemas.subscriber import Ambr, PduSessionType
-from schemas.ue import Ue
-from schemas.ue_events import Noted, SessionEnded, SessionRequested
+from schemas.ue.state import Ue
 from schemas.upf import UpfAssociated
 from statestore.contract import Appended, StoreUnavailable
 from statestore.log import EventLog

@@ -10,7 +10,7 @@ from functions.runtime import fan_out
 from functions.runtime.effects import event_id
 from schemas.procedures import Procedure
 from schemas.step import HandOff, SendNgap, Step, Wake
-from schemas.waking import MOBILE_REACHABLE, shared_by, wake_key
+from schemas.ue.waking import MOBILE_REACHABLE, shared_by, wake_key
 from tests.eventing.brokers import arrived, until
 from tests.runtime import plant as plants
 from tests.runtime.plant import Heard, Plant, listen

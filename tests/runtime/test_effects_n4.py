@@ -13,9 +13,11 @@ from functions.runtime import coverage, fan_out
 from functions.runtime.effects import Effects
 from functions.runtime.standing import is_last_word, stands
 from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType, SessionLost
+from schemas.connection.events import ConnectionReleasing
+from schemas.connection.state import Connection
+from schemas.gsm.state import N4Request, N4Session, PduAddress, PduSession
 from schemas.identity import SNssai, Tai, index_seid, make_seid, slot_of
 from schemas.procedures import Procedure
-from schemas.session import N4Request, N4Session, PduAddress, PduSession
 from schemas.step import (
     FanOutSessions,
     HandOff,
@@ -28,10 +30,9 @@ from schemas.step import (
     encode,
 )
 from schemas.subscriber import Ambr, PduSessionType
-from schemas.ue import Connection, Ue
-from schemas.ue_events import ConnectionReleasing
+from schemas.ue.state import Ue
+from schemas.ue.waking import wake_key
 from schemas.upf import Leftover, Upf
-from schemas.waking import wake_key
 from statestore.contract import Append, Appended, IndexKey, StoreUnavailable
 from tests.runtime.script import registrations
 from tests.runtime.store import Store, opened

@@ -12,11 +12,12 @@ from functions.decision.env import NotReadyError, association_question, features
 from functions.runtime.job import in_turn, out_of_turn
 from functions.runtime.oracle import Oracle
 from schemas.aggregates import upf_aggregate
-from schemas.gnb import tai_index_prefix
-from schemas.handover import NO_RAN_UE_NGAP_ID, Handover, Place
+from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection, Place
 from schemas.identity import Tai, index_ngap
+from schemas.mobility.state import Handover
+from schemas.ran import tai_index_prefix
 from schemas.step import encode
-from schemas.ue import Connection, Ue
+from schemas.ue.state import Ue
 from schemas.upf import Upf
 from statestore.contract import Append, IndexKey
 from statestore.log import Aggregate, EventLog

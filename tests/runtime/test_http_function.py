@@ -25,7 +25,7 @@ from functions.runtime.worker import WorkerConfig, working
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.procedures import MODULES, Procedure
 from schemas.step import encode
-from schemas.waking import WAKE
+from schemas.ue.waking import WAKE
 from statestore.contract import Engine, StoreUnavailable
 from tests.eventing.brokers import until
 from tests.functions.world import HOME_KEYS, NETWORK

@@ -13,12 +13,13 @@ from eventing.cloudevents.nats_binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
-from schemas.gnb import Gnb
-from schemas.handover_fold import place_of
+from schemas.connection.state import Beside, Connection
 from schemas.identity import Tai, index_ngap, slot_of
+from schemas.mobility.fold import place_of
 from schemas.procedures import Procedure
+from schemas.ran import Gnb
 from schemas.step import encode
-from schemas.ue import Beside, Connection, Ue
+from schemas.ue.state import Ue
 from statestore.contract import IndexKey
 from tests.eventing.brokers import event
 from tests.runtime.deciders import job

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from functions.runtime.pools import BLOCK, Pool, pools_of
-from schemas.ue_index import address_index_key
+from schemas.ue.index import address_index_key
 from tests.functions.world import N4_NETWORK
 
 

@@ -15,9 +15,9 @@ from functions.gmm.registration import procedure
 from functions.runtime.round import Decider
 from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.event import Noted
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
-from schemas.ue_events import Noted
 from statestore.contract import IndexKey, StoreUnavailable
 from tests.runtime.deciders import Bench, decider, ids, job, jobs
 from tests.runtime.script import Script, lives, registrations

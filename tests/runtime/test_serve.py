@@ -7,7 +7,7 @@ import pytest
 
 from evcore.local.broker import free_port
 from functions.runtime.serve import serve
-from schemas.config import Config, ConfigError, Secrets
+from schemas.config.reading import Config, ConfigError, Secrets
 from schemas.procedures import Procedure
 
 

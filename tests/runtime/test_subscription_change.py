@@ -7,7 +7,7 @@ import pytest
 
 from evcore import operator
 from schemas.cloudevents import EventType, SubscriptionChanged
-from schemas.ue_events import NetworkDeregistrationWanted
+from schemas.gmm.events import NetworkDeregistrationWanted
 from tests.runtime.deciders import Bench, decider, job
 from tests.runtime.script import registrations
 from tests.runtime.store import Store, opened

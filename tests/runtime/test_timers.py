@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 import wire
 from schemas.network import Timers
-from schemas.ue_events import TimerStarted, TimerStopped
+from schemas.ue.events import TimerStarted, TimerStopped
 from tests.eventing.brokers import until
 from tests.functions.gnb import ies_of
 from tests.functions.world import NETWORK

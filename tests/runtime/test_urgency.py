@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from eventing.jetstream.delivery import Delivery
 from functions.runtime.cache import Cache
 from functions.runtime.urgency import Urgency
+from schemas.config.objectives import RELAXED, Objectives
+from schemas.gsm.state import PduSession
 from schemas.identity import SNssai
-from schemas.objectives import RELAXED, Objectives
-from schemas.session import PduSession
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 from statestore.contract import IndexKey
 from statestore.log import Aggregate
 from statestore.vault import AggregateSealer

@@ -17,7 +17,7 @@ from schemas.identity import partition_of, slot_of
 from schemas.network import Timers
 from schemas.procedures import Procedure
 from schemas.step import encode
-from schemas.waking import MOBILE_REACHABLE, WAKE, shared_by, wake_key
+from schemas.ue.waking import MOBILE_REACHABLE, WAKE, shared_by, wake_key
 from statestore.contract import Append, Appended, IndexKey
 from tests.eventing import brokers
 from tests.eventing.brokers import until

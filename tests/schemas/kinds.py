@@ -4,27 +4,18 @@ from typing import Any, Final, get_args
 
 from msgspec import Struct
 
-from schemas import (
-    aggregates,
-    cloudevents,
-    config,
-    gnb,
-    identity,
-    indication,
-    network,
-    step,
-    subscriber,
-    ue,
-    ue_events,
-    upf,
-)
+from schemas import aggregates, cloudevents, identity, network, ran, step, subscriber, upf
 from schemas.cloudevents import CloudEvent
-from schemas.gnb import Gnb, GnbEvent
+from schemas.config import reading
+from schemas.gsm import state as indication
 from schemas.network import Network
+from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output, Step
 from schemas.subscriber import Subscriber
-from schemas.ue import Ue
-from schemas.ue_events import UeEvent
+from schemas.ue import events as ue_events
+from schemas.ue import state as ue
+from schemas.ue.events import UeEvent
+from schemas.ue.state import Ue
 from schemas.upf import Upf, UpfEvent
 
 DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
@@ -60,8 +51,8 @@ def all_structs() -> list[type[Struct]]:
     modules = (
         aggregates,
         cloudevents,
-        config,
-        gnb,
+        reading,
+        ran,
         identity,
         indication,
         network,

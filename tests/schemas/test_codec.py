@@ -8,11 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schemas.aggregates import KINDS, kind_of
-from schemas.gnb import GnbEvent
+from schemas.event import IGNORABLE
+from schemas.ran import GnbEvent
 from schemas.step import encode
-from schemas.ue import Ue
-from schemas.ue_events import IGNORABLE, UeEvent
-from schemas.ue_fold import evolve
+from schemas.ue.events import UeEvent
+from schemas.ue.fold import evolve
+from schemas.ue.state import Ue
 from schemas.upf import UpfEvent
 from tests.schemas.kinds import DECODED_AS
 from tests.schemas.values import values

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schemas import config
-from schemas.config import Config, ConfigError, Secrets
+from schemas.config import reading
+from schemas.config.reading import Config, ConfigError, Secrets
 from schemas.identity import Guami, SNssai
 from schemas.network import TrackingArea, version_of
 
@@ -50,14 +50,14 @@ def write(folder: Path, text: str | bytes, name: str = "evcore.toml") -> Path:
 
 
 def test_without_a_file_all_has_its_default(tmp_path: Path) -> None:
-    assert config.load(None) == Config() == config.load(write(tmp_path, ""))
+    assert reading.load(None) == Config() == reading.load(write(tmp_path, ""))
 
 
 @pytest.mark.parametrize("name", ["evcore.toml", "evcore.json"])
 def test_a_whole_file(tmp_path: Path, name: str) -> None:
     text = json.dumps(tomllib.loads(WHOLE)) if name.endswith("json") else WHOLE
-    found = config.load(write(tmp_path, text, name))
-    network = config.network_of(found, bytes(32))
+    found = reading.load(write(tmp_path, text, name))
+    network = reading.network_of(found, bytes(32))
     assert network.guami == Guami("310-410", 2, 3, 4)
     assert network.tracking_areas == (
         TrackingArea(1, "310-410", (SNssai(1, "010203"), SNssai(2))),
@@ -113,7 +113,7 @@ WRONG: dict[str, str] = {
 def refused(path: Path) -> str:
     """The sentence that a file is refused with."""
     with pytest.raises(ConfigError) as error:
-        config.load(path)
+        reading.load(path)
     sentence = str(error.value)
     assert sentence.startswith(f"{path}: ")
     assert "\n" not in sentence
@@ -138,8 +138,8 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 def test_no_file_does_anything_else(tmp_path: Path, octets: bytes, is_json: bool) -> None:
     path = write(tmp_path, octets, "f.json" if is_json else "f.toml")
     try:
-        config.load_secrets(path, {})
-        config.load(path)
+        reading.load_secrets(path, {})
+        reading.load(path)
     except ConfigError as err:
         assert str(err).startswith(f"{path}: ")
 
@@ -149,16 +149,16 @@ KEY = "ab" * 32
 
 def test_secrets_come_from_the_file_and_before_it_from_the_environment(tmp_path: Path) -> None:
     path = write(tmp_path, f'master_key = "{KEY}"\ntmsi_key = "x"')
-    found = config.load_secrets(path, {"EVCORE_TMSI_KEY": KEY})
+    found = reading.load_secrets(path, {"EVCORE_TMSI_KEY": KEY})
     assert (found.master_key, found.tmsi_key) == (KEY, KEY)
-    assert config.load_secrets(None, {}) == Secrets()
-    assert config.key_of(KEY, "master_key") == bytes.fromhex(KEY)
+    assert reading.load_secrets(None, {}) == Secrets()
+    assert reading.key_of(KEY, "master_key") == bytes.fromhex(KEY)
 
 
 @pytest.mark.parametrize("text", ["", "ab", "x" * 64, "ab" * 33, "\u0661" * 64])
 def test_a_key_that_is_none_is_not_repeated(text: str) -> None:
     with pytest.raises(ConfigError) as error:
-        config.key_of(text, "master_key")
+        reading.key_of(text, "master_key")
     sentence = str(error.value)
     assert "master_key" in sentence
     assert not text or text not in sentence.replace("hexadecimal", "").replace("master_key", "")
@@ -175,12 +175,12 @@ def test_a_key_that_is_none_is_not_repeated(text: str) -> None:
 def test_home_network_keys_that_cannot_be_used(tmp_path: Path, keys: list[Any]) -> None:
     path = write(tmp_path, json.dumps({"home_network_keys": keys}), "secrets.json")
     with pytest.raises(ConfigError) as error:
-        config.load_secrets(path, {})
+        reading.load_secrets(path, {})
     assert str(error.value).startswith(f"{path}: ")
     assert KEY not in str(error.value)
 
 
 def test_the_version_of_a_network_is_that_of_its_values() -> None:
-    one = config.network_of(Config(), bytes(32))
-    assert version_of(one) == version_of(config.network_of(Config(), bytes(32)))
-    assert version_of(one) != version_of(config.network_of(Config(), bytes(31) + b"\x01"))
+    one = reading.network_of(Config(), bytes(32))
+    assert version_of(one) == version_of(reading.network_of(Config(), bytes(32)))
+    assert version_of(one) != version_of(reading.network_of(Config(), bytes(31) + b"\x01"))

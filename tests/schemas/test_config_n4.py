@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from schemas import config
-from schemas.config import Config, N4Config
+from schemas.config import reading
+from schemas.config.reading import Config, N4Config
 from schemas.identity import SNssai
 from schemas.network import DataNetwork, UpfNode, UpfPool, version_of
 from tests.schemas.test_config import refused, write
@@ -54,12 +54,12 @@ n4 = 9
 
 @pytest.mark.parametrize("way", ["toml", "json"])
 def test_a_whole_file(tmp_path: Path, way: str) -> None:
-    found = config.load(write(tmp_path, WHOLE))
+    found = reading.load(write(tmp_path, WHOLE))
     if way == "json":
         # As the local core writes it for its processes.
         octets = msgspec.json.encode(found)
-        found = config.load(write(tmp_path, octets, "evcore.json"))
-    network = config.network_of(found, bytes(32))
+        found = reading.load(write(tmp_path, octets, "evcore.json"))
+    network = reading.network_of(found, bytes(32))
     assert network.n4_address == "192.0.2.1"
     assert network.upfs == (
         UpfNode(
@@ -82,8 +82,8 @@ def test_a_whole_file(tmp_path: Path, way: str) -> None:
 
 
 def test_without_upfs_the_network_is_what_it_was() -> None:
-    network = config.network_of(Config(n4=N4Config("10.1.1.1")), bytes(32))
-    assert version_of(network) == version_of(config.network_of(Config(), bytes(32)))
+    network = reading.network_of(Config(n4=N4Config("10.1.1.1")), bytes(32))
+    assert version_of(network) == version_of(reading.network_of(Config(), bytes(32)))
     assert network.n4_address == ""
 
 
@@ -160,4 +160,4 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
 def test_other_dnns_may_have_the_same_addresses(tmp_path: Path) -> None:
     other = "[[upf.dnn]]\nname = 'ims'\nipv4 = '10.0.0.0/8'"
     path = write(tmp_path, upf("ipv4 = '10.0.0.0/8'\n" + other))
-    assert len(config.load(path).upf[0].dnn) == 2
+    assert len(reading.load(path).upf[0].dnn) == 2

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.event import IGNORABLE, Event, IgnorableEvent, Noted
 from schemas.evolution import (
     UPCASTERS,
     Fields,
@@ -22,8 +23,8 @@ from schemas.evolution import (
     shape_of,
 )
 from schemas.step import SendNgap, Step, encode
-from schemas.ue import Ue
-from schemas.ue_events import IGNORABLE, Event, IgnorableEvent, Noted, UeEvent
+from schemas.ue.events import UeEvent
+from schemas.ue.state import Ue
 from tests.histories import history
 from tests.schemas.values import values
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from schemas.config import ConfigError, load, network_of
+from schemas.config.reading import ConfigError, load, network_of
 from schemas.network import version_of
 from schemas.nitz import FIRST_YEAR, LAST_YEAR, Nitz, Offset, offsets_of, universal_time
 

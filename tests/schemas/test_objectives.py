@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from schemas import config
-from schemas.config import ConfigError
+from schemas.config import reading
+from schemas.config.objectives import RELAXED, Objectives, objectives_of
+from schemas.config.reading import ConfigError
 from schemas.identity import SNssai
-from schemas.objectives import RELAXED, Objectives, objectives_of
 
 
 def of(path: Path, text: str) -> Objectives:
     file = path / "evcore.toml"
     file.write_text(text)
-    return objectives_of(config.load(file).objective)
+    return objectives_of(reading.load(file).objective)
 
 
 def test_of_procedures_and_slices(tmp_path: Path) -> None:

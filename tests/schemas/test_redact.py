@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wire
-from loadgen import ngap_gnb
+from loadgen.gnb import messages
+from schemas.identity import Secret
 from schemas.redact import HIDDEN, plain
 from schemas.step import SendNgap, Step
-from schemas.ue import Secret
 from tests.functions.world import OPC, TMSI_KEY, K
 from tests.runtime.script import lives
 from tests.schemas.kinds import DECODED_AS, all_structs
@@ -165,7 +165,7 @@ def test_a_tree_is_shown_whole_but_for_its_keys() -> None:
     assert plain(tree) == {
         "ies": [{"SecurityKey": HIDDEN}, {"nested": {"nextHopNH": HIDDEN}}, {"RAN-UE-NGAP-ID": 5}]
     }
-    assert ngap_gnb.RADIO_CAPABILITY in shown({"UERadioCapability": ngap_gnb.RADIO_CAPABILITY})
+    assert messages.RADIO_CAPABILITY in shown({"UERadioCapability": messages.RADIO_CAPABILITY})
 
 
 def test_defaults_are_left_out_and_octets_are_hexadecimal() -> None:

@@ -12,16 +12,16 @@ from functions.gmm.authentication.eap import Answer
 from functions.messages import ngap
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.identity import serving_network_name
-from schemas.subscriber import AuthMethod, Subscriber
-from schemas.ue import Challenge
-from schemas.ue_events import (
+from schemas.gmm.events import (
     AuthenticationFailed,
     AuthenticationStarted,
     AuthenticationSucceeded,
     Deregistered,
     SqnResynchronised,
 )
+from schemas.gmm.state import Challenge
+from schemas.identity import serving_network_name
+from schemas.subscriber import AuthMethod, Subscriber
 
 ABBA = b"\x00\x00"
 """TS 33.501 A.7.1."""

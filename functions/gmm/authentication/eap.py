@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import wire
 from functions.messages.trees import Tree, subtree
+from schemas.gmm.state import Challenge
 from schemas.subscriber import Subscriber
-from schemas.ue import Challenge
 
 CHALLENGE, SYNCHRONIZATION_FAILURE = 1, 4
 """Subtypes of EAP-AKA' (RFC 4187 11). Of all others a peer means that it does not go on:

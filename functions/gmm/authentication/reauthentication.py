@@ -9,7 +9,8 @@ from typing import Final
 from functions.decision import connection
 from functions.decision.ue_decision import Draft
 from functions.gmm.authentication import aka
-from schemas.ue import SecurityContext, Ue
+from schemas.gmm.state import SecurityContext
+from schemas.ue.state import Ue
 
 COUNT_MARGIN: Final = 1 << 16
 """NAS COUNTs that must be left for a context to stay in use (4.4.3.5)."""

@@ -7,8 +7,8 @@ from functions.gmm.authentication.aka import ABBA
 from functions.messages import ngap
 from functions.messages.nas import codec
 from functions.messages.trees import Tree
-from schemas.ue import SecurityContext
-from schemas.ue_events import DownlinkCounted, SecurityModeStarted
+from schemas.gmm.events import DownlinkCounted, SecurityModeStarted
+from schemas.gmm.state import SecurityContext
 
 
 def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None:

@@ -16,13 +16,13 @@ from functions.messages.nas.gmm import UPDATES, kind_of
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.cloudevents import Deregister
-from schemas.gmm import NetworkDeregistration
-from schemas.ue_events import (
+from schemas.gmm.events import (
     Deregistered,
     NetworkDeregistrationAborted,
     NetworkDeregistrationSent,
     NetworkDeregistrationWanted,
 )
+from schemas.gmm.state import NetworkDeregistration
 
 TIMER: Final = "T3522"
 

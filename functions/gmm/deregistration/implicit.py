@@ -6,8 +6,8 @@ deregistered without a word. Both end with its next connection, by whoever opens
 """
 
 from functions.decision.ue_decision import Draft
-from schemas.ue_events import Deregistered, ReachableUntil
-from schemas.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
+from schemas.gmm.events import Deregistered, ReachableUntil
+from schemas.ue.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
 
 MARGIN = 240
 """Seconds by which both timers are longer than the T3512 that the UE has, unless configured."""

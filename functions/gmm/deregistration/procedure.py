@@ -11,7 +11,7 @@ from functions.gmm.deregistration import by_network, implicit
 from functions.messages import ngap
 from functions.messages.trees import Tree, subtree
 from schemas.cloudevents import Deregister, SubscriptionChanged
-from schemas.ue_events import Deregistered, DeregistrationPending
+from schemas.gmm.events import Deregistered, DeregistrationPending
 
 VERSION: Final = "1"
 

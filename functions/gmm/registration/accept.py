@@ -12,18 +12,17 @@ from functions.messages.nas import codec, gmm
 from functions.messages.nas.gmm import EMERGENCY, UPDATES, kind_of
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.network import TrackingArea
-from schemas.subscriber import Subscriber
-from schemas.ue import Registration
-from schemas.ue_events import (
-    ContextRequested,
+from schemas.connection.events import ContextRequested, RadioCapabilityReported
+from schemas.gmm.events import (
     Deregistered,
     GutiAllocated,
     GutiConfirmed,
-    RadioCapabilityReported,
     RegistrationAccepted,
     RegistrationRejected,
 )
+from schemas.gmm.state import Registration
+from schemas.network import TrackingArea
+from schemas.subscriber import Subscriber
 
 
 def conclude(d: Draft, registration: Registration, request: Tree, uplink_count: int) -> None:

@@ -12,13 +12,13 @@ from functions.gmm.registration import request as registration_request
 from functions.messages import ngap
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.ue import Challenge
-from schemas.ue_events import (
+from schemas.gmm.events import (
     PeiLearned,
     RequestCompleted,
     SecurityModeCompleted,
     SecurityModeRejected,
 )
+from schemas.gmm.state import Challenge
 
 # Authentication (5.4.1)
 

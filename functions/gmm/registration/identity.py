@@ -6,11 +6,12 @@ from functions.decision.ue_decision import Draft
 from functions.gmm.authentication import aka
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import EventType, Identified
+from schemas.connection.events import HandedOver
+from schemas.gmm.events import IdentityRequested
+from schemas.gmm.state import Registration
 from schemas.identity import index_ngap, slot_of, slot_of_amf_ue_ngap_id
 from schemas.procedures import Procedure
 from schemas.step import HandOff, encode
-from schemas.ue import Registration
-from schemas.ue_events import HandedOver, IdentityRequested
 
 
 def request(d: Draft, count: int = 0) -> None:

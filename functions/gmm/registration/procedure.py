@@ -26,17 +26,15 @@ from functions.messages import ngap
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.cloudevents import EventType, Identified, Unidentified
-from schemas.identity import index_ngap
-from schemas.ue import connections
-from schemas.ue_events import (
+from schemas.connection.events import (
     ContextSetUp,
     ContextSetupFailed,
-    GutiConfirmed,
     HandedOver,
     RadioCapabilityReported,
-    RegistrationCompleted,
-    SubscriberIdentified,
 )
+from schemas.gmm.events import GutiConfirmed, RegistrationCompleted, SubscriberIdentified
+from schemas.identity import index_ngap
+from schemas.ue.state import connections
 
 VERSION: Final = "1"
 

@@ -13,8 +13,8 @@ from functions.gmm.registration import accept, identity
 from functions.messages.nas.gmm import DISASTER, EMERGENCY, ONBOARDING, PERIODIC, UPDATES, kind_of
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.ue import Registration
-from schemas.ue_events import RegistrationStarted, SubscriberIdentified
+from schemas.gmm.events import RegistrationStarted, SubscriberIdentified
+from schemas.gmm.state import Registration
 
 
 def take(d: Draft, received: NasReceived) -> None:

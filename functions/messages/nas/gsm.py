@@ -8,8 +8,8 @@ from functions.messages.nas import codec, gmm
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
+from schemas.gsm.state import PduSession
 from schemas.network import DataNetwork
-from schemas.session import PduSession
 from schemas.subscriber import Ambr
 
 ESTABLISHMENT_REQUEST: Final = "pdu-session-establishment-request"

@@ -7,10 +7,9 @@ import wire
 from functions.messages.ngap import templates
 from functions.messages.ngap.templates import EXAMPLE
 from functions.messages.trees import Tree, subtree
-from schemas.handover import NO_RAN_UE_NGAP_ID
+from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
 from schemas.identity import Guami, SNssai, Tai
 from schemas.subscriber import Ambr
-from schemas.ue import Connection
 
 Cause = Mapping[str, str]
 

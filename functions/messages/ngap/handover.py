@@ -7,11 +7,12 @@ import wire
 from functions.messages import ngap
 from functions.messages.ngap import Cause, ue_context
 from functions.messages.trees import Tree, subtree
+from schemas.connection.state import Connection
+from schemas.gsm.state import PduSession, Tunnel
 from schemas.identity import SNssai, Tai
 from schemas.network import Network
-from schemas.session import PduSession, Tunnel
 from schemas.subscriber import Subscriber
-from schemas.ue import Connection, Ue
+from schemas.ue.state import Ue
 
 TRIGGERED: Final = frozenset(
     f"radioNetwork: {name}"

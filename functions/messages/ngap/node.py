@@ -7,8 +7,8 @@ import wire
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.trees import Tree, subtree
-from schemas.gnb import AmfConfiguration, PlmnSupport
 from schemas.identity import Tai
+from schemas.ran import AmfConfiguration, PlmnSupport
 
 AMF_CONFIGURATION_UPDATE: Final = 0
 """Its procedure code (9.4.7)."""

@@ -7,10 +7,11 @@ from functions.messages import ngap
 from functions.messages.ngap import templates
 from functions.messages.ngap.templates import EXAMPLE, EXAMPLE_IMEISV, EXAMPLE_KEY
 from functions.messages.trees import Tree, subtree
+from schemas.connection.state import Connection
+from schemas.gmm.state import SecurityContext
+from schemas.gsm.state import PduSession, Tunnel
 from schemas.identity import Guami, SNssai
-from schemas.session import PduSession, Tunnel
 from schemas.subscriber import Ambr
-from schemas.ue import Connection, SecurityContext
 
 
 def initial_context_setup_request(

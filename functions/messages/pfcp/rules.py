@@ -9,7 +9,7 @@ from typing import Final
 
 from functions.messages import pfcp
 from functions.messages.trees import Tree
-from schemas.session import N4Request, N4Session, PduSession, Tunnel
+from schemas.gsm.state import N4Request, N4Session, PduSession, Tunnel
 from schemas.subscriber import Ambr
 
 UPLINK, DOWNLINK = 1, 2

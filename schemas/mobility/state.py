@@ -1,26 +1,10 @@
-"""A handover of a UE in the core (TS 23.502 4.9.1): part of the state of the UE."""
+"""A handover of a UE (TS 23.502 4.9.1): part of its state."""
 
-from typing import Final, Literal
+from typing import Literal
 
 from msgspec import Struct
 
-from schemas.identity import Tai
-from schemas.session import Tunnel
-
-NO_RAN_UE_NGAP_ID: Final = 1 << 32
-"""In place of the RAN-UE-NGAP-ID (32 bits) of a target that has not told its own yet."""
-
-
-class Place(Struct, frozen=True, omit_defaults=True):
-    """Where a connection ends in the RAN, and how far its uplink messages have come there."""
-
-    gnb: str
-    association: str
-    ran_ue_ngap_id: int
-    sequence: int
-    tai: Tai
-    cell: int = 0
-    order: int = 0
+from schemas.gsm.state import Tunnel
 
 
 class Moving(Struct, frozen=True, omit_defaults=True):

@@ -1,7 +1,4 @@
-"""A PDU session in the core (TS 23.501 5.6, 5.8): part of the state of its UE.
-
-What the UPF has for it follows from it (`functions.ue.reconcile`): `n4` tells how far the UPF is.
-"""
+"""PDU sessions (TS 23.501 5.6, 5.8): part of the state of a UE."""
 
 from typing import Literal
 
@@ -103,3 +100,33 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     has reported and still holds; 0 for none."""
     release_cause: int = 0
     """The 5GSM cause of the PDU SESSION RELEASE COMMAND, while `releasing`."""
+
+
+class IndicatedSession(Struct, frozen=True, omit_defaults=True):
+    """A PDU session that is to have another downlink tunnel, or that cannot have one."""
+
+    psi: int
+    seid: int = 0
+    """The SEID of the core; 0 where there is no such session."""
+    access: Tunnel | None = None
+    """Where the gNB wants downlink packets now."""
+    before: Tunnel | None = None
+    """Where it had them."""
+    refused_flows: tuple[int, ...] = ()
+    """The QFIs that were indicated, and that the session does not have."""
+    cause: str = ""
+    """Why it is refused; empty while the UPF is asked, or has done it."""
+
+
+class Indication(Struct, frozen=True, omit_defaults=True):
+    """An indication that waits for UPFs before it is confirmed."""
+
+    amf_ue_ngap_id: int
+    """That of the connection that it came by."""
+    gnb: str
+    association: str
+    ran_ue_ngap_id: int
+    """Where that connection ended in the RAN: after a handover it ends elsewhere."""
+    sessions: tuple[IndicatedSession, ...]
+    diagnostics: bytes = b""
+    """What was wrong with the message and ignored: a Criticality Diagnostics tree as JSON."""

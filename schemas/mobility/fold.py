@@ -1,13 +1,14 @@
-"""Handovers in the fold of a UE: the part of `schemas.ue_fold` for their events."""
+"""The fold of the events of handovers."""
 
 from collections.abc import Callable
 from typing import Any, Final
 
 from msgspec.structs import replace
 
-from schemas import ue_events as e
-from schemas.handover import Handover, Place
-from schemas.ue import Connection, Ue
+from schemas.connection.state import Connection, Place
+from schemas.mobility import events as e
+from schemas.mobility.state import Handover
+from schemas.ue.state import Ue
 
 
 def place_of(connection: Connection) -> Place:

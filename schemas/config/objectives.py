@@ -8,10 +8,10 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct, field
 
-from schemas.config_values import ConfigError, slice_of
+from schemas.config.values import ConfigError, slice_of
 from schemas.identity import SNssai
 from schemas.procedures import Procedure
-from schemas.ue import Ue
+from schemas.ue.state import Ue
 
 RELAXED: Final = 1.0
 """Seconds that an event may take of which the configuration does not say anything. That there is

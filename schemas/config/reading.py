@@ -13,12 +13,13 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
-from schemas import config_n4, config_nitz
-from schemas.config_n4 import DataNetworkConfig, N4Config, UpfConfig
-from schemas.config_values import ConfigError, Port, Text, is_number, slice_of
+from schemas.config import n4 as config_n4
+from schemas.config import values
+from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
+from schemas.config.objectives import ObjectiveConfig, objectives_of
+from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
 from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
 from schemas.network import Congestion, Network, SecurityPolicy, Timers, TrackingArea
-from schemas.objectives import ObjectiveConfig, objectives_of
 
 KEY_OCTETS: Final = 32
 
@@ -189,7 +190,7 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         n4_address=config_n4.advertised(config.n4) if config.upf else "",
         upfs=tuple(map(config_n4.upf_node, config.upf)),
         data_networks=tuple(map(config_n4.data_network, config.data_network)),
-        nitz=config_nitz.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
+        nitz=values.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
     )
 
 
@@ -235,7 +236,7 @@ def _check(config: Config, path: Path) -> None:
     if 0 in config.security.integrity:
         raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
     try:
-        config_nitz.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
+        values.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
         config_n4.check(config.n4, config.upf, config.data_network)
         objectives_of(config.objective)
     except ConfigError as err:

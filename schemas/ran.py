@@ -6,9 +6,9 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
+from schemas.event import Event, Noted
 from schemas.identity import Guami, Plmn, SNssai, Tai
 from schemas.index import Lead
-from schemas.ue_events import Event, Noted
 
 
 class BroadcastPlmn(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
-from schemas.config_values import ConfigError, Port, Text, address_of, is_name, is_number, slice_of
+from schemas.config.values import ConfigError, Port, Text, address_of, is_name, is_number, slice_of
 from schemas.network import DataNetwork, UpfNode, UpfPool
 
 PFCP_PORT: Final = 8805

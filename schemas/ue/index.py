@@ -4,8 +4,8 @@ from socket import AF_INET, AF_INET6, inet_pton
 
 from schemas.identity import index_ngap, index_seid, index_tmsi
 from schemas.index import Lead
-from schemas.ue import Ue, connections
-from schemas.waking import WAKE, wake_key
+from schemas.ue.state import Ue, connections
+from schemas.ue.waking import WAKE, wake_key
 
 
 def leads(ue: Ue) -> list[Lead]:

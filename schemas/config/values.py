@@ -3,10 +3,12 @@
 import ipaddress
 import re
 from typing import Annotated, Final
+from zoneinfo import ZoneInfoNotFoundError
 
 from msgspec import Meta
 
 from schemas.identity import SNssai
+from schemas.nitz import Nitz, Offset, offsets_of
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Text = Annotated[str, Meta(min_length=1)]
@@ -48,3 +50,39 @@ def slice_of(text: str) -> SNssai:
     if not (is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
         raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
     return SNssai(int(sst), sd.lower() or None)
+
+
+LONGEST_NAME: Final = 63
+"""Characters of a name: two octets each in an IE of 255 at most, and short enough for a screen."""
+
+_LAST_OF_PLANE: Final = "\uffff"
+"""UCS2 has no characters beyond it."""
+
+
+def check(full_name: str, short_name: str, time_zone: str) -> None:
+    """Raise `ConfigError` for what no UE could be told."""
+    for key, text in (("full_name", full_name), ("short_name", short_name)):
+        if len(text) > LONGEST_NAME or not all(
+            c.isprintable() and c <= _LAST_OF_PLANE for c in text
+        ):
+            raise ConfigError(f"amf.{key} must be at most {LONGEST_NAME} printable characters")
+    if time_zone:
+        _offsets(time_zone)
+
+
+def nitz_of(full_name: str, short_name: str, time_zone: str) -> Nitz | None:
+    """What UEs are told, None for nothing.
+
+    Raises:
+        ConfigError: there is no such time zone.
+    """
+    if not (full_name or short_name or time_zone):
+        return None
+    return Nitz(full_name, short_name, _offsets(time_zone) if time_zone else ())
+
+
+def _offsets(time_zone: str) -> tuple[Offset, ...]:
+    try:
+        return offsets_of(time_zone)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ConfigError(f"amf.time_zone: there is no time zone {time_zone!r}") from None

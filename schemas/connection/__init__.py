@@ -1,0 +1,1 @@
+"""The N2 connections of a UE: state, events and fold."""

@@ -1,0 +1,220 @@
+"""The fold of the events of N2 connections."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from schemas.connection import events as e
+from schemas.connection.state import Beside, Connection
+from schemas.gmm.fold import connected
+from schemas.mobility.fold import without_target
+from schemas.ue.state import Timer, Ue
+
+
+def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
+    return connected(replace(ue, connection=event.connection))
+
+
+def _uplink_taken(ue: Ue, event: e.UplinkTaken) -> Ue:
+    changes: dict[str, Any] = {}
+    if ue.connection is not None:
+        here: dict[str, Any] = {"sequence": max(ue.connection.sequence, event.sequence)}
+        if event.tai is not None:
+            here["tai"] = event.tai
+        if event.cell is not None:
+            here["cell"] = event.cell
+        if event.nas_count is not None:
+            here["secured"] = True
+            if not ue.connection.secured:
+                here["kgnb_count"] = event.nas_count
+        changes["connection"] = replace(ue.connection, **here)
+    if event.nas_count is not None and ue.security is not None:
+        changes["security"] = replace(ue.security, uplink=event.nas_count + 1)
+    return replace(ue, **changes)
+
+
+def _on_connection(**changes: Any) -> Callable[[Ue, object], Ue]:
+    def evolve_connection(ue: Ue, _: object) -> Ue:
+        if ue.connection is None:
+            return ue
+        return replace(ue, connection=replace(ue.connection, **changes))
+
+    return evolve_connection
+
+
+def _context_requested(ue: Ue, event: e.ContextRequested) -> Ue:
+    if ue.connection is None:
+        return ue
+    connection = replace(
+        ue.connection,
+        context="pending",
+        kgnb_count=event.kgnb_count,
+        nh=b"",
+        ncc=0,
+        rekeyed=False,
+    )
+    return replace(ue, connection=connection)
+
+
+def _context_modifying(ue: Ue, event: e.ContextModifying) -> Ue:
+    if ue.connection is None:
+        return ue
+    ambr = event.ambr or ue.connection.ambr
+    modifying = "key" if event.key else "ambr"
+    return replace(ue, connection=replace(ue.connection, ambr=ambr, modifying=modifying))
+
+
+def _context_modified(ue: Ue, _: e.ContextModified) -> Ue:
+    here = ue.connection
+    if here is None:
+        return ue
+    changes: dict[str, Any] = {"modifying": ""}
+    target = ue.target
+    if here.modifying == "key":
+        changes |= {"rekeyed": False, "nh": b"", "ncc": 0}
+        target = None if target is None else replace(target, rekeyed=False)
+    return replace(ue, connection=replace(here, **changes), target=target)
+
+
+def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
+    def mark(connection: Connection) -> Connection:
+        if connection.amf_ue_ngap_id != event.amf_ue_ngap_id:
+            return connection
+        return replace(connection, releasing=event.cause)
+
+    here = ue.connection
+    return replace(
+        ue,
+        connection=None if here is None else mark(here),
+        beside=tuple(replace(b, connection=mark(b.connection)) for b in ue.beside),
+        stale=tuple(mark(connection) for connection in ue.stale),
+        target=None if ue.target is None else mark(ue.target),
+    )
+
+
+def _connection_attended(ue: Ue, event: e.ConnectionAttended) -> Ue:
+    return connected(attend(ue, event.amf_ue_ngap_id))
+
+
+def _connection_abandoned(ue: Ue, event: e.ConnectionAbandoned) -> Ue:
+    if ue.connection is None or ue.connection.amf_ue_ngap_id != event.amf_ue_ngap_id:
+        return forget(ue, event.amf_ue_ngap_id, keep=True)
+    return replace(ue, connection=None, stale=(*ue.stale, ue.connection))
+
+
+def _connection_released(ue: Ue, event: e.ConnectionReleased) -> Ue:
+    gone = event.amf_ue_ngap_id
+    if ue.target is not None and ue.target.amf_ue_ngap_id == gone:
+        ue = without_target(ue)
+    ue = forget(ue, gone)
+    here = ue.connection
+    stale = tuple(c for c in ue.stale if c.amf_ue_ngap_id != gone)
+    if here is None or here.amf_ue_ngap_id == gone:
+        here = next((c for c in reversed(stale) if not c.releasing), None)
+        stale = tuple(c for c in stale if c is not here)
+    return replace(ue, connection=here, stale=stale)
+
+
+def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
+    return replace(ue, radio_capability=event.capability)
+
+
+def _handed_over(ue: Ue, event: e.HandedOver) -> Ue:
+    return replace(ue, successor=event.to)
+
+
+TIMERS: Final = ("T3550", "T3560", "T3570")
+"""The timers that are of a connection; all others are of the UE."""
+
+
+def timer_beside(name: str, connection: Connection) -> str:
+    """The name of a timer while its connection is beside the current one."""
+    return f"{name}/{connection.amf_ue_ngap_id:x}"
+
+
+def set_aside(ue: Ue) -> Ue:
+    """The UE without a current connection: that is kept beside, or only left if it is being
+    released."""
+    here = ue.connection
+    if here is None:
+        return ue
+    timers: dict[str, Timer] = {}
+    for name, timer in ue.timers.items():
+        if name not in TIMERS:
+            timers[name] = timer
+        elif not here.releasing:
+            timers[timer_beside(name, here)] = timer
+    kept = Beside(here, ue.registration, ue.challenge, ue.pending, ue.deregistering, ue.successor)
+    return replace(
+        ue,
+        connection=None,
+        registration=None,
+        challenge=None,
+        pending=None,
+        deregistering=False,
+        successor="",
+        beside=ue.beside if here.releasing else (*ue.beside, kept),
+        stale=(*ue.stale, here) if here.releasing else ue.stale,
+        timers=timers,
+    )
+
+
+def attend(ue: Ue, amf_ue_ngap_id: int) -> Ue:
+    """The UE with a connection that was beside for its current one."""
+    found = _find(ue, amf_ue_ngap_id)
+    if found is None:
+        return ue
+    names = {timer_beside(name, found.connection): name for name in TIMERS}
+    ue = set_aside(ue)
+    return replace(
+        ue,
+        connection=found.connection,
+        registration=found.registration,
+        challenge=found.challenge,
+        pending=found.pending,
+        deregistering=found.deregistering,
+        successor=found.successor,
+        beside=tuple(b for b in ue.beside if b is not found),
+        timers={names.get(name, name): timer for name, timer in ue.timers.items()},
+    )
+
+
+def forget(ue: Ue, amf_ue_ngap_id: int, *, keep: bool = False) -> Ue:
+    """The UE without what goes on on a connection beside; `keep` is whether it is yet to be
+    released."""
+    found = _find(ue, amf_ue_ngap_id)
+    if found is None:
+        return ue
+    gone = {timer_beside(name, found.connection) for name in TIMERS}
+    return replace(
+        ue,
+        beside=tuple(b for b in ue.beside if b is not found),
+        stale=(*ue.stale, found.connection) if keep else ue.stale,
+        timers={name: timer for name, timer in ue.timers.items() if name not in gone},
+    )
+
+
+def _find(ue: Ue, amf_ue_ngap_id: int) -> Beside | None:
+    found = (b for b in ue.beside if b.connection.amf_ue_ngap_id == amf_ue_ngap_id)
+    return next(found, None)
+
+
+EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
+    e.ConnectionEstablished: _connection_established,
+    e.UplinkTaken: _uplink_taken,
+    e.ContextRequested: _context_requested,
+    e.ContextSetUp: _on_connection(context="set-up"),
+    e.ContextSetupFailed: _on_connection(context="none"),
+    e.ContextModifying: _context_modifying,
+    e.ContextModified: _context_modified,
+    e.ContextModificationFailed: _on_connection(modifying=""),
+    e.ConnectionReleasing: _connection_releasing,
+    e.ConnectionSetAside: lambda ue, _: set_aside(ue),
+    e.ConnectionAttended: _connection_attended,
+    e.ConnectionAbandoned: _connection_abandoned,
+    e.ConnectionReleased: _connection_released,
+    e.RadioCapabilityReported: _radio_capability,
+    e.HandedOver: _handed_over,
+}
+"""The folds of these events, by their types."""

@@ -1,0 +1,83 @@
+"""The N2 connections of a UE (TS 38.413 3.1): part of its state."""
+
+from typing import Final, Literal
+
+from msgspec import Struct
+
+from schemas.gmm.state import Challenge, Registration, SecurityContext
+from schemas.identity import Secret, Tai
+from schemas.subscriber import Ambr
+
+
+class Place(Struct, frozen=True, omit_defaults=True):
+    """Where a connection ends in the RAN, and how far its uplink messages have come there."""
+
+    gnb: str
+    association: str
+    ran_ue_ngap_id: int
+    sequence: int
+    tai: Tai
+    cell: int = 0
+    order: int = 0
+
+
+class Connection(Struct, frozen=True, omit_defaults=True):
+    """A UE-associated logical NG-connection (TS 38.413 3.1) and what is known through it."""
+
+    gnb: str
+    association: str
+    ran_ue_ngap_id: int
+    amf_ue_ngap_id: int
+    sequence: int
+    """The place of the last uplink message taken."""
+    tai: Tai
+    adopted: int = 0
+    """The place of the last message that the aggregate of a UE unknown took, which had the
+    connection before."""
+    order: int = 0
+    """The place of the INITIAL UE MESSAGE among the events of its gateway (`order_of`)."""
+    cell: int = 0
+    """The NR cell identity of the last user location (36 bits)."""
+    establishment_cause: str = ""
+    context_requested: bool = False
+    """Whether the gNB asked for a UE context (UE Context Request IE)."""
+    secured: bool = False
+    """Whether the secure exchange of NAS messages is established on it (TS 24.501 4.4.2.5)."""
+    context: Literal["none", "pending", "set-up"] = "none"
+    kgnb_count: int = 0
+    """The uplink NAS COUNT that K_gNB is derived with (TS 33.501 A.9): that of the message which
+    established the secure exchange of NAS messages, or of a later SECURITY MODE COMPLETE."""
+    releasing: str = ""
+    """The cause of the UE CONTEXT RELEASE COMMAND that was sent, empty for none."""
+    nh: Secret = b""
+    """The last NH that a target was given (TS 33.501 6.9.2.1.1), empty before the first."""
+    ncc: int = 0
+    """Its NCC."""
+    rekeyed: bool = False
+    """Whether the K_AMF is another than the one that the gNB's keys are made of; of a target of a
+    handover, that of the gNB that the UE comes from."""
+    ambr: Ambr | None = None
+    """The AMBR of the UE that the gNB was told, None for none."""
+    modifying: Literal["", "ambr", "key", "old-key"] = ""
+    """What the gNB was asked for by a UE CONTEXT MODIFICATION REQUEST that waits for its answer;
+    a key may be an old one by then."""
+    before: Place | None = None
+    """Where the connection ended before its last path switch."""
+
+
+class Beside(Struct, frozen=True, omit_defaults=True):
+    """A connection beside the current one, with what goes on there (functions/decision/connection.py).
+
+    Its timers run under their names with its AMF-UE-NGAP-ID: ``T3560/1a2b3c``.
+    """
+
+    connection: Connection
+    registration: Registration | None = None
+    challenge: Challenge | None = None
+    pending: SecurityContext | None = None
+    deregistering: bool = False
+    successor: str = ""
+
+
+NO_RAN_UE_NGAP_ID: Final = 1 << 32
+"""In place of the RAN-UE-NGAP-ID (32 bits) of a target that has not told its own yet."""

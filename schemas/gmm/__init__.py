@@ -1,0 +1,1 @@
+"""5GMM: state, events and fold."""

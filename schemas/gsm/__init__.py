@@ -1,0 +1,1 @@
+"""PDU sessions: state, events and fold."""

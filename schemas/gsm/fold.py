@@ -1,0 +1,143 @@
+"""The fold of the events of PDU sessions."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from schemas.gsm import events as e
+from schemas.gsm.state import PduSession
+from schemas.ue.state import Ue
+
+
+def _on_session(
+    change: Callable[[PduSession, Any], PduSession],
+) -> Callable[[Ue, Any], Ue]:
+    """A fold that changes the session whose SEID the event has."""
+
+    def evolve_session(ue: Ue, event: Any) -> Ue:
+        sessions = tuple(change(s, event) if s.n4.seid == event.seid else s for s in ue.sessions)
+        return replace(ue, sessions=sessions)
+
+    return evolve_session
+
+
+def _session_requested(ue: Ue, event: e.SessionRequested) -> Ue:
+    return replace(ue, sessions=(*ue.sessions, event.session))
+
+
+def _n4_sent(ue: Ue, event: e.N4Sent) -> Ue:
+    def sent(session: PduSession, _: object) -> PduSession:
+        return replace(session, n4=replace(session.n4, sent=event.request))
+
+    ue = replace(ue, n4_requests=max(ue.n4_requests, event.request.number))
+    return _on_session(sent)(ue, event)
+
+
+def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
+    n4 = session.n4
+    changes: dict[str, Any] = {"sent": None}
+    uplink, reported = event.uplink or session.uplink, session.reported
+    if n4.sent is not None:
+        changes |= {"downlink": n4.sent.downlink, "ambr": n4.sent.ambr}
+        if n4.sent.message == "delete":
+            changes["up_seid"] = 0
+            if session.user_plane in ("off", "wanted") and not n4.allocates:
+                uplink = None  # nobody sends there: the next one is another
+        if n4.sent.message == "delete" or n4.sent.downlink is not None:
+            reported = 0
+    if event.up_seid:
+        changes |= {"up_seid": event.up_seid, "since": n4.sent.at if n4.sent is not None else 0}
+    return replace(session, n4=replace(n4, **changes), uplink=uplink, reported=reported)
+
+
+def _n4_failed(session: PduSession, _: e.N4Failed) -> PduSession:
+    return replace(session, n4=replace(session.n4, sent=None))
+
+
+def _n4_lost(session: PduSession, _: e.N4Lost) -> PduSession:
+    n4 = replace(session.n4, up_seid=0, since=0, downlink=None, ambr=None, sent=None)
+    return replace(session, n4=n4, reported=0)
+
+
+def _n4_replaced(session: PduSession, event: e.N4Replaced) -> PduSession:
+    n4 = replace(session.n4, up_seid=event.up_seid, downlink=None, ambr=None, sent=None)
+    return replace(session, n4=n4, reported=0)
+
+
+def _user_plane_requested(session: PduSession, event: e.UserPlaneRequested) -> PduSession:
+    return replace(session, user_plane="requested", amf_ue_ngap_id=event.amf_ue_ngap_id)
+
+
+def _resources_requested(ue: Ue, event: e.UserPlaneRequested) -> Ue:
+    here = ue.connection
+    told = event.ambr
+    if here is not None and told and here.amf_ue_ngap_id == event.amf_ue_ngap_id:
+        ue = replace(ue, connection=replace(here, ambr=told))
+    return _on_session(_user_plane_requested)(ue, event)
+
+
+def _user_plane_on(session: PduSession, event: e.UserPlaneOn) -> PduSession:
+    stage = "active" if session.stage == "establishing" else session.stage
+    return replace(session, user_plane="on", access=event.access, stage=stage)
+
+
+def _user_plane_off(session: PduSession, _: e.UserPlaneOff) -> PduSession:
+    return replace(session, user_plane="off", access=None, amf_ue_ngap_id=0)
+
+
+def _user_plane_moved(session: PduSession, event: e.UserPlaneMoved) -> PduSession:
+    return replace(session, access=event.access) if session.user_plane == "on" else session
+
+
+def _indication_taken(ue: Ue, event: e.IndicationTaken) -> Ue:
+    return replace(ue, indication=event.indication)
+
+
+def _indication_ended(ue: Ue, _: e.IndicationEnded) -> Ue:
+    return replace(ue, indication=None)
+
+
+def _session_modifying(session: PduSession, event: e.SessionModifying) -> PduSession:
+    return replace(session, stage="modifying", ambr=event.ambr, pti=event.pti)
+
+
+def _session_modified(session: PduSession, _: e.SessionModified) -> PduSession:
+    return replace(session, stage="active") if session.stage == "modifying" else session
+
+
+def _session_releasing(session: PduSession, event: e.SessionReleasing) -> PduSession:
+    return replace(session, stage="releasing", pti=event.pti, release_cause=event.cause)
+
+
+def _session_gone(session: PduSession, _: e.SessionGone) -> PduSession:
+    return replace(session, stage="gone", user_plane="off", access=None, amf_ue_ngap_id=0)
+
+
+def _session_ended(ue: Ue, event: e.SessionEnded) -> Ue:
+    return replace(ue, sessions=tuple(s for s in ue.sessions if s.n4.seid != event.seid))
+
+
+EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
+    e.SessionRequested: _session_requested,
+    e.N4Sent: _n4_sent,
+    e.N4Answered: _on_session(_n4_answered),
+    e.N4Failed: _on_session(_n4_failed),
+    e.N4Lost: _on_session(_n4_lost),
+    e.N4Replaced: _on_session(_n4_replaced),
+    e.UserPlaneWanted: _on_session(lambda s, _: replace(s, user_plane="wanted")),
+    e.UserPlaneRequested: _resources_requested,
+    e.UserPlaneOn: _on_session(_user_plane_on),
+    e.UserPlaneOff: _on_session(_user_plane_off),
+    e.UserPlaneMoved: _on_session(_user_plane_moved),
+    e.IndicationTaken: _indication_taken,
+    e.IndicationEnded: _indication_ended,
+    e.SecondaryRatUsed: lambda ue, _: ue,
+    e.SessionModifying: _on_session(_session_modifying),
+    e.SessionModified: _on_session(_session_modified),
+    e.SessionReleasing: _on_session(_session_releasing),
+    e.SessionGone: _on_session(_session_gone),
+    e.SessionEnded: _session_ended,
+    e.DownlinkReported: _on_session(lambda s, _: replace(s, reported=s.reported + 1)),
+}
+"""The folds of these events, by their types."""

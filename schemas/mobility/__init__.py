@@ -1,0 +1,1 @@
+"""Handovers: state, events and fold."""

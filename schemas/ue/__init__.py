@@ -1,0 +1,1 @@
+"""The aggregate of a UE: its whole state, all its events, the fold and the index entries."""
