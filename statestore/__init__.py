@@ -1,1 +1,1 @@
-"""Event logs: the contract, the engines, encryption at rest, and the typed log above them."""
+"""Event logs: the engine contract, the engines, encryption at rest, and the typed log on top."""

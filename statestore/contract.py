@@ -1,7 +1,7 @@
-"""What an event-log engine does: the contract that every engine keeps and one suite tests.
+"""The contract of event-log engines. Every engine implements it, and one test suite checks it.
 
-An engine stores opaque, sealed octets. It knows aggregates by name (``"ue/imsi-..."``) and
-nothing of what a step means. Sequence numbers of an aggregate start at 1 and have no gaps.
+An engine stores opaque, sealed octets. It knows aggregates by name (``"ue/imsi-..."``) and does not
+interpret steps. Sequence numbers of an aggregate start at 1 and have no gaps.
 """
 
 from collections.abc import Sequence
@@ -11,30 +11,30 @@ from msgspec import Struct
 
 
 class IndexKey(NamedTuple):
-    """An entry of a secondary index: one owner at a time."""
+    """An entry of a secondary index. It has one owner at a time."""
 
     kind: str
     key: str
 
 
 class Append(Struct, frozen=True):
-    """One step to append, with all that must become true in the same transaction."""
+    """One step to append, with all changes that commit in the same transaction."""
 
     aggregate: str
     seq: int
     """The sequence number of this step: one more than the aggregate's head."""
     trigger: str
-    """The id of the event that caused it; an aggregate takes each id once, for ever."""
+    """The id of the event that caused this step. An aggregate processes each id only once."""
     body: bytes
     data_key: bytes = b""
     """The wrapped data key of the aggregate, given with its first step."""
     put: tuple[IndexKey, ...] = ()
     drop: tuple[IndexKey, ...] = ()
-    """Entries to remove; one that another aggregate owns is left alone."""
+    """Entries to remove. An entry that another aggregate owns is left alone."""
     take_from: str = ""
-    """An aggregate whose index entries `put` may take over."""
+    """`put` may take over index entries of this aggregate."""
     snapshot: bytes = b""
-    """The sealed state after this step, to read in place of all steps up to it."""
+    """The sealed state after this step. A reader loads it instead of all steps up to this one."""
 
 
 class Appended(Struct, frozen=True):
@@ -42,19 +42,21 @@ class Appended(Struct, frozen=True):
 
 
 class Conflict(Struct, frozen=True):
-    """The head is not what the writer thought: reload and decide again."""
+    """The head differs from the one the writer expected. The writer must reload and decide
+    again."""
 
     head: int
 
 
 class Duplicate(Struct, frozen=True):
-    """The trigger was taken before, by this step."""
+    """The aggregate has already processed this trigger, in step `seq`."""
 
     seq: int
 
 
 class IndexTaken(Struct, frozen=True):
-    """Another aggregate owns an entry of `put`: decide again with other randomness."""
+    """Another aggregate owns an entry of `put`. The writer must decide again with other
+    randomness."""
 
     entry: IndexKey
     owner: str
@@ -71,18 +73,18 @@ class Record(NamedTuple):
 
 
 class Loaded(NamedTuple):
-    """An aggregate as it is read to be folded: a snapshot, if there is one, and the steps after."""
+    """An aggregate as stored: the last snapshot, if any, and the steps after it."""
 
     head: int
     data_key: bytes
     snapshot_seq: int
-    """0 for no snapshot."""
+    """0 if there is no snapshot."""
     snapshot: bytes
     tail: tuple[Record, ...]
 
 
 class FeedEntry(NamedTuple):
-    """One step in the order of all steps; `cursor` resumes after it."""
+    """One step in the order of all steps. Reading resumes after `cursor`."""
 
     cursor: bytes
     aggregate: str
@@ -98,87 +100,91 @@ class Document(NamedTuple):
 
 
 class StoreError(Exception):
-    """The store cannot do what it was asked. It says what and why in one sentence."""
+    """The store cannot do the requested operation. The message names the reason in one sentence."""
 
 
 class StoreUnavailable(StoreError):
-    """The store cannot be reached or is too busy: the same call may succeed later."""
+    """The store is unreachable or too busy. The same call may succeed later."""
 
 
 class StoreDamaged(StoreError):
-    """What is stored is not what the contract allows."""
+    """The stored data breaks the contract."""
 
 
 class Engine(Protocol):
     """An event-log engine. Every method may raise `StoreUnavailable`."""
 
     async def append(self, batch: Sequence[Append]) -> list[Outcome]:
-        """Append steps, in order, durably, one outcome each.
+        """Append steps durably and in order, and return one outcome for each.
 
-        A step that fails leaves no trace and does not stop the others, except those after it
-        on the same aggregate. A duplicate trigger is found before a conflict, a conflict before
-        a taken index entry. A transaction whose fate is unknown is resolved before this returns.
+        A failed step leaves no trace. It does not stop the other steps, except later steps of the
+        same aggregate. A duplicate trigger is reported before a conflict, and a conflict before a
+        taken index entry. If the result of a transaction is unknown, the engine resolves it before
+        this method returns.
         """
         ...
 
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
-        """What is needed to fold each aggregate; None for one that has no steps."""
+        """Return the snapshot and the steps of each aggregate; None for an aggregate without
+        steps."""
         ...
 
     async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
-        """Up to `limit` steps of an aggregate with sequence numbers above `after`, in order."""
+        """Return up to `limit` steps of an aggregate with sequence numbers above `after`, in
+        order."""
         ...
 
     async def data_key(self, aggregate: str) -> bytes | None:
-        """The wrapped data key of an aggregate."""
+        """Return the wrapped data key of an aggregate."""
         ...
 
     async def taken(self, aggregate: str, trigger: str) -> int | None:
-        """The step that a trigger caused, None for a trigger that was never taken."""
+        """Return the number of the step that a trigger caused; None if it caused no step."""
         ...
 
     async def owners(self, entries: Sequence[IndexKey]) -> list[str | None]:
-        """The aggregate that owns each index entry."""
+        """Return the aggregate that owns each index entry."""
         ...
 
     async def scan(
         self, kind: str, prefix: str, after: str = "", limit: int = 1000
     ) -> list[tuple[str, str]]:
-        """Up to `limit` keys of an index above `after` that start with `prefix`, with their
+        """Return up to `limit` keys of an index above `after` that start with `prefix`, with their
         owners, in order."""
         ...
 
     async def aggregates(
         self, prefix: str = "", after: str = "", limit: int = 1000
     ) -> list[tuple[str, int]]:
-        """Up to `limit` aggregates above `after` whose names start with `prefix`, with their
-        heads, in the order of their names."""
+        """Return up to `limit` aggregates above `after` with names that start with `prefix`, with
+        their heads, in the order of their names."""
         ...
 
     async def feed(self, after: bytes = b"", limit: int = 1000) -> list[FeedEntry]:
-        """Up to `limit` steps of all aggregates after a cursor, in an order that all readers
-        share and that no later append changes. Steps of one aggregate are in its order."""
+        """Return up to `limit` steps of all aggregates after a cursor. All readers share one order,
+        and no later append changes it. Steps of one aggregate are in sequence."""
         ...
 
     async def feed_end(self) -> bytes:
-        """The cursor behind the last step that there is; empty where there is none."""
+        """Return the cursor after the last step; empty if the store has no steps."""
         ...
 
     async def put_document(self, name: str, body: bytes) -> int:
-        """Add a version to a document; its number. The same body as the last adds none."""
+        """Add a version to a document and return its number. A body equal to the last version adds
+        no version."""
         ...
 
     async def get_document(self, name: str, version: int = 0) -> Document | None:
-        """A version of a document, the last one for 0."""
+        """Return a version of a document; the last one for 0."""
         ...
 
     async def documents(
         self, prefix: str = "", after: str = "", limit: int = 1000
     ) -> list[tuple[str, int]]:
-        """Up to `limit` document names above `after` that start with `prefix`, with their last
-        versions, in order."""
+        """Return up to `limit` document names above `after` that start with `prefix`, with their
+        last versions, in order."""
         ...
 
     async def close(self) -> None:
-        """Release what the engine holds. Nothing is lost."""
+        """Release the engine's resources. No data is lost."""
         ...

@@ -1,9 +1,10 @@
-"""A lock between processes that is granted in turn.
+"""A fair lock between processes.
 
-Linux does not hand an flock(2) over: who releases it and asks again often wins against those
-who wait, for half a second in a measured case. So there are two locks. Whoever wants the turn
-takes the gate first, and keeps it while waiting for the turn. The one at the gate is next, and
-who has just had the turn must queue behind the gate like everyone else.
+Linux does not hand over an flock(2). A process that releases the lock and asks again often wins
+against waiting processes, in a measured case for half a second. Therefore two locks are used. A
+process that wants the turn lock first takes the gate lock, and keeps it while it waits for the
+turn. The process that holds the gate is next. A process that has just released the turn must queue
+for the gate like all others.
 """
 
 import asyncio
@@ -16,26 +17,26 @@ from statestore.contract import StoreError, StoreUnavailable
 
 
 class WriteLock:
-    """One turn at a time: between the processes that name the same path, and between the
-    coroutines of this process, which share one object.
+    """A fair lock between the processes that name the same path, and between the coroutines of this
+    process that share one object.
 
-    The kernel frees the locks of a process that dies. A free lock is taken in line. Only who
-    has to wait for another process spends a thread on it, so that the event loop goes on.
+    The kernel frees the locks of a process that dies. A free lock is taken without a thread. A
+    thread is used only to wait for another process, so the event loop is not blocked.
     """
 
     def __init__(self, path: Path, patience: float) -> None:
         """Open the two files of the lock, ``<path>-gate`` and ``<path>-turn``.
 
-        `patience` is how long to wait for the turn, in seconds.
+        `patience` is the longest wait for the turn, in seconds.
 
         Raises:
-            StoreError: they can be neither opened nor made.
+            StoreError: the files can be neither opened nor created.
         """
         self._path = path
         self.patience = patience
         self._mine = asyncio.Lock()
         self.queued: asyncio.Future[None] | None = None
-        """Done once the thread in the queue gets the turn; None while there is no such thread."""
+        """Done when the thread in the queue gets the turn. None if no thread is waiting."""
         self._wanted = False
         self._closed = False
         self._gate = _open(path, "gate")
@@ -49,7 +50,7 @@ class WriteLock:
         """Wait for the turn.
 
         Raises:
-            StoreUnavailable: it did not come in time; somebody holds it and is stuck.
+            StoreUnavailable: the turn did not come in time because its holder is stuck.
             StoreError: the lock is closed.
         """
         await self._mine.acquire()
@@ -61,21 +62,21 @@ class WriteLock:
             raise
 
     def release(self) -> None:
-        """Let the next one have its turn."""
+        """Release the turn to the next waiter."""
         fcntl.flock(self._turn, fcntl.LOCK_UN)
         self._mine.release()
 
     def close(self) -> None:
-        """Close the files, and with them give up the turn."""
+        """Close the files. This releases the turn."""
         if self._closed:
             return
         self._closed = True
-        # A thread in the queue needs the descriptors still; `_granted` closes them.
+        # A thread in the queue still needs the descriptors; `_granted` closes them.
         if self.queued is None:
             self._close_files()
 
     def _take(self) -> bool:
-        """Take the turn if nobody has it and nobody queues for it."""
+        """Take the turn if it is free and no process queues for it."""
         if self._closed:
             raise StoreError(f"{self._path} is closed")
         try:
@@ -91,7 +92,7 @@ class WriteLock:
         return True
 
     async def _wait(self) -> None:
-        """Wait for the turn in the queue, or for a place that was given up but still stands."""
+        """Wait for the turn in the queue. Reuse the place of an earlier waiter that timed out."""
         if self.queued is None:
             loop = asyncio.get_running_loop()
             self.queued = loop.create_future()
@@ -112,13 +113,13 @@ class WriteLock:
             )
 
     def _queue(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Stand in the queue; the body of the thread."""
+        """Wait in the queue. This is the body of the thread."""
         fcntl.flock(self._gate, fcntl.LOCK_EX)
         fcntl.flock(self._turn, fcntl.LOCK_EX)
         fcntl.flock(self._gate, fcntl.LOCK_UN)
         try:
             loop.call_soon_threadsafe(self._granted)
-        except RuntimeError:  # The loop is closed: nobody is left who wants it.
+        except RuntimeError:  # The loop is closed, so no coroutine waits for the turn.
             self._close_files()
 
     def _granted(self) -> None:

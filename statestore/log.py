@@ -1,4 +1,4 @@
-"""The typed event log: aggregates folded from sealed steps, and steps made ready to append."""
+"""The typed event log: folds aggregates from sealed steps, and prepares steps for append."""
 
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
@@ -12,14 +12,14 @@ from statestore.contract import Append, Engine, IndexKey, Loaded, Record, StoreD
 from statestore.vault import AggregateSealer, Vault
 
 SNAPSHOT_EVERY = 64
-"""Steps between snapshots: what bounds the replay of a cold read."""
+"""Steps between snapshots. This bounds the replay of a cold read."""
 
 _NETWORK = "network/"
 _PAGE = 500
 
 
 class Aggregate:
-    """The folded state of one aggregate, as a worker holds it between steps."""
+    """The folded state of one aggregate. A worker keeps it between steps."""
 
     __slots__ = ("data_key", "kind", "name", "sealer", "seq", "snapshot_seq", "state")
 
@@ -33,7 +33,7 @@ class Aggregate:
         self.state: Any = self.kind.new()
 
     def apply(self, step: Step[Any]) -> None:
-        """Move the state past one more step."""
+        """Apply one more step to the state."""
         evolve, state = self.kind.evolve, self.state
         for event in step.events:
             state = evolve(state, event)
@@ -55,10 +55,11 @@ class EventLog:
         return [await self._fold(name, found) for name, found in zip(names, loaded, strict=True)]
 
     async def at(self, name: str, seq: int) -> Aggregate:
-        """An aggregate as it was after its step `seq`, 0 for before its first.
+        """Return an aggregate as it was after its step `seq`; 0 for its state before the first
+        step.
 
         Raises:
-            StoreDamaged: it has fewer steps.
+            StoreDamaged: the aggregate has fewer steps.
         """
         (loaded,) = await self.engine.load([name]) if seq else (None,)
         key = await self.engine.data_key(name) if loaded is None else loaded.data_key
@@ -86,7 +87,7 @@ class EventLog:
         return aggregate
 
     async def _advance(self, aggregate: Aggregate, seq: int) -> None:
-        """Apply the steps up to `seq`, and look at none behind it."""
+        """Apply the steps up to `seq`. Steps after it are not opened."""
         left = seq - aggregate.seq
         if left > 0:
             async for step in self.steps(aggregate.name, aggregate.seq, min(left, _PAGE)):
@@ -96,7 +97,7 @@ class EventLog:
 
     @staticmethod
     def _resume(aggregate: Aggregate, loaded: Loaded) -> bool:
-        """Begin with the snapshot, if there is one that this version can take."""
+        """Start from the snapshot if this version can read it."""
         if not loaded.snapshot_seq:
             return False
         plain = aggregate.sealer.open("snapshot", loaded.snapshot_seq, loaded.snapshot)
@@ -108,20 +109,20 @@ class EventLog:
         return True
 
     def opened(self, aggregate: Aggregate, seq: int, body: bytes) -> Step[Any]:
-        """A step of an aggregate, as it was read from the engine.
+        """Open and decode a step that the engine has read.
 
         Raises:
-            WrongKeyError: it was sealed under another key.
-            StoreDamaged: this version cannot read it.
+            WrongKeyError: the step was sealed under another key.
+            StoreDamaged: this version cannot read the step.
         """
         return _opened(aggregate.name, aggregate.kind, aggregate.sealer, Record(seq, body))
 
     @staticmethod
     def entry(aggregate: Aggregate, step: Step[Any], before: Any, take_from: str = "") -> Append:
-        """The append of `step`, which `aggregate` has been moved past already.
+        """Return the append of `step`, which has already been applied to `aggregate`.
 
-        `before` is the state before it: the index entries to put and to drop are the
-        difference. A snapshot goes along when one is due.
+        `before` is the state before the step. The index entries to put and to drop are the
+        difference. A snapshot is added when one is due.
         """
         put, drop = aggregate.kind.index_changes(before, aggregate.state)
         snapshot = b""
@@ -142,7 +143,7 @@ class EventLog:
         )
 
     async def steps(self, name: str, after: int = 0, page: int = _PAGE) -> AsyncIterator[Step[Any]]:
-        """Every step of an aggregate with a sequence number above `after`, in order."""
+        """Yield every step of an aggregate with a sequence number above `after`, in order."""
         key = await self.engine.data_key(name)
         if key is None:
             return
@@ -153,13 +154,13 @@ class EventLog:
             after = records[-1].seq
 
     async def step(self, name: str, seq: int) -> Step[Any] | None:
-        """One step of an aggregate."""
+        """Return one step of an aggregate."""
         async for step in self.steps(name, seq - 1, 1):
             return step
         return None
 
     async def publish_network(self, network: Network) -> str:
-        """Keep a network configuration, so that what it decided can be decided again."""
+        """Store a network configuration, so that decisions made with it can be replayed."""
         version = version_of(network)
         if version not in self._networks:
             name = _NETWORK + version
@@ -171,10 +172,10 @@ class EventLog:
         return version
 
     async def network(self, version: str) -> Network:
-        """The network configuration of a version that was published.
+        """Return the network configuration of a published version.
 
         Raises:
-            StoreDamaged: there is none.
+            StoreDamaged: the version is not stored.
         """
         if version not in self._networks:
             name = _NETWORK + version

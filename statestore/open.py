@@ -1,4 +1,4 @@
-"""Opening a store by its URL."""
+"""Open a store by its URL."""
 
 from importlib import import_module
 from typing import cast
@@ -12,30 +12,30 @@ FORMS = "sqlite:///PATH or fdb:///PATH-OF-CLUSTER-FILE?prefix=NAME"
 
 
 async def open_store(url: str, *, read_only: bool = False) -> Engine:
-    """The engine of a URL: ``sqlite:///var/lib/evcore/store.db``, ``sqlite:store.db`` for a
+    """Return the engine of a URL: ``sqlite:///var/lib/evcore/store.db``, ``sqlite:store.db`` for a
     relative path, or ``fdb:///etc/foundationdb/fdb.cluster?prefix=evcore``.
 
     With `read_only` an SQLite store must exist and is not changed.
 
     Raises:
-        StoreError: the URL is none of these, what the engine needs is not installed, or the
-            store cannot be opened.
-        StoreUnavailable: it cannot be reached now.
+        StoreError: the URL has another form, a package that the engine needs is not installed, or
+            the store cannot be opened.
+        StoreUnavailable: the store cannot be reached now.
     """
     try:
         parts = urlsplit(url)
     except ValueError as err:
-        raise StoreError(f"{url}: {err}; write {FORMS}") from None
+        raise StoreError(f"{url}: {err}; use {FORMS}") from None
     if parts.netloc:
-        raise StoreError(f"{url}: a store has no host name; write {FORMS}")
+        raise StoreError(f"{url}: a store URL has no host name; use {FORMS}")
     path = unquote(parts.path)
     if parts.scheme == "sqlite":
         _options(url, parts.query, ())
         if not path:
-            raise StoreError(f"{url}: the path of the file is missing; write {FORMS}")
+            raise StoreError(f"{url}: the path of the file is missing; use {FORMS}")
         return await SqliteEngine.open(path, read_only=read_only)
     if parts.scheme == "fdb":
-        from statestore.foundationdb.engine import FoundationDbEngine  # noqa: PLC0415 - SQLite needs none
+        from statestore.foundationdb.engine import FoundationDbEngine  # noqa: PLC0415 - not needed for SQLite
 
         options = _options(url, parts.query, ("prefix",))
         api = foundationdb_bindings()
@@ -44,14 +44,14 @@ async def open_store(url: str, *, read_only: bool = False) -> Engine:
         except api.FDBError as err:
             raise StoreError(f"{url}: the cluster file cannot be used: {err}") from None
         return await FoundationDbEngine.open(api, database, options.get("prefix", "evcore"))
-    raise StoreError(f"{url}: {parts.scheme or 'no scheme'!r} is no kind of store; write {FORMS}")
+    raise StoreError(f"{url}: {parts.scheme or 'no scheme'!r} is not a kind of store; use {FORMS}")
 
 
 def foundationdb_bindings() -> Api:
-    """The official bindings, with the version of their API chosen.
+    """Return the official bindings with their API version selected.
 
     Raises:
-        StoreError: they, or the native client library under them, are not installed.
+        StoreError: the bindings or the native client library are not installed.
     """
     try:
         module = import_module("fdb")
@@ -62,8 +62,8 @@ def foundationdb_bindings() -> Api:
     try:
         module.api_version(API_VERSION)
     except Exception as err:
-        # The bindings raise a bare Exception where libfdb_c is missing, and a RuntimeError
-        # where it is too old or another version of the API was chosen in this process.
+        # The bindings raise a bare Exception if libfdb_c is missing. They raise a RuntimeError if
+        # it is too old, or if this process has already selected another API version.
         raise StoreError(
             f"the FoundationDB client library cannot be used: {err}"
             " (it comes with the package foundationdb-clients)"
@@ -75,5 +75,5 @@ def _options(url: str, query: str, known: tuple[str, ...]) -> dict[str, str]:
     options = dict(parse_qsl(query, keep_blank_values=True))
     for name in options:
         if name not in known:
-            raise StoreError(f"{url}: there is no option {name!r} for this kind of store")
+            raise StoreError(f"{url}: this kind of store has no option {name!r}")
     return options

@@ -1,4 +1,4 @@
-"""Subscriptions in the store: a versioned document for each SUPI, sealed."""
+"""Subscriptions in the store: a sealed, versioned document for each SUPI."""
 
 import asyncio
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ _WITHDRAWN = _encode([b"", None])
 
 
 class Subscription(NamedTuple):
-    """One version of a subscription; `subscriber` is None for one that withdraws it."""
+    """One version of a subscription. `subscriber` is None if this version withdraws it."""
 
     supi: str
     version: int
@@ -29,10 +29,10 @@ class Subscription(NamedTuple):
 
 
 class SubscriberStore:
-    """The subscriptions of a store. Their K and OPc never leave it unsealed.
+    """The subscriptions of a store. K and OPc are always stored sealed.
 
-    Every version stays, so that a step that was decided with it can be decided again; each has
-    a data key of its own.
+    Every version is kept, so that a step decided with it can be replayed. Each version has its own
+    data key.
     """
 
     def __init__(self, engine: Engine, vault: Vault) -> None:
@@ -40,7 +40,7 @@ class SubscriberStore:
         self._vault = vault
 
     async def put(self, subscriber: Subscriber) -> int:
-        """Store a subscriber; the version. One that is stored just so already keeps its."""
+        """Store a subscriber and return its version. An unchanged subscriber keeps its version."""
         last = await self.get(subscriber.supi)
         if last is not None and last.subscriber == subscriber:
             return last.version
@@ -50,8 +50,8 @@ class SubscriberStore:
         return await self._engine.put_document(name, _encode([wrapped, sealed]))
 
     async def put_all(self, subscribers: Sequence[Subscriber]) -> list[int]:
-        """Store many; their versions. After a failure some are stored, and the same call again
-        stores the rest."""
+        """Store many subscribers and return their versions. If a call fails, some may be stored;
+        the same call again stores the rest."""
         versions: list[int] = []
         for start in range(0, len(subscribers), _AT_ONCE):
             some = subscribers[start : start + _AT_ONCE]
@@ -59,17 +59,18 @@ class SubscriberStore:
         return versions
 
     async def get(self, supi: str, version: int = 0) -> Subscription | None:
-        """A version of a subscription, the last one for 0; None where there is none.
+        """Return a version of a subscription, the last one for 0; None if there is none.
 
         Raises:
-            StoreDamaged: what is stored is no subscription.
-            WrongKeyError: the master key is not the one it was sealed under.
+            StoreDamaged: the stored document is not a subscription.
+            WrongKeyError: the subscription was sealed under another master key.
         """
         document = await self._engine.get_document(_PREFIX + supi, version)
         return None if document is None else self._open(supi, document)
 
     async def withdraw(self, supi: str) -> int | None:
-        """Withdraw a subscription; the version that says so, None where there is none."""
+        """Withdraw a subscription and return the version that records this; None if there is
+        none."""
         if await self._engine.get_document(_PREFIX + supi) is None:
             return None
         return await self._engine.put_document(_PREFIX + supi, _WITHDRAWN)
@@ -77,8 +78,10 @@ class SubscriberStore:
     async def list_from(
         self, prefix: str = "", after: str = "", limit: int = 1000
     ) -> list[Subscription]:
-        """The last versions of up to `limit` subscriptions whose SUPIs start with `prefix` and
-        are above `after`, in order; also those that were withdrawn."""
+        """Return the last versions of up to `limit` subscriptions, in the order of their SUPIs.
+
+        The SUPIs start with `prefix` and are above `after`. Withdrawn subscriptions are included.
+        """
         names = await self._engine.documents(
             _PREFIX + prefix, _PREFIX + after if after else "", limit
         )

@@ -14,14 +14,13 @@ _WRAP = b"evcore data key"
 
 
 class WrongKeyError(StoreError):
-    """What is sealed was not sealed under this master key, or was changed since."""
+    """The sealed value was sealed under another master key, or was changed later."""
 
 
 class AggregateSealer:
     """Seals the values of one owner under its data key.
 
-    Each value is bound to its owner, kind and number, so that a value cannot be put in the
-    place of another.
+    Each value is bound to its owner, kind and number, so no value can replace another.
     """
 
     __slots__ = ("_context", "_sealer")
@@ -31,15 +30,15 @@ class AggregateSealer:
         self._context = context
 
     def seal(self, kind: str, number: int, plain: bytes) -> bytes:
-        """The sealed form of `plain`, 28 octets longer."""
+        """Return the sealed form of `plain`, 28 octets longer."""
         context = f"{self._context}\0{kind}\0{number}".encode()
         return self._sealer.seal(os.urandom(_NONCE_OCTETS), plain, context)
 
     def open(self, kind: str, number: int, sealed: bytes) -> bytes:
-        """What was sealed.
+        """Return the plain form of a sealed value.
 
         Raises:
-            WrongKeyError: see there.
+            WrongKeyError: the value was sealed under another key, or changed.
         """
         context = f"{self._context}\0{kind}\0{number}".encode()
         try:
@@ -49,7 +48,7 @@ class AggregateSealer:
 
 
 class Vault:
-    """Makes and opens data keys under one master key of 32 octets."""
+    """Creates and opens data keys under one master key of 32 octets."""
 
     def __init__(self, master_key: bytes) -> None:
         if len(master_key) != KEY_OCTETS:
@@ -57,12 +56,12 @@ class Vault:
         self._master = Sealer(master_key)
 
     def new_data_key(self) -> bytes:
-        """A fresh data key, wrapped."""
+        """Return a new data key, wrapped."""
         key, nonce = os.urandom(KEY_OCTETS), os.urandom(_NONCE_OCTETS)
         return self._master.seal(nonce, key, _WRAP)
 
     def sealer(self, wrapped: bytes, context: str) -> AggregateSealer:
-        """The sealer of a wrapped data key; `context` names its owner.
+        """Return the sealer of a wrapped data key. `context` names its owner.
 
         Raises:
             WrongKeyError: the data key was wrapped under another master key.
@@ -70,5 +69,5 @@ class Vault:
         try:
             key = self._master.open(wrapped, _WRAP)
         except WireError:
-            raise WrongKeyError(f"{context}: the master key does not open its data key") from None
+            raise WrongKeyError(f"{context}: the master key cannot open its data key") from None
         return AggregateSealer(Sealer(key), context)

@@ -1,38 +1,38 @@
-"""The part of the official FoundationDB bindings that the engine uses, as types.
+"""Types for the part of the official FoundationDB bindings that the engine uses.
 
-The bindings have none, and their module cannot be imported without the native client library.
+The bindings have no types, and cannot be imported without the native client library.
 """
 
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 API_VERSION: Final = 730
-"""Of the client library: 7.3."""
+"""API version of the client library: 7.3."""
 
 
 class FdbError(Exception):
-    """The shape of `fdb.FDBError`."""
+    """The interface of `fdb.FDBError`."""
 
     code: int
 
 
 class Future(Protocol):
-    """What a call will answer. The network thread of the client library fulfils it."""
+    """The result of a call. The network thread of the client library completes it."""
 
     def is_ready(self) -> bool:
-        """Whether `wait` will not block."""
+        """Whether `wait` returns without blocking."""
         ...
 
     def on_ready(self, callback: Callable[[Any], None]) -> None:
-        """Call back from the network thread, or at once from this one if it is ready."""
+        """Call back from the network thread, or at once from this one if the future is ready."""
         ...
 
     def cancel(self) -> None:
-        """Let it fail with operation_cancelled."""
+        """Make the future fail with operation_cancelled."""
         ...
 
     def wait(self) -> Any:
-        """The answer, or the `FdbError`; blocks the thread until there is one."""
+        """Return the result or raise the `FdbError`. Blocks the thread until it is ready."""
         ...
 
 
@@ -41,7 +41,7 @@ class Value(Future, Protocol):
 
     @property
     def value(self) -> bytes | None:
-        """The value, None for a key that is not there; blocks like `wait`."""
+        """The value; None if the key does not exist. Blocks like `wait`."""
         ...
 
 
@@ -50,20 +50,20 @@ class KeyValue(Protocol):
 
     @property
     def key(self) -> bytes:
-        """Its key."""
+        """The key of the row."""
         ...
 
     @property
     def value(self) -> bytes:
-        """Its value."""
+        """The value of the row."""
         ...
 
 
 class Page(Future, Protocol):
-    """The future of a piece of a range."""
+    """The future of a page of a range."""
 
     def wait(self) -> tuple[list[KeyValue], int, int]:
-        """The rows, their number, and whether there are more."""
+        """Return the rows, their number, and whether more rows follow."""
         ...
 
 
@@ -71,7 +71,7 @@ class KeySelectors(Protocol):
     """The class `fdb.KeySelector`."""
 
     def first_greater_or_equal(self, key: bytes) -> Any:
-        """The first key that is `key` or above."""
+        """Select the first key that is equal to `key` or above it."""
         ...
 
 
@@ -80,12 +80,12 @@ class StreamingModes(Protocol):
 
     @property
     def want_all(self) -> int:
-        """The whole range is wanted as soon as possible, in pieces of some 80 kB."""
+        """Fetch the whole range as soon as possible, in pieces of about 80 kB."""
         ...
 
 
 class Reader(Protocol):
-    """What reads: a transaction, or its snapshot."""
+    """An object with read methods: a transaction, or its snapshot."""
 
     def get(self, key: bytes) -> Value:
         """Start to read a key."""
@@ -97,11 +97,11 @@ class Reader(Protocol):
 
 
 class Transaction(Reader, Protocol):
-    """A transaction. It may be used again after `on_error` has let it."""
+    """A transaction. It may be reused after `on_error` succeeds."""
 
     @property
     def snapshot(self) -> Reader:
-        """Reads at the same version that conflict with nothing."""
+        """Reads at the same version that cause no conflicts."""
         ...
 
     def set(self, key: bytes, value: bytes) -> None:
@@ -117,8 +117,8 @@ class Transaction(Reader, Protocol):
         ...
 
     def set_versionstamped_key(self, key: bytes, param: bytes) -> None:
-        """Write a key ten octets of which become the commit's versionstamp; where they stand
-        is told by four octets, least significant first, at the end of `key`."""
+        """Write a key with ten octets that become the commit's versionstamp. The last four octets
+        of `key`, least significant first, give their position."""
         ...
 
     def commit(self) -> Future:
@@ -126,7 +126,8 @@ class Transaction(Reader, Protocol):
         ...
 
     def on_error(self, error: int) -> Future:
-        """Wait as long as is wise before another attempt, or fail with the error for good."""
+        """Wait as long as advised before another attempt, or fail with the error if it is
+        permanent."""
         ...
 
 
@@ -134,7 +135,7 @@ class Database(Protocol):
     """A cluster."""
 
     def create_transaction(self) -> Transaction:
-        """A transaction; its read version is taken at its first read."""
+        """Return a new transaction. Its first read sets its read version."""
         ...
 
 
@@ -143,19 +144,20 @@ class Api(Protocol):
 
     @property
     def FDBError(self) -> type[FdbError]:  # noqa: N802
-        """What its calls raise."""
+        """The exception class of the bindings."""
         ...
 
     def open(self, cluster_file: str | None = None) -> Database:
-        """The database of a cluster file, the default one for None; one object a process."""
+        """Return the database of a cluster file; None means the default file. One object per
+        process."""
         ...
 
     @property
     def KeySelector(self) -> KeySelectors:  # noqa: N802
-        """See there."""
+        """The class of key selectors."""
         ...
 
     @property
     def StreamingMode(self) -> StreamingModes:  # noqa: N802
-        """See there."""
+        """The streaming modes of range reads."""
         ...

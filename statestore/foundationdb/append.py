@@ -1,4 +1,4 @@
-"""Appending steps in FoundationDB transactions."""
+"""Append steps in FoundationDB transactions."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -19,17 +19,18 @@ from statestore.foundationdb.keys import SEQ_OCTETS, Keys, end_below
 
 TOKEN_OCTETS = 16
 
-# FoundationDB takes 10 MB and advises to stay under 1 MB; a versionstamp numbers 65,536 keys.
+# FoundationDB accepts 10 MB and recommends less than 1 MB. A versionstamp numbers 65,536 keys.
 _TRANSACTION_OCTETS = 900_000
 _TRANSACTION_STEPS = 500
 _APPENDED = Appended()
 
 
 def transactions(batch: Sequence[Append]) -> Iterator[Sequence[Append]]:
-    """Cut a batch so that each piece fits a transaction, but a step larger than that stands alone.
+    """Split a batch into pieces that each fit in a transaction. A step above the limit is sent
+    alone.
 
     Raises:
-        StoreError: a step is too large for any.
+        StoreError: a step is too large for any transaction.
     """
     start = octets = 0
     for end, step in enumerate(batch):
@@ -45,7 +46,7 @@ def transactions(batch: Sequence[Append]) -> Iterator[Sequence[Append]]:
 
 
 def _cost(step: Append) -> int:
-    """About how many octets of keys, values and conflict ranges a step adds to a transaction."""
+    """Estimate how many octets of keys, values and conflict ranges a step adds to a transaction."""
     check_size(f"step {step.seq} of {step.aggregate!r}", step.body + step.snapshot)
     names = 10 * len(step.aggregate) + 3 * len(step.trigger)
     entries = sum(len(e.kind) + len(e.key) for e in (*step.put, *step.drop))
@@ -54,7 +55,7 @@ def _cost(step: Append) -> int:
 
 
 class _Seen:
-    """What a transaction has read, and what the steps before made of it."""
+    """The values that a transaction has read, updated by the preceding steps of its batch."""
 
     def __init__(self) -> None:
         self.heads: dict[str, int] = {}
@@ -65,9 +66,9 @@ class _Seen:
 
 
 class BatchAppender:
-    """Appends one piece of a batch in one transaction, however many attempts that takes.
+    """Appends one piece of a batch in one transaction, with as many attempts as needed.
 
-    `stopped` are the aggregates with a step that failed before; it is added to.
+    `stopped` holds the aggregates with a step that failed before. This class adds to it.
     """
 
     def __init__(
@@ -78,20 +79,20 @@ class BatchAppender:
         self._batch = batch
         self._stopped = stopped
         self._attempts: dict[bytes, tuple[list[Outcome], set[str]]] = {}
-        """What each attempt would have done, by the token that its triggers carry."""
+        """The result of each attempt if it commits, by the token that its triggers carry."""
 
     async def run(self) -> list[Outcome]:
-        """Append the piece; one outcome for each step."""
+        """Append the piece and return one outcome for each step."""
         outcomes, stopped = await self._client.run(self._attempt)
         self._stopped |= stopped
         return outcomes
 
     async def _attempt(self, transaction: Transaction) -> tuple[list[Outcome], set[str]]:
         seen = await self._read(transaction)
-        # The commit of an attempt before may have happened, whatever was said of it. Each writes
-        # its own token with all of its triggers, so finding one tells what became of all of it.
-        # And if none is there, what is written below ends every chance of it: an attempt
-        # whose commit is still on its way conflicts with this one's heads, or this with it.
+        # The commit of an earlier attempt may have succeeded even if an error was reported. Each
+        # attempt writes its own token with all of its triggers, so one token found shows that all
+        # of the attempt was committed. If no token is found, the writes below prevent a late
+        # commit: the heads of the two attempts conflict, so only one of them can succeed.
         for token in seen.tokens & self._attempts.keys():
             return self._attempts[token]
         token = os.urandom(TOKEN_OCTETS)
@@ -106,8 +107,8 @@ class BatchAppender:
         names = dict.fromkeys(step.aggregate for step in self._batch)
         entries = dict.fromkeys(e for step in self._batch for e in (*step.drop, *step.put))
         heads = {name: get(keys.head(name)) for name in names}
-        # A trigger is only ever written together with its aggregate's head, which is read in a
-        # way that conflicts.
+        # A trigger is only written together with its aggregate's head, and the head is read with a
+        # conflict range.
         triggers = [
             transaction.snapshot.get(keys.trigger(s.aggregate, s.trigger)) for s in self._batch
         ]
@@ -151,7 +152,8 @@ class BatchAppender:
 
     @staticmethod
     def _failure(seen: _Seen, step: Append, stopped: set[str]) -> Outcome | None:
-        """Why a step may not be appended; what is looked at first is part of the contract."""
+        """Return why a step may not be appended. The order of the checks is part of the
+        contract."""
         taken = seen.triggers.get((step.aggregate, step.trigger))
         if taken is not None:
             return Duplicate(taken)

@@ -1,7 +1,7 @@
 """Bodies of any size in values of at most 100 kB.
 
-The first value holds the number of further parts, in an octet, and the beginning of the body;
-the parts stand apart, so that a range of first values has one row for each body.
+The first value holds the number of further parts, in one octet, and the start of the body. The
+parts are in a separate key range, so a range of first values has one row for each body.
 """
 
 from statestore.contract import StoreDamaged, StoreError
@@ -11,14 +11,14 @@ from statestore.foundationdb.keys import Keys, end_below, pack_int
 
 PART_OCTETS = 90_000
 MAX_BODY = 8_000_000
-"""The largest body: one transaction must hold it, with all that goes with it."""
+"""The largest body. One transaction must hold it, with its keys and conflict ranges."""
 
 
 def check_size(what: str, body: bytes) -> None:
-    """Refuse a body that no transaction could hold.
+    """Reject a body that no transaction can hold.
 
     Raises:
-        StoreError: see there.
+        StoreError: the body is larger than `MAX_BODY`.
     """
     if len(body) > MAX_BODY:
         raise StoreError(
@@ -27,7 +27,7 @@ def check_size(what: str, body: bytes) -> None:
 
 
 def put_blob(transaction: Transaction, keys: Keys, key: bytes, head: bytes, body: bytes) -> None:
-    """Write `body` at `key`, behind `head`."""
+    """Write `body` at `key`, after `head`."""
     count = max(0, len(body) - 1) // PART_OCTETS
     transaction.set(key, head + bytes((count,)) + body[:PART_OCTETS])
     parts = keys.parts(key)
@@ -39,7 +39,7 @@ def put_blob(transaction: Transaction, keys: Keys, key: bytes, head: bytes, body
 async def get_blob(
     client: Client, reader: Reader, keys: Keys, key: bytes, value: bytes, head_octets: int = 0
 ) -> bytes:
-    """The body that begins in `value`, which stands at `key`.
+    """Return the body that starts in `value`, the value of `key`.
 
     Raises:
         StoreDamaged: a part is missing.

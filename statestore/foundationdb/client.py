@@ -1,7 +1,7 @@
 """FoundationDB transactions on an asyncio loop: futures, retries and ranges.
 
-The asyncio event model of the bindings is broken on Python 3.11, and their own waiting blocks
-the thread. So a future wakes the loop itself, from the network thread of the client library.
+The asyncio event model of the bindings is broken on Python 3.11, and their own waiting blocks the
+thread. Therefore a future wakes the loop itself, from the network thread of the client library.
 """
 
 import asyncio
@@ -24,17 +24,17 @@ from statestore.foundationdb.api import (
 T = TypeVar("T")
 
 _TOO_LARGE = {
-    2101: "a transaction is larger than the 10 MB that FoundationDB takes",
-    2102: "a key is longer than the 10 kB that FoundationDB takes",
-    2103: "a value is larger than the 100 kB that FoundationDB takes",
+    2101: "a transaction is larger than the 10 MB that FoundationDB accepts",
+    2102: "a key is longer than the 10 kB that FoundationDB accepts",
+    2103: "a value is larger than the 100 kB that FoundationDB accepts",
 }
 _TOO_SLOW = {1004, 1031}
 
 
 async def ready(*futures: Future) -> None:
-    """Wait until all of these have their answers or errors."""
+    """Wait until all futures have results or errors."""
     for future in futures:
-        # Most are ready when the first one is: asking costs less than a callback.
+        # Most are ready when the first one is. Checking costs less than a callback.
         if not future.is_ready():
             await _woken(future)
 
@@ -48,7 +48,7 @@ async def _woken(future: Future) -> None:
             waiter.set_result(None)
 
     def on_network_thread(_: object) -> None:
-        with suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+        with suppress(RuntimeError):  # The loop is closed, so no coroutine waits.
             loop.call_soon_threadsafe(wake)
 
     future.on_ready(on_network_thread)
@@ -60,13 +60,13 @@ async def _woken(future: Future) -> None:
 
 
 async def done(future: Future) -> None:
-    """Wait for a future without a value; its error is raised."""
+    """Wait for a future without a value and raise its error."""
     await ready(future)
     future.wait()
 
 
 class Client:
-    """Runs transactions against one cluster, each of them for at most `patience` seconds."""
+    """Runs transactions on one cluster, each for at most `patience` seconds."""
 
     def __init__(self, api: Api, database: Database, patience: float) -> None:
         self._api = api
@@ -74,14 +74,14 @@ class Client:
         self._patience = patience
 
     async def run(self, work: Callable[[Transaction], Awaitable[T]]) -> T:
-        """What `work` returns once an attempt succeeds; it reads, writes and commits.
+        """Return the result of `work` after an attempt succeeds. `work` reads, writes and commits.
 
-        A retry calls it again with the transaction reset. When an earlier attempt's commit has
-        an unknown result, it is `work` that must find out.
+        A retry calls `work` again with the transaction reset. If the commit of an earlier attempt
+        has an unknown result, `work` must find out whether it succeeded.
 
         Raises:
-            StoreUnavailable: time ran out. A commit on its way then may or may not happen.
-            StoreError: FoundationDB refuses it for good.
+            StoreUnavailable: the time ran out. A running commit may or may not succeed.
+            StoreError: FoundationDB rejects the transaction permanently.
         """
         last: FdbError | None = None
         try:
@@ -101,15 +101,17 @@ class Client:
         except self._api.FDBError as err:
             if err.code in _TOO_SLOW:
                 raise StoreUnavailable(f"FoundationDB is too slow: {err}") from None
-            raise StoreError(_TOO_LARGE.get(err.code, f"FoundationDB refuses: {err}")) from None
+            raise StoreError(
+                _TOO_LARGE.get(err.code, f"FoundationDB rejects the transaction: {err}")
+            ) from None
 
     def start_page(
         self, reader: Reader, begin: bytes, end: bytes, limit: int, *, reverse: bool = False
     ) -> Page:
-        """Start to read up to `limit` rows, or some 80 kB, from `begin` to just below `end`; with
-        `reverse` the last ones, the last first."""
-        # The public iterator blocks the thread between the pieces of a range; this, which it
-        # is made of, does not.
+        """Start to read up to `limit` rows, or about 80 kB, from `begin` to just below `end`. With
+        `reverse` read the last rows, in descending order."""
+        # The public iterator blocks the thread between the pieces of a range. This function, which
+        # the iterator uses, does not.
         select = self._api.KeySelector.first_greater_or_equal
         return reader._get_range(  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
             select(begin), select(end), limit, self._api.StreamingMode.want_all, 1, reverse
@@ -118,15 +120,15 @@ class Client:
     async def page(
         self, reader: Reader, begin: bytes, end: bytes, limit: int
     ) -> tuple[list[KeyValue], bool]:
-        """Rows as of `start_page`, and whether there may be more up to the limit."""
+        """Return rows as `start_page` does, and whether more rows may follow below the limit."""
         future = self.start_page(reader, begin, end, limit)
         await ready(future)
         rows, count, more = future.wait()
         return rows, bool(more) and count < limit
 
     async def scan(self, begin: bytes, end: bytes, limit: int) -> list[KeyValue]:
-        """Up to `limit` rows of a range. What takes longer than a transaction lives goes on in
-        another, so the rows need not be of one moment."""
+        """Return up to `limit` rows of a range. A read that outlives its transaction continues in
+        another one, so the rows may be from different moments."""
         rows: list[KeyValue] = []
 
         async def read_on(transaction: Transaction) -> None:
@@ -141,7 +143,7 @@ class Client:
         return rows
 
     async def last(self, begin: bytes, end: bytes) -> KeyValue | None:
-        """The last row of a range."""
+        """Return the last row of a range."""
 
         async def read(transaction: Transaction) -> KeyValue | None:
             future = self.start_page(transaction.snapshot, begin, end, 1, reverse=True)
@@ -152,7 +154,7 @@ class Client:
         return await self.run(read)
 
     async def values(self, keys: Iterable[bytes]) -> list[bytes | None]:
-        """The values of keys, at one moment."""
+        """Return the values of keys, all at one moment."""
         keys = list(keys)
 
         async def read(transaction: Transaction) -> list[bytes | None]:

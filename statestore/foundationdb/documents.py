@@ -13,7 +13,7 @@ from statestore.foundationdb.keys import SEQ_OCTETS, Keys
 async def read_document(
     client: Client, reader: Reader, keys: Keys, name: str, version: int
 ) -> Document | None:
-    """A version of a document, the last one for 0."""
+    """Return a version of a document; the last one for 0."""
     if version < 0:
         return None
     if not version:
@@ -31,7 +31,7 @@ async def read_document(
 
 
 class Putting:
-    """Adds one version to a document, once, however many attempts that takes."""
+    """Adds one version to a document exactly once, with as many attempts as needed."""
 
     def __init__(self, client: Client, keys: Keys, name: str, body: bytes) -> None:
         self._client = client
@@ -40,17 +40,17 @@ class Putting:
         self._body = body
         self._token = os.urandom(TOKEN_OCTETS)
         self._attempts: set[int] = set()
-        """The versions that attempts would have made."""
+        """The version numbers that earlier attempts tried to write."""
 
     async def attempt(self, transaction: Transaction) -> int:
-        """Add the version in this transaction; its number."""
+        """Add the version in this transaction and return its number."""
         for version in self._attempts:
             future = transaction.get(self._keys.version(self._name, version))
             await ready(future)
             if (future.value or b"").startswith(self._token):
                 return version
-        # It conflicts with every other that adds a version, also with an earlier attempt whose
-        # commit is still on its way.
+        # This read conflicts with every other transaction that adds a version, including an earlier
+        # attempt with a commit that is still running.
         last = transaction.get(self._keys.doc(self._name))
         await ready(last)
         version = int.from_bytes(last.value or b"")

@@ -1,4 +1,4 @@
-"""Event logs in FoundationDB: the engine of a cluster."""
+"""The event-log engine on a FoundationDB cluster."""
 
 from collections.abc import Sequence
 
@@ -33,21 +33,21 @@ from statestore.foundationdb.load import Loading
 FORMAT = 1
 _PATIENCE = 10.0
 _SLICE = 100
-"""Aggregates or bodies read in one transaction, which may not last five seconds."""
+"""Aggregates or bodies read in one transaction. A transaction must not last five seconds."""
 
 
 class FoundationDbEngine:
-    """The `Engine` on a FoundationDB cluster, below a prefix of its own in the key space.
+    """The `Engine` on a FoundationDB cluster, below its own prefix in the key space.
 
-    A call waits for its transactions for at most `patience` seconds each, then raises
-    `StoreUnavailable`; an append that was on its way then may still happen, once, and the same
-    call tells. Whoever can reach a cluster can read all of it: bodies arrive here sealed.
+    A call waits at most `patience` seconds for each transaction, then raises `StoreUnavailable`. A
+    running append may still succeed after that, once; the same call again returns its result. Every
+    client of a cluster can read all of its data, so bodies are sealed before they get here.
     """
 
     def __init__(
         self, api: Api, database: Database, prefix: str = "evcore", patience: float = _PATIENCE
     ) -> None:
-        """Use `open`; this takes the module of the bindings and a database of it."""
+        """Use `open`. This takes the module of the bindings and one of its databases."""
         self._client = Client(api, database, patience)
         self._keys = Keys(prefix)
         self._prefix = prefix
@@ -56,10 +56,10 @@ class FoundationDbEngine:
     async def open(
         cls, api: Api, database: Database, prefix: str = "evcore", patience: float = _PATIENCE
     ) -> "FoundationDbEngine":
-        """Use the store below `prefix`, and make it where there is none.
+        """Open the store below `prefix`. Create it if it does not exist.
 
         Raises:
-            StoreError: a newer evcore made it.
+            StoreError: a newer evcore created the store.
             StoreUnavailable: the cluster cannot be reached.
         """
         engine = cls(api, database, prefix, patience)
@@ -73,19 +73,19 @@ class FoundationDbEngine:
             transaction.set(self._keys.format, b"%d" % FORMAT)
             await done(transaction.commit())
         elif not future.value.isdigit() or not int(future.value):
-            raise StoreDamaged(f"the prefix {self._prefix!r} holds no store of evcore")
+            raise StoreDamaged(f"the prefix {self._prefix!r} does not hold an evcore store")
         elif int(future.value) > FORMAT:
             raise StoreError(
                 f"the store {self._prefix!r} has format {int(future.value)}, made by a newer"
-                f" evcore; this one knows formats up to {FORMAT}"
+                f" evcore; this one supports formats up to {FORMAT}"
             )
 
     async def append(self, batch: Sequence[Append]) -> list[Outcome]:
         """See `Engine.append`. A large batch takes several transactions, in order.
 
         Raises:
-            StoreError: a step is too large (nothing is appended).
-            StoreUnavailable: time ran out; of the batch, a beginning may be appended.
+            StoreError: a step is too large. No step is appended.
+            StoreUnavailable: the time ran out. The first steps of the batch may be appended.
         """
         stopped: set[str] = set()
         outcomes: list[Outcome] = []
@@ -104,8 +104,8 @@ class FoundationDbEngine:
         return loaded
 
     async def _completed(self, name: str, loaded: Loaded) -> Loaded:
-        """Read on where the tail is longer than what came at first: steps never change, so
-        those up to a head may be read after it."""
+        """Read the rest of a tail that is longer than its first page. Steps never change, so steps
+        up to a head may be read after it."""
         tail = list(loaded.tail)
         while loaded.snapshot_seq + len(tail) < loaded.head:
             after = loaded.snapshot_seq + len(tail)
@@ -132,7 +132,7 @@ class FoundationDbEngine:
         ]
 
     async def _bodies(self, rows: Sequence[tuple[bytes, bytes]]) -> list[bytes]:
-        """The bodies of steps of which the first values are known."""
+        """Return the bodies of steps, given their first values."""
         bodies: list[bytes] = []
 
         async def read_on(transaction: Transaction) -> None:
@@ -201,7 +201,7 @@ class FoundationDbEngine:
         firsts: list[tuple[bytes, bytes]] = []
         for key, value in zip(steps, await self._client.values(steps), strict=True):
             if value is None:
-                raise StoreDamaged("the feed names a step that is not there")
+                raise StoreDamaged("the feed refers to a step that does not exist")
             firsts.append((key, value))
         bodies = await self._bodies(firsts)
         return [
@@ -234,4 +234,4 @@ class FoundationDbEngine:
         return [(name, int.from_bytes(value)) for name, value in rows]
 
     async def close(self) -> None:
-        """See `Engine.close`. The database is shared by all who opened its cluster file."""
+        """See `Engine.close`. The database object is shared by all users of its cluster file."""

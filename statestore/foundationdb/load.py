@@ -1,4 +1,4 @@
-"""Reading what is needed to fold many aggregates, in two round trips."""
+"""Read snapshots and steps of many aggregates in two round trips."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from statestore.foundationdb.keys import SEQ_OCTETS, Keys, end_below, pack_int, 
 
 
 class Loading:
-    """Reads heads, snapshots, and of each tail what comes in one piece."""
+    """Reads the heads, the snapshots, and the first page of each tail."""
 
     def __init__(self, client: Client, keys: Keys, names: Sequence[str]) -> None:
         self._client = client
@@ -18,7 +18,8 @@ class Loading:
         self._names = names
 
     async def read(self, transaction: Transaction) -> list[Loaded | None]:
-        """The aggregates by name, their tails perhaps cut short; all at one moment."""
+        """Return the aggregates in the order of their names, all at one moment. Tails may be
+        incomplete."""
         reader = transaction.snapshot
         found = await self._heads(reader)
         known = {name: one for name, one in found.items() if one is not None}

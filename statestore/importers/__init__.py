@@ -1,6 +1,6 @@
-"""Subscribers out of files: evcore's own JSON and CSV, and what Open5GS and free5GC export.
+"""Import subscribers from files: evcore's own JSON and CSV, and exports of Open5GS and free5GC.
 
-Use `read_subscribers`. What each format looks like is told by the module that reads it.
+Use `read_subscribers`. The module of each format describes it.
 """
 
 from statestore.importers.reading import Format, Imported, ImportProblem, read_subscribers

@@ -1,4 +1,4 @@
-"""What all formats share when a subscriber is put together."""
+"""Functions that all formats use to build a subscriber."""
 
 from collections.abc import Sequence
 
@@ -10,17 +10,17 @@ from wire import milenage_opc
 
 KEY_OCTETS = 16
 PLAIN_DNN = Dnn("")
-"""A DNN that says nothing but its name: where the defaults are."""
+"""A DNN with all its defaults."""
 PLAIN_AMBR = Ambr(1_000_000_000, 1_000_000_000)
 
 
 def key(value: object) -> bytes:
-    """A K, OP or OPc."""
+    """Return a K, OP or OPc."""
     return values.octets(value, KEY_OCTETS)
 
 
 def opc(fields: Fields, k: bytes, *, opc_name: str = "opc", op_name: str = "op") -> bytes:
-    """OPc, or what it is made of; OPc goes first where both are given."""
+    """Return OPc, or compute it from OP. If both are given, OPc is used."""
     if opc_name in fields:
         fields.skip(op_name)
         return fields.need(opc_name, key)
@@ -30,12 +30,12 @@ def opc(fields: Fields, k: bytes, *, opc_name: str = "opc", op_name: str = "op")
 
 
 def nssai(fields: Fields) -> SNssai:
-    """An S-NSSAI of ``sst`` and ``sd``."""
+    """Return an S-NSSAI of ``sst`` and ``sd``."""
     return SNssai(fields.need("sst", values.sst), fields.take("sd", values.sd, None))
 
 
 def ambr(fields: Fields | None) -> Ambr | None:
-    """An AMBR of two bit rates, None for none."""
+    """Return an AMBR of two bit rates; None if there are no fields."""
     if fields is None:
         return None
     return Ambr(fields.need("uplink", values.rate), fields.need("downlink", values.rate))
@@ -44,15 +44,15 @@ def ambr(fields: Fields | None) -> Ambr | None:
 def check_slices(
     fields: Fields, name: str, slices: Sequence[SubscribedSlice], notes: list[str]
 ) -> tuple[SubscribedSlice, ...]:
-    """Slices as a subscription must have them: each once, and each DNN once in it."""
+    """Check that each slice occurs once, and each DNN once in its slice."""
     if not slices:
-        raise fields.problem(name, "names no slice")
+        raise fields.problem(name, "has no slice")
     _once(fields, name, [s.nssai for s in slices], "the S-NSSAI")
     for one in slices:
         _once(fields, name, [dnn.name for dnn in one.dnns], f"in slice {one.nssai} the DNN")
     if not any(one.default for one in slices):
         notes.append(
-            f"{fields.record}: no slice is a default one; a UE that asks for none gets none"
+            f"{fields.record}: no slice is a default slice; a UE that requests no slice gets none"
         )
     return tuple(slices)
 
@@ -66,7 +66,7 @@ def _once(fields: Fields, name: str, keys: Sequence[SNssai | str], what: str) ->
 
 
 def note_unread(fields: Fields, notes: list[str]) -> None:
-    """Note what a file says and a subscription has no place for."""
+    """Add a note about fields of the file that a subscription cannot hold."""
     notes.extend(
         note(fields, name, "is not supported and was left out")
         for name in fields.unread()
@@ -75,11 +75,11 @@ def note_unread(fields: Fields, notes: list[str]) -> None:
 
 
 def note(fields: Fields, name: str, what: str) -> str:
-    """A note about a field."""
+    """Return a note about a field."""
     return f"{fields.record}: {fields.path(name)} {what}"
 
 
 def refuse_unread(fields: Fields) -> None:
-    """Refuse what evcore's own formats do not have: it is a slip of the pen."""
+    """Reject unknown fields in evcore's own formats. They are typing errors."""
     for name in fields.unread():
         raise fields.problem(name, "is not a field of this format")

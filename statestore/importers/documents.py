@@ -1,4 +1,4 @@
-"""The JSON documents of a file: an array, one to a line, or any sequence of them."""
+"""The JSON documents of a file: an array, one per line, or any sequence of documents."""
 
 import json
 from collections.abc import Iterator
@@ -7,16 +7,17 @@ from typing import Any, NoReturn, cast
 from statestore.importers.values import ImportProblem, shown
 
 _WHITESPACE = " \t\r\n"
-# How mongoexport writes what JSON has no type for (MongoDB Extended JSON, both of its forms).
+# MongoDB Extended JSON, in both of its forms: mongoexport writes types that JSON does not have in
+# this way.
 _NUMBERS = {"$numberLong": int, "$numberInt": int, "$numberDouble": float, "$numberDecimal": float}
 _TEXTS = ("$oid", "$date", "$uuid")
 
 
 def documents(text: str) -> list[Any]:
-    """The documents in `text`, an array's elements each for itself.
+    """Return the documents in `text`. The elements of an array are separate documents.
 
     Raises:
-        ImportProblem: it is not JSON; the line and the column are told.
+        ImportProblem: the text is not JSON. The message has the line and the column.
     """
     found: list[Any] = []
     for value in _values(text):
@@ -44,12 +45,12 @@ def _values(text: str) -> Iterator[Any]:
         except ValueError as err:
             raise ImportProblem(f"a number in the file cannot be read: {err}") from None
         except RecursionError:
-            raise ImportProblem("the file is JSON nested without measure") from None
+            raise ImportProblem("the JSON of the file is nested too deeply") from None
         yield value
 
 
 def _no_constant(name: str) -> NoReturn:
-    raise ImportProblem(f"{name} is not a number of JSON")
+    raise ImportProblem(f"{name} is not a JSON number")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -62,7 +63,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """`value` with MongoDB's typed values made plain."""
+    """Return `value` with MongoDB's typed values replaced by plain ones."""
     if isinstance(value, list):
         return [_plain(item) for item in cast("list[Any]", value)]
     if not isinstance(value, dict):

@@ -1,5 +1,5 @@
-"""Objects of a file, read field by field: whatever is wrong is told with its place, and
-whatever was not read is known."""
+"""Read the objects of a file field by field, report errors with their place, and keep track of the
+fields that were not read."""
 
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
@@ -13,7 +13,7 @@ _SAYS_NOTHING: tuple[Any, ...] = (*_NOTHING, False, 0, [], {})
 
 
 class Fields:
-    """The fields of one object. A field that is null, or an empty string, is not there."""
+    """The fields of one object. A null field or an empty string counts as absent."""
 
     def __init__(self, value: Any, record: str, path: str = "") -> None:
         self.record = record
@@ -27,26 +27,26 @@ class Fields:
         return self._value.get(name) not in _NOTHING
 
     def path(self, name: str) -> str:
-        """The place of a field in its record."""
+        """Return the place of a field in its record."""
         return f"{self._path}.{shown(name)}" if self._path else shown(name)
 
     def problem(self, name: str, what: str) -> ImportProblem:
-        """What to raise about a field."""
+        """Return the exception to raise about a field."""
         return ImportProblem(f"{self.record}: {self.path(name)} {what}")
 
     def raw(self, name: str) -> Any:
-        """A field as it is, None for one that is not there."""
+        """Return the unconverted value of a field; None if it is absent."""
         self._seen.add(name)
         return self._value[name] if name in self else None
 
     def need(self, name: str, read: Callable[[Any], T]) -> T:
-        """A field that must be there."""
+        """Return a mandatory field."""
         if name not in self:
             raise self.problem(name, "is missing")
         return self._read(name, read)
 
     def take(self, name: str, read: Callable[[Any], T], default: T) -> T:
-        """A field that may be left out."""
+        """Return an optional field, or its default."""
         self._seen.add(name)
         return self._read(name, read) if name in self else default
 
@@ -57,18 +57,18 @@ class Fields:
             raise self.problem(name, str(err)) from None
 
     def child(self, name: str) -> "Fields":
-        """An object that must be there."""
+        """Return a mandatory object."""
         if name not in self:
             raise self.problem(name, "is missing")
         return Fields(self.raw(name), self.record, self.path(name))
 
     def maybe(self, name: str) -> "Fields | None":
-        """An object that may be left out."""
+        """Return an optional object."""
         self._seen.add(name)
         return self.child(name) if name in self else None
 
     def items(self, name: str) -> list[Any]:
-        """The elements of a list; none for one that is left out."""
+        """Return the elements of a list; an absent list is empty."""
         value = self.raw(name)
         if value is None:
             return []
@@ -77,14 +77,14 @@ class Fields:
         return cast("list[Any]", value)
 
     def children(self, name: str) -> list["Fields"]:
-        """The objects of a list; none for one that is left out."""
+        """Return the objects of a list; an absent list is empty."""
         return [
             Fields(value, self.record, f"{self.path(name)}[{number}]")
             for number, value in enumerate(self.items(name))
         ]
 
     def each(self, name: str, read: Callable[[Any], T]) -> tuple[T, ...]:
-        """The values of a list; none for one that is left out."""
+        """Return the values of a list; an absent list is empty."""
         read_items: list[T] = []
         for number, value in enumerate(self.items(name)):
             try:
@@ -94,17 +94,17 @@ class Fields:
         return tuple(read_items)
 
     def skip(self, *names: str) -> None:
-        """Count fields as read that say nothing a subscription would keep."""
+        """Count fields as read that have no meaning for a subscription."""
         self._seen.update(names)
 
     def unread(self) -> list[str]:
-        """The names of the fields that were not read."""
+        """Return the names of the fields that were not read."""
         return [name for name in self._value if name not in self._seen]
 
     def says_as_well(self, name: str, value: Any) -> bool:
-        """Whether a field, which does not count as read by this, holds `value`."""
+        """Whether a field holds `value`. The field does not count as read."""
         return self._value.get(name) == value
 
     def says(self, name: str) -> bool:
-        """Whether a field holds more than nothing, zero or false."""
+        """Whether a field holds a value other than null, zero, false or empty."""
         return self._value.get(name) not in _SAYS_NOTHING

@@ -1,9 +1,9 @@
 """Subscribers of free5GC, from its web console or its MongoDB (see `free5gc_documents`).
 
-The objects inside are those of TS 29.503 and TS 29.505. Keys are understood in the older form
-(``permanentKey.permanentKeyValue``, ``opc.opcValue``, ``milenage.op.opValue``) and in the newer
-one (``encPermanentKey``, ``encOpcKey``); free5GC does not encrypt what it calls so. What evcore
-does not support is noted.
+The objects in the documents are those of TS 29.503 and TS 29.505. Two forms of keys are read: the
+older one (``permanentKey.permanentKeyValue``, ``opc.opcValue``, ``milenage.op.opValue``) and the
+newer one (``encPermanentKey``, ``encOpcKey``). In spite of these names free5GC does not encrypt
+them. Features that evcore does not support are noted.
 """
 
 from typing import Any
@@ -32,19 +32,19 @@ _HOUSEKEEPING = ("_id", "ueId", "servingPlmnId", "tenantId", "supi")
 
 
 def records(found: list[Any]) -> list[tuple[str, Any]]:
-    """The subscribers of a file, each with what to call it.
+    """Return the subscribers of a file, each with its name for messages.
 
     Raises:
-        ImportProblem: a document is none of free5GC's.
+        ImportProblem: a document is not a free5GC document.
     """
     return [(bundle.record, bundle) for bundle in bundles(found)]
 
 
 def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
-    """The subscriber of a bundle.
+    """Return the subscriber of a bundle.
 
     Raises:
-        ImportProblem: something in it is wrong.
+        ImportProblem: a value in the bundle is wrong.
     """
     bundle: Bundle = value
     supi = Fields({"ueId": bundle.ue_id}, record).need("ueId", values.supi)
@@ -83,13 +83,13 @@ def _auth_method(fields: Fields, notes: list[str]) -> AuthMethod:
         return AuthMethod(method)
     if method is not None:
         notes.append(
-            note(fields, "authenticationMethod", f"{shown(str(method))} was left out for 5G_AKA")
+            note(fields, "authenticationMethod", f"{shown(str(method))} was replaced by 5G_AKA")
         )
     return AuthMethod.FIVE_G_AKA
 
 
 def _keys(fields: Fields) -> tuple[bytes, bytes]:
-    """K and OPc, of either form."""
+    """Return K and OPc from either form."""
     k = (
         fields.need("encPermanentKey", key)
         if "encPermanentKey" in fields
@@ -158,7 +158,7 @@ def _slices(
             dnns[of] = _dnns(session, escaped=escaped, notes=notes)
             said[of] = session.raw("dnnConfigurations")
         elif session.says_as_well("dnnConfigurations", said[of]):
-            # The same slice is there for another serving PLMN.
+            # The bundle has the same slice for another serving PLMN.
             session.skip("dnnConfigurations")
     slices = [
         SubscribedSlice(one, default=defaults.get(one, False), dnns=tuple(dnns.get(one, ())))
@@ -189,7 +189,7 @@ def _dnn(fields: Fields, name: str, notes: list[str]) -> Dnn:
     if modes is not None and modes.raw("defaultSscMode") not in (None, "SSC_MODE_1"):
         mode = modes.raw("defaultSscMode")
         notes.append(
-            note(modes, "defaultSscMode", f"{shown(str(mode))} was left out for SSC_MODE_1")
+            note(modes, "defaultSscMode", f"{shown(str(mode))} was replaced by SSC_MODE_1")
         )
     made = Dnn(
         name=name,

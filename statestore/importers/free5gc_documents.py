@@ -1,10 +1,10 @@
-"""Sorting free5GC's documents: which of them belong to one subscriber.
+"""Group free5GC's documents by subscriber.
 
-Three forms are known. The web console's: an object for each subscriber with
+Three forms are supported. The web console has one object for each subscriber, with
 ``AuthenticationSubscription``, ``AccessAndMobilitySubscriptionData`` and
-``SessionManagementSubscriptionData``. The documents of the MongoDB collections, of several
-collections in one file, put together by their ``ueId``. And an object of whole collections by
-their names (``subscriptionData.provisionedData.amData``).
+``SessionManagementSubscriptionData``. A dump of MongoDB documents, of several collections in one
+file, is grouped by ``ueId``. The third form is an object of whole collections by their names
+(``subscriptionData.provisionedData.amData``).
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ from statestore.importers.values import ImportProblem, shown
 CONSOLE = ("AuthenticationSubscription", "WebAuthenticationSubscription")
 _ACCESS = "AccessAndMobilitySubscriptionData"
 _SESSIONS = "SessionManagementSubscriptionData"
-# The SMF selection says the same as the session data.
+# The SMF selection repeats the session data.
 _CONSOLE_REST = ("plmnID", "ueId", "tenantId", "userId", "SmfSelectionSubscriptionData")
 
 _COLLECTIONS = ("subscriptionData.", "policyData.")
@@ -27,20 +27,20 @@ _MOBILITY = ("nssai", "subscribedUeAmbr", "gpsis")
 _SESSION = "singleNssai"
 # Identities and UE contexts.
 _NO_SUBSCRIPTION = ("gpsi", "amfInstanceId")
-# What policy documents hold that names slices, DNNs and their owner, and does no more: values,
-# objects, and objects whose keys are slices or DNNs.
+# Fields of policy documents that only name slices, DNNs and their owner: values, objects, and
+# objects with slices or DNNs as keys.
 _NAMES = ("_id", "ueId", "servingPlmnId", "tenantId", "sst", "sd", "dnn", "subscCats")
 _NAMING = ("snssai", "dnnInfos")
 _BY_NAME = ("smPolicySnssaiData", "smPolicyDnnData", "subscribedSnssaiInfos")
 
 
 class Bundle(Struct):
-    """All that free5GC knows of one subscriber."""
+    """All free5GC documents of one subscriber."""
 
     ue_id: str
     record: str
     escaped: bool
-    """Whether DNNs are written as keys of MongoDB: with underscores for their dots."""
+    """Whether DNNs are written as MongoDB keys, with underscores instead of dots."""
     authentication: Any = None
     access: Any = None
     sessions: list[Any] = field(default_factory=list[Any])
@@ -48,7 +48,7 @@ class Bundle(Struct):
 
 
 def matches(document: Any) -> bool:
-    """Whether a document looks like one of free5GC."""
+    """Whether a document looks like a free5GC document."""
     if not isinstance(document, dict):
         return False
     names = cast("dict[str, Any]", document)
@@ -56,10 +56,10 @@ def matches(document: Any) -> bool:
 
 
 def bundles(found: list[Any]) -> list[Bundle]:
-    """The documents of each subscriber.
+    """Return the documents of each subscriber.
 
     Raises:
-        ImportProblem: a document is none of free5GC's.
+        ImportProblem: a document is not a free5GC document.
     """
     collected: dict[str, Bundle] = {}
     made: list[Bundle] = []
@@ -75,7 +75,7 @@ def _flat(found: list[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
     for number, document in enumerate(found, 1):
         record = f"document {number}"
         if not matches(document):
-            raise ImportProblem(f"{record}: it has no ueId, so it is none of free5GC's")
+            raise ImportProblem(f"{record}: no ueId, so this is not a free5GC document")
         if "ueId" in document:
             yield record, document
             continue
@@ -84,7 +84,7 @@ def _flat(found: list[Any]) -> Iterable[tuple[str, dict[str, Any]]]:
             for inner, child in enumerate(fields.items(name), 1):
                 where = f"{shown(name)} {inner}"
                 if not isinstance(child, dict) or "ueId" not in child:
-                    raise ImportProblem(f"{where}: it has no ueId")
+                    raise ImportProblem(f"{where}: no ueId")
                 yield where, cast("dict[str, Any]", child)
 
 
@@ -95,7 +95,7 @@ def _console(record: str, document: dict[str, Any]) -> Bundle:
         made.authentication = fields.raw(name) or made.authentication
     made.access = fields.raw(_ACCESS)
     sessions = fields.raw(_SESSIONS)
-    # Older consoles knew a single slice here.
+    # Older consoles write a single slice in this field.
     made.sessions = cast("list[Any]", sessions) if isinstance(sessions, list) else [sessions]
     made.sessions = [session for session in made.sessions if session]
     fields.skip(*_CONSOLE_REST)
@@ -125,7 +125,7 @@ def _sort(collected: dict[str, Bundle], record: str, document: dict[str, Any]) -
 
 
 def _is_policy(value: Any) -> bool:
-    """Whether there is more in a document than the names of slices and DNNs."""
+    """Whether a document holds more than the names of slices and DNNs."""
     if isinstance(value, list):
         return any(_is_policy(one) for one in cast("list[Any]", value))
     if not isinstance(value, dict):

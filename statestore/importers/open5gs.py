@@ -1,8 +1,8 @@
 """Documents of Open5GS' collection `subscribers`, as mongoexport writes them.
 
-Bit rates are a `value` and a `unit` (0 bit/s, 1 kbit/s, ... 4 Tbit/s), taken as decimal: that
-is what its web interface calls them. Versions of Open5GS differ, some count in steps of 1024.
-What evcore does not support (static addresses, PCC rules, framed routes, ...) is noted.
+A bit rate is a `value` and a `unit` (0 bit/s, 1 kbit/s, ... 4 Tbit/s). Units are decimal, as the
+web interface of Open5GS names them; some versions of Open5GS count in steps of 1024. Features that
+evcore does not support (static addresses, PCC rules, framed routes, ...) are noted.
 """
 
 from typing import Any
@@ -28,9 +28,9 @@ _TYPES: dict[int, PduSessionType] = {
     4: PduSessionType.UNSTRUCTURED,
     5: PduSessionType.ETHERNET,
 }
-# TS 29.272 7.3.31: the only bit of Access-Restriction-Data that is about the 5GS.
+# TS 29.272 7.3.31: the only bit of Access-Restriction-Data that applies to the 5GS.
 _NR_IN_5GS_NOT_ALLOWED = 1 << 10
-# What is of the database, of the EPC, or of the past.
+# Fields of the database, of the EPC, or of older versions.
 _HOUSEKEEPING = (
     "_id", "__v", "schema_version", "imeisv", "mme_host", "mme_realm", "mm_realm", "mme_timestamp",
     "purge_flag", "network_access_mode",
@@ -41,7 +41,7 @@ _NO_ADDRESS = (None, "0.0.0.0", "::")  # noqa: S104
 
 
 def matches(document: Any) -> bool:
-    """Whether a document looks like one of these."""
+    """Whether a document looks like an Open5GS subscriber."""
     return (
         isinstance(document, dict)
         and "imsi" in document
@@ -50,15 +50,15 @@ def matches(document: Any) -> bool:
 
 
 def records(found: list[Any]) -> list[tuple[str, Any]]:
-    """The records of a file, each with what to call it."""
+    """Return the records of a file, each with its name for messages."""
     return [(f"document {number}", value) for number, value in enumerate(found, 1)]
 
 
 def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
-    """The subscriber of a document.
+    """Return the subscriber of a document.
 
     Raises:
-        ImportProblem: something in it is wrong.
+        ImportProblem: a value in the document is wrong.
     """
     fields = Fields(value, record)
     fields.skip(*_HOUSEKEEPING)
@@ -95,7 +95,7 @@ def _barred(fields: Fields, notes: list[str]) -> bool:
     kind = fields.take("operator_determined_barring", lambda v: values.integer(v, 0, 2**32), 0)
     if status and kind != _ALL_PACKET_SERVICES:
         name = "operator_determined_barring"
-        notes.append(note(fields, name, f"{kind} was taken as barring of all packet services"))
+        notes.append(note(fields, name, f"{kind} was imported as barring of all packet services"))
     return bool(status)
 
 
@@ -120,7 +120,7 @@ def _session(fields: Fields, notes: list[str]) -> Dnn:
         ambr=_ambr(fields),
         five_qi=_of(qos, "index", 255, PLAIN_DNN.five_qi),
         arp_priority=_of(arp, "priority_level", 15, PLAIN_DNN.arp_priority),
-        # 1 is disabled and 2 enabled, for both.
+        # In both fields 1 is disabled and 2 is enabled.
         arp_preemption_capability=_of(arp, "pre_emption_capability", 2, 1) == 2,
         arp_preemption_vulnerability=_of(arp, "pre_emption_vulnerability", 2, 1) == 2,
     )

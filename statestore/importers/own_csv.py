@@ -4,16 +4,16 @@
     imsi-001010000000001,1,000001,internet ims,465b5ce8b199b49f...,e8ed289deba952e4...
     imsi-001010000000001,2,,iot,,
 
-Columns, in any order, set apart by commas or by semicolons: `supi` (or `imsi`), `k`, `opc` (or
-`op`) and `sst`; and, where they are wanted, `sd`, `default` (true or false; where it is empty
-only a subscriber's first slice is a default one), `dnns` (names with blanks between them),
-`session_types` (of these DNNs; IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET with blanks between
-them), `uplink` and `downlink` (the UE-AMBR, in bit/s or as ``100 Mbps``), `amf`, `sqn` (12
-hexadecimal digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false),
-`auth_method` (5G_AKA or EAP_AKA_PRIME) and `forbidden_tacs` (of 6 hexadecimal digits, with
-blanks between them).
+Columns may be in any order, separated by commas or by semicolons. Mandatory columns: `supi` (or
+`imsi`), `k`, `opc` (or `op`) and `sst`. Optional columns: `sd`, `default` (true or false; if it is
+empty, only a subscriber's first slice is a default slice), `dnns` (names separated by blanks),
+`session_types` (of these DNNs; IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET separated by blanks),
+`uplink` and `downlink` (the UE-AMBR, in bit/s or as ``100 Mbps``), `amf`, `sqn` (12 hexadecimal
+digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false), `auth_method` (5G_AKA or
+EAP_AKA_PRIME) and `forbidden_tacs` (of 6 hexadecimal digits, separated by blanks).
 
-A further line of the same subscriber adds a slice. It may leave out what is not about slices.
+A further line of the same subscriber adds a slice. It may omit the columns that do not describe
+slices.
 """
 
 import csv
@@ -39,7 +39,7 @@ _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, 
 
 
 def records(found: str) -> list[tuple[str, Any]]:
-    """The records of a file: the lines of each subscriber, with what to call the first.
+    """Return the lines of each subscriber, with the name of the first line for messages.
 
     Raises:
         ImportProblem: the header or the shape of a line is wrong.
@@ -70,19 +70,19 @@ def records(found: str) -> list[tuple[str, Any]]:
 def _check(columns: list[str]) -> None:
     for column in columns:
         if column not in _COLUMNS:
-            raise ImportProblem(f"line 1: {shown(repr(column))} is no column of this format")
+            raise ImportProblem(f"line 1: {shown(repr(column))} is not a column of this format")
         if columns.count(column) > 1:
-            raise ImportProblem(f"line 1: the column {column!r} is there twice")
+            raise ImportProblem(f"line 1: the column {column!r} occurs twice")
     for wanted in (("supi", "imsi"), ("k",), ("opc", "op"), ("sst",)):
         if not set(wanted) & set(columns):
             raise ImportProblem(f"line 1: the column {' or '.join(map(repr, wanted))} is missing")
 
 
 def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
-    """The subscriber of its lines.
+    """Return the subscriber of its lines.
 
     Raises:
-        ImportProblem: something in them is wrong.
+        ImportProblem: a value in the lines is wrong.
     """
     lines: list[tuple[str, dict[str, str]]] = value
     first = Fields(lines[0][1], record)
@@ -93,7 +93,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         fields = Fields(row, f"{line} ({supi})")
         for name in (*_ONCE, "forbidden_tacs"):
             if name in fields and row[name] != lines[0][1][name]:
-                raise fields.problem(name, f"is another one than on {record}")
+                raise fields.problem(name, f"differs from {record}")
         slices.append(_slice(fields, first=not slices))
     k = first.need("k", key)
     return Subscriber(

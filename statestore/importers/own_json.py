@@ -6,12 +6,12 @@
      "slices": [{"sst": 1, "sd": "000001", "default": true,
                  "dnns": [{"name": "internet"}]}]}
 
-May be left out, with their defaults: "amf" ("8000"), "sqn" (0; a number or 12 hexadecimal
-digits), "ambr" ({"uplink": "1 Gbps", "downlink": 1000000000}, in bit/s where it is a number),
-"barred" (false), "forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true),
-"auth_method" ("5G_AKA"; or "EAP_AKA_PRIME"); of
-a slice "sd", "default" (false) and "dnns"; of a DNN "session_types" (["IPV4"]), "ambr", "five_qi"
-(9), "arp_priority" (8), "arp_preemption_capability" and "arp_preemption_vulnerability" (false).
+Optional fields with their defaults: "amf" ("8000"), "sqn" (0; a number or 12 hexadecimal digits),
+"ambr" ({"uplink": "1 Gbps", "downlink": 1000000000}, a number is in bit/s), "barred" (false),
+"forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true), "auth_method"
+("5G_AKA"; or "EAP_AKA_PRIME"). Optional fields of a slice: "sd", "default" (false) and "dnns".
+Optional fields of a DNN: "session_types" (["IPV4"]), "ambr", "five_qi" (9), "arp_priority" (8),
+"arp_preemption_capability" and "arp_preemption_vulnerability" (false).
 """
 
 from typing import Any
@@ -32,15 +32,15 @@ from statestore.importers.fields import Fields
 
 
 def records(found: list[Any]) -> list[tuple[str, Any]]:
-    """The records of a file, each with what to call it."""
+    """Return the records of a file, each with its name for messages."""
     return [(f"record {number}", value) for number, value in enumerate(found, 1)]
 
 
 def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
-    """The subscriber of a record.
+    """Return the subscriber of a record.
 
     Raises:
-        ImportProblem: something in it is wrong, or is no field of this format.
+        ImportProblem: a value is wrong, or a field is not part of this format.
     """
     fields = Fields(value, record)
     supi = fields.need("imsi" if "imsi" in fields and "supi" not in fields else "supi", values.supi)

@@ -1,4 +1,4 @@
-"""Reading a file of subscribers in whatever format it is."""
+"""Read a file of subscribers in any supported format."""
 
 from enum import StrEnum
 from typing import Any, Protocol
@@ -12,7 +12,7 @@ from statestore.importers.values import ImportProblem
 
 
 class Format(StrEnum):
-    """A format of files."""
+    """A file format."""
 
     JSON = "json"
     CSV = "csv"
@@ -21,23 +21,23 @@ class Format(StrEnum):
 
 
 class Imported(Struct, frozen=True):
-    """What a file holds."""
+    """The contents of a file."""
 
     format: Format
     subscribers: tuple[Subscriber, ...]
     notes: tuple[str, ...]
-    """Sentences about what the file says and a subscription does not keep."""
+    """Sentences about fields of the file that a subscription does not keep."""
 
 
 class Reader(Protocol):
-    """What a module of a format has."""
+    """The interface of a format's module."""
 
     def records(self, found: Any) -> list[tuple[str, Any]]:
-        """The records of what the file holds, each with what to call it."""
+        """Return the records of a file, each with its name for messages."""
         ...
 
     def subscriber(self, record: str, value: Any, notes: list[str]) -> Subscriber:
-        """The subscriber of a record; notes are added."""
+        """Return the subscriber of a record, and append to `notes`."""
         ...
 
 
@@ -50,12 +50,12 @@ _READERS: dict[Format, Reader] = {
 
 
 def read_subscribers(data: bytes, form: Format | None = None) -> Imported:
-    """The subscribers of a file. Where `form` is None it is told from the contents.
+    """Return the subscribers of a file. If `form` is None, the contents determine the format.
 
-    Several JSON files may be put one after the other.
+    Several JSON files may be concatenated.
 
     Raises:
-        ImportProblem: something is wrong; all problems are told, and nothing is imported.
+        ImportProblem: the file has errors. All of them are reported, and nothing is imported.
     """
     try:
         text = data.decode("utf-8-sig")

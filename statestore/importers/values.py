@@ -1,4 +1,4 @@
-"""Values as files write them, checked."""
+"""Check and convert the values of files."""
 
 import re
 from decimal import Decimal
@@ -18,11 +18,11 @@ _NO_SD = "ffffff"
 
 
 class BadValue(ValueError):
-    """A value that may not be; it says what is expected instead."""
+    """An invalid value. The message states the expected form."""
 
 
 def supi(value: Any) -> str:
-    """A SUPI: an IMSI of 6 to 15 digits, with or without ``imsi-`` (TS 23.003 2.2)."""
+    """Check a SUPI: an IMSI of 6 to 15 digits, with or without ``imsi-`` (TS 23.003 2.2)."""
     match = _IMSI.fullmatch(value) if isinstance(value, str) else None
     if match is None:
         raise BadValue("is not an IMSI of 6 to 15 digits")
@@ -30,7 +30,8 @@ def supi(value: Any) -> str:
 
 
 def octets(value: Any, count: int) -> bytes:
-    """Octets in hexadecimal digits, which may be set apart by spaces. A secret is not told."""
+    """Convert hexadecimal digits, with or without spaces, to octets. Errors do not show the
+    value."""
     digits = "".join(value.split()) if isinstance(value, str) else None
     if digits is None or not _HEX.fullmatch(digits) or len(digits) != 2 * count:
         raise BadValue(f"is not a string of {2 * count} hexadecimal digits")
@@ -38,16 +39,16 @@ def octets(value: Any, count: int) -> bytes:
 
 
 def amf(value: Any) -> bytes:
-    """An authentication management field with the separation bit (TS 33.501 6.1.3.2)."""
+    """Check an authentication management field with the separation bit (TS 33.501 6.1.3.2)."""
     field = octets(value, 2)
     if not field[0] & 0x80:
-        raise BadValue(f"is {field.hex()}, without the separation bit that 5G demands")
+        raise BadValue(f"is {field.hex()}, without the separation bit that 5G requires")
     return field
 
 
 def integer(value: Any, least: int, most: int) -> int:
-    """A whole number."""
-    # Some JSON writers know floating point numbers only.
+    """Check a whole number."""
+    # Some JSON writers only write floating-point numbers.
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -58,7 +59,7 @@ def integer(value: Any, least: int, most: int) -> int:
 
 
 def sqn(value: Any) -> int:
-    """A sequence number of 48 bits: a number, or 12 hexadecimal digits."""
+    """Convert a sequence number of 48 bits: a number, or 12 hexadecimal digits."""
     if isinstance(value, str):
         if not value or not _HEX.fullmatch(value) or len(value) > 12:
             raise BadValue("is not a string of up to 12 hexadecimal digits")
@@ -67,43 +68,43 @@ def sqn(value: Any) -> int:
 
 
 def boolean(value: Any) -> bool:
-    """True or false."""
+    """Check a boolean."""
     if not isinstance(value, bool):
         raise BadValue("is neither true nor false")
     return value
 
 
 def rate(value: Any) -> int:
-    """A bit rate in bit/s: a number, or as TS 29.571 5.5.2 writes it (``"1.5 Gbps"``). Its
-    prefixes are decimal."""
+    """Convert a bit rate to bit/s: a number, or a string as in TS 29.571 5.5.2 (``"1.5 Gbps"``).
+    Its prefixes are decimal."""
     if isinstance(value, str):
         match = _RATE.fullmatch(value.strip())
         if match is None:
-            raise BadValue('is no bit rate as "100 Mbps" is one')
+            raise BadValue('is not a bit rate such as "100 Mbps"')
         value = int(Decimal(match[1]) * 1000 ** _UNITS[match[2].upper()])
     return integer(value, 0, _MAX_RATE)
 
 
 def sst(value: Any) -> int:
-    """A slice/service type (TS 23.003 28.4.2)."""
+    """Check a slice/service type (TS 23.003 28.4.2)."""
     return integer(value, 0, 255)
 
 
 def sd(value: Any) -> str | None:
-    """A slice differentiator; ``ffffff`` stands for none (TS 23.003 28.4.2)."""
+    """Check a slice differentiator; ``ffffff`` means no SD (TS 23.003 28.4.2)."""
     digits = octets(value, 3).hex()
     return None if digits == _NO_SD else digits
 
 
 def dnn(value: Any) -> str:
-    """A data network name (TS 23.003 9.1)."""
+    """Check a data network name (TS 23.003 9.1)."""
     if not isinstance(value, str) or len(value) > 100 or not _DNN.fullmatch(value):
         raise BadValue("is not a data network name")
     return value
 
 
 def tac(value: Any) -> int:
-    """A tracking area code: a number, or hexadecimal digits as in TS 29.571 5.4.2."""
+    """Convert a tracking area code: a number, or hexadecimal digits as in TS 29.571 5.4.2."""
     if isinstance(value, str):
         if len(value) not in {4, 6} or not _HEX.fullmatch(value):
             raise BadValue("is not a string of 4 or 6 hexadecimal digits")
@@ -112,15 +113,15 @@ def tac(value: Any) -> int:
 
 
 def session_type(value: Any) -> PduSessionType:
-    """A PDU session type by its name (TS 29.571 5.4.3.3)."""
+    """Convert the name of a PDU session type (TS 29.571 5.4.3.3)."""
     try:
         return PduSessionType(value)
     except ValueError:
-        raise BadValue(f"is none of {', '.join(PduSessionType)}") from None
+        raise BadValue(f"is not one of {', '.join(PduSessionType)}") from None
 
 
 def auth_method(value: Any) -> AuthMethod:
-    """An authentication method, as TS 29.503 names those that there are here."""
+    """Convert a supported authentication method, by its name in TS 29.503."""
     try:
         return AuthMethod(value)
     except ValueError:
@@ -132,15 +133,18 @@ _LONGEST = 80
 
 
 def shown(text: str) -> str:
-    """A name out of a file as it may stand in a sentence: short, and without control characters."""
+    """Return a name from a file for use in a message: short, and without control characters."""
     if len(text) > _LONGEST:
         text = text[:_LONGEST] + "..."
     return text if text.isprintable() else ascii(text)
 
 
 class ImportProblem(StoreError):
-    """A file is not imported, and nothing of it. `problems` are all that was found, a sentence
-    each, with the record and the field; the message is the first of them."""
+    """A file cannot be imported. Nothing of it is imported.
+
+    `problems` has all errors, one sentence each, with the record and the field. The message is the
+    first of them.
+    """
 
     def __init__(self, first: str, *others: str) -> None:
         more = f" (and {len(others)} more problems)" if others else ""

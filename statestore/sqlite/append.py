@@ -1,4 +1,4 @@
-"""Appending steps inside one SQLite transaction."""
+"""Append steps in one SQLite transaction."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -18,7 +18,8 @@ SELECT id, coalesce((SELECT max(seq) FROM log WHERE aggregate = id), 0)
 FROM aggregates WHERE name = ?
 """
 _ADD_AGGREGATE = "INSERT INTO aggregates (name, data_key) VALUES (?, ?)"
-# Only a trigger taken before may stop this quietly: that the sequence number is new was seen.
+# Only a trigger that was already processed may skip this insert. The caller has checked that the
+# sequence number is new.
 _ADD_STEP = """
 INSERT INTO log (aggregate, seq, trigger, body) VALUES (?, ?, ?, ?)
 ON CONFLICT (aggregate, trigger) DO NOTHING
@@ -40,21 +41,21 @@ _APPENDED = Appended()
 
 
 class _Aggregate:
-    """An aggregate as it stands within the transaction."""
+    """The state of an aggregate within the transaction."""
 
     __slots__ = ("head", "id", "stopped")
 
     def __init__(self, row: tuple[int, int] | None) -> None:
         self.id, self.head = row or (0, 0)
         self.stopped = False
-        """A step of this batch failed: those after it were decided on what is not there."""
+        """A step of this batch failed. The later steps were decided on a state that does not
+        exist."""
 
 
 def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcome]:
-    """Append what can be appended; the caller holds the transaction and ends it.
+    """Append every step that passes the checks. The caller owns the transaction and ends it.
 
-    Everything is checked before the first row of a step is written, so a step that fails has
-    nothing to undo.
+    All checks come before the first row of a step is written, so a failed step needs no rollback.
     """
     execute = cursor.execute
     aggregates: dict[str, _Aggregate] = {}
@@ -87,7 +88,8 @@ def _taken(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> Index
 
 
 def _add(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> bool:
-    """Write a step that may be appended; False, and nothing written, for a trigger taken before."""
+    """Write a step that passed the checks. Return False, with nothing written, if its trigger was
+    already processed."""
     execute = cursor.execute
     if not aggregate.id:
         execute(_ADD_AGGREGATE, (step.aggregate, step.data_key))

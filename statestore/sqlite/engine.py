@@ -1,4 +1,4 @@
-"""Event logs in an SQLite file: the embedded engine, for the processes of one machine."""
+"""The event-log engine on an SQLite file, for the processes of one machine."""
 
 import sqlite3
 from collections.abc import AsyncGenerator, Generator, Sequence
@@ -62,13 +62,13 @@ SELECT name, max(version) FROM documents WHERE {range} GROUP BY name ORDER BY na
 
 
 class SqliteEngine:
-    """The `Engine` on one SQLite file, which several processes may use at once.
+    """The `Engine` on one SQLite file. Several processes may use the file at once.
 
-    Calls run in the thread of the event loop and do not give way to it: a call takes as long as
-    its rows and, for a write, one flush of the disk. That is shorter than a hop to a thread and
-    back would be for most. Only a write that must wait for the write of another process lets
-    the loop go on. A commit is on the disk before it is answered (WAL, synchronous=FULL), and
-    the steps of one `append` share one. An object belongs to the thread that opened it.
+    Calls run in the thread of the event loop and do not yield to it. A call takes as long as its
+    rows and, for a write, one flush of the disk. For most calls this is shorter than a hop to a
+    thread and back. Only a write that must wait for the write of another process yields to the
+    loop. A commit is on the disk before the call returns (WAL, synchronous=FULL), and the steps of
+    one `append` share one commit. An object belongs to the thread that opened it.
     """
 
     def __init__(self, path: Path, db: sqlite3.Connection, lock: WriteLock | None) -> None:
@@ -83,15 +83,16 @@ class SqliteEngine:
     async def open(
         cls, path: str | Path, *, read_only: bool = False, patience: float = PATIENCE
     ) -> "SqliteEngine":
-        """Open the store at `path`, and make it where there is none.
+        """Open the store at `path`. Create it if it does not exist.
 
-        With `read_only` nothing is made or changed, and others may write meanwhile. `patience`
-        is how long to wait for what another process has locked, in seconds.
+        With `read_only` the store is neither created nor changed, and other processes may write at
+        the same time. `patience` is the longest wait for the lock of another process, in seconds.
 
         Raises:
-            StoreError: the directory or the file cannot be used, or a newer evcore made it.
+            StoreError: the directory or the file cannot be used, or a newer evcore created the
+                file.
             StoreDamaged: the file is not a store.
-            StoreUnavailable: another process keeps it locked.
+            StoreUnavailable: another process keeps the file locked.
         """
         path = Path(path)
         if read_only:
@@ -131,7 +132,7 @@ class SqliteEngine:
         after = snapshot_seq or 0
         tail = tuple(map(Record._make, cursor.execute(_TAIL, (number, after))))
         if after + len(tail) != head:
-            raise StoreDamaged(f"of {name!r} {head - after - len(tail)} steps are missing")
+            raise StoreDamaged(f"{head - after - len(tail)} steps of {name!r} are missing")
         return Loaded(head, data_key, after, snapshot or b"", tail)
 
     async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
@@ -220,8 +221,8 @@ class SqliteEngine:
     def _range(
         self, sql: str, column: str, before: tuple[str, ...], prefix: str, after: str, *, limit: int
     ) -> list[Any]:
-        """The rows of a statement whose `column` is above `after` and starts with `prefix`;
-        `before` are its values in front of the range."""
+        """Return the rows of a statement with a `column` that is above `after` and starts with
+        `prefix`. `before` holds the parameters that precede the range."""
         least = f"{column} > ?" if after >= prefix else f"{column} >= ?"
         values = [*before, max(after, prefix)]
         end = prefix_end(prefix)
@@ -232,7 +233,7 @@ class SqliteEngine:
 
     @contextmanager
     def _reading(self) -> Generator[sqlite3.Cursor]:
-        """A read transaction: every statement in it sees the same commits."""
+        """A read transaction. All of its statements see the same commits."""
         with self._errors:
             self._cursor.execute("BEGIN")
             try:
@@ -242,9 +243,9 @@ class SqliteEngine:
 
     @asynccontextmanager
     async def _writing(self) -> AsyncGenerator[sqlite3.Cursor]:
-        """A write transaction: committed at the end of the block, undone by an exception."""
+        """A write transaction. The end of the block commits it; an exception rolls it back."""
         if self._lock is None:
-            raise StoreError(f"{self._path} was opened to be read only")
+            raise StoreError(f"{self._path} was opened read only")
         await self._lock.acquire()
         try:
             with self._errors:
@@ -264,10 +265,11 @@ _LAST = chr(0x10FFFF)
 
 
 def prefix_end(prefix: str) -> str | None:
-    """The least name above all that begin with `prefix`; None where there is no end to them."""
+    """Return the least name above all names that start with `prefix`; None if there is no such
+    name."""
     stem = prefix.rstrip(_LAST)
     if not stem:
         return None
     last = ord(stem[-1]) + 1
-    # Surrogates stand between U+D7FF and U+E000; they are in no valid name.
+    # Surrogates are between U+D7FF and U+E000. No valid name contains them.
     return stem[:-1] + chr(0xE000 if last == 0xD800 else last)

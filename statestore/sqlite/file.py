@@ -1,4 +1,4 @@
-"""Opening an SQLite store: its schema, its settings, and what its errors mean."""
+"""Open an SQLite store: its schema, its settings, and the meaning of its errors."""
 
 import sqlite3
 from pathlib import Path
@@ -8,20 +8,20 @@ from urllib.parse import quote
 from statestore.contract import StoreDamaged, StoreError, StoreUnavailable
 
 SCHEMA_VERSION = 1
-_APPLICATION_ID = 0x65764372  # "evCr", so that another program's database is told apart
+_APPLICATION_ID = 0x65764372  # "evCr": distinguishes a store from the databases of other programs
 
 PATIENCE = 5.0
-"""How long to wait for what another process has locked, in seconds."""
+"""Longest wait for the lock of another process, in seconds."""
 _CHECKPOINT_PAGES = 4096
-"""16 MiB of log between checkpoints, each of which makes one commit take some 10 ms longer. Fewer
-pages make shorter checkpoints and more work: a page is written once in each that it changed
-before. A thread for them was tried; under load the log then grows without end."""
+"""16 MiB of log between checkpoints. A checkpoint delays one commit by about 10 ms. Fewer pages
+make checkpoints shorter but add work: every checkpoint writes each page that changed since the last
+one. A separate checkpoint thread was tried; under load the log then grows without end."""
 _CACHE_KIB = 65536
 
-# An aggregate's head is the highest of its sequence numbers: an index answers that as fast as
-# a column would, and a step then changes one page fewer. `position` orders the feed: writers
-# take turns and nothing is ever deleted, so it grows in the order of commits. Snapshots stand
-# apart so that a lookup of a name does not drag them in.
+# An aggregate's head is its highest sequence number. An index returns it as fast as a column would,
+# and a step then changes one page less. `position` orders the feed: writers take turns and rows are
+# never deleted, so it grows in the order of commits. Snapshots have their own table so that a
+# lookup of a name does not read them.
 _SCHEMA = """
 CREATE TABLE aggregates (
     id INTEGER PRIMARY KEY,
@@ -69,7 +69,7 @@ _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT
 
 
 class Errors:
-    """A `with` block in which what SQLite raises becomes a `StoreError` about `path`."""
+    """A `with` block that converts SQLite's exceptions to a `StoreError` about `path`."""
 
     __slots__ = ("_path",)
 
@@ -94,26 +94,28 @@ class Errors:
 
 
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:
-    # An error that the Python module raises by itself has no code.
+    # An error that the Python module itself raises has no code.
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in _DAMAGED:
-        return StoreDamaged(f"{path} is not a sound SQLite database: {error}")
+        return StoreDamaged(f"{path} is damaged or not an SQLite database: {error}")
     if code in _UNAVAILABLE:
         return StoreUnavailable(f"{path} cannot be used now: {error}")
     if code == sqlite3.SQLITE_READONLY:
         return StoreError(f"{path} cannot be written: {error}")
     if isinstance(error, sqlite3.IntegrityError):
-        return StoreDamaged(f"{path} breaks a rule of its own: {error}")
+        return StoreDamaged(f"{path} violates a constraint: {error}")
     return StoreError(f"{path}: {error}")
 
 
 def connect(path: Path, *, read_only: bool, patience: float = PATIENCE) -> sqlite3.Connection:
-    """A connection to the store at `path` that is ready for use; whoever may write makes a
-    new store where there is none. The caller holds the write lock, if it may write.
+    """Return an open connection to the store at `path`.
+
+    A connection that may write creates the store if it does not exist. Its caller holds the write
+    lock.
 
     Raises:
-        StoreError: it cannot be opened, or a newer evcore made it.
-        StoreDamaged: it is no SQLite database, or not one of evcore.
+        StoreError: the file cannot be opened, or a newer evcore created it.
+        StoreDamaged: the file is not an SQLite database, or not an evcore store.
     """
     if read_only and not path.exists():
         raise StoreError(f"there is no store at {path}")
@@ -139,7 +141,7 @@ def _prepare(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError(f"{path} is on a file system without the shared memory that SQLite needs")
-    # FULL: a commit is on the disk before it is answered.
+    # FULL: a commit is on the disk before the statement returns.
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
 
@@ -156,11 +158,11 @@ def _check_version(db: sqlite3.Connection, path: Path, *, read_only: bool) -> No
         )
         return
     if application != _APPLICATION_ID:
-        raise StoreDamaged(f"{path} is an SQLite database, but not a store of evcore")
+        raise StoreDamaged(f"{path} is an SQLite database, but not an evcore store")
     if version > SCHEMA_VERSION:
         raise StoreError(
             f"{path} has schema version {version}, made by a newer evcore;"
-            f" this one knows versions up to {SCHEMA_VERSION}"
+            f" this one supports versions up to {SCHEMA_VERSION}"
         )
     if version < SCHEMA_VERSION:
-        raise StoreDamaged(f"{path} has schema version {version}, which there never was")
+        raise StoreDamaged(f"{path} has the unknown schema version {version}")

@@ -290,7 +290,7 @@ async def test_an_append_whose_time_ran_out_can_be_asked_again(double: DoubleBac
 
 async def test_an_error_that_no_retry_mends_is_told(fdb: FoundationDbEngine, double: DoubleBackend):
     double.cluster.faults = iter([Fault.REFUSED])
-    with pytest.raises(StoreError, match="FoundationDB refuses: error 2000"):
+    with pytest.raises(StoreError, match="FoundationDB rejects the transaction: error 2000"):
         await fdb.append([step(UE, 1)])
     assert await fdb.append([step(UE, 1)]) == [OK]
 
@@ -338,8 +338,8 @@ async def test_prefixes_are_apart(double: DoubleBackend):
     ("value", "kind", "said"),
     [
         (b"2", StoreError, "'evcore' has format 2, made by a newer evcore; .* formats up to 1"),
-        (b"\0\1", StoreDamaged, "the prefix 'evcore' holds no store of evcore"),
-        (b"0", StoreDamaged, "the prefix 'evcore' holds no store of evcore"),
+        (b"\0\1", StoreDamaged, "the prefix 'evcore' does not hold an evcore store"),
+        (b"0", StoreDamaged, "the prefix 'evcore' does not hold an evcore store"),
     ],
 )
 async def test_another_format_is_refused(
@@ -361,7 +361,7 @@ async def test_what_is_missing_is_damage(fdb: FoundationDbEngine, double: Double
     double.put(keys.step(UE, 2), None)
     with pytest.raises(StoreDamaged, match="step 2 of 'ue/imsi-001010000000001' is missing"):
         await fdb.load([UE])
-    with pytest.raises(StoreDamaged, match="the feed names a step that is not there"):
+    with pytest.raises(StoreDamaged, match="the feed refers to a step that does not exist"):
         await fdb.feed()
     double.put(keys.version("a", 1), None)
     with pytest.raises(StoreDamaged, match="version 1 of the document 'a' is missing"):

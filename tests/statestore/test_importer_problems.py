@@ -27,13 +27,13 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     ("k", K[:-1] + "g", "k is not a string of 32 hexadecimal digits"),
     ("opc", ..., "opc is missing, and so is op"),
     ("opc", None, "opc is missing, and so is op"),
-    ("amf", "0000", "amf is 0000, without the separation bit that 5G demands"),
+    ("amf", "0000", "amf is 0000, without the separation bit that 5G requires"),
     ("sqn", 2**48, "sqn is 281474976710656, not a number from 0 to 281474976710655"),
     ("sqn", "xyz", "sqn is not a string of up to 12 hexadecimal digits"),
     ("ambr", 5, "ambr is not an object"),
     ("ambr.uplink", ..., "ambr.uplink is missing"),
-    ("ambr.uplink", "fast", 'ambr.uplink is no bit rate as "100 Mbps" is one'),
-    ("ambr.uplink", "9" * 5000 + " Pbps", 'ambr.uplink is no bit rate as "100 Mbps" is one'),
+    ("ambr.uplink", "fast", 'ambr.uplink is not a bit rate such as "100 Mbps"'),
+    ("ambr.uplink", "9" * 5000 + " Pbps", 'ambr.uplink is not a bit rate such as "100 Mbps"'),
     (
         "ambr.uplink",
         "2 Pbps",
@@ -48,7 +48,7 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     ("barred", "yes", "barred is neither true nor false"),
     ("forbidden_tacs", 7, "forbidden_tacs is not a list"),
     ("forbidden_tacs[1]", 2**24, "forbidden_tacs[1] is 16777216, not a number from 0 to 16777215"),
-    ("slices", [], "slices names no slice"),
+    ("slices", [], "slices has no slice"),
     ("slices[0]", "1-000001", "slices[0] is not an object"),
     ("slices[0].sst", ..., "slices[0].sst is missing"),
     ("slices[0].sst", 256, "slices[0].sst is 256, not a number from 0 to 255"),
@@ -61,7 +61,7 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     (
         "slices[0].dnns[0].session_types[1]",
         "ipv4",
-        "slices[0].dnns[0].session_types[1] is none of IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET",
+        "slices[0].dnns[0].session_types[1] is not one of IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET",
     ),
     ("slices[0].dnns[0].five_qi", 0, "slices[0].dnns[0].five_qi is 0, not a number from 1 to 255"),
     ("slices[0].dnns[0].qi", 0, "slices[0].dnns[0].qi is not a field of this format"),
@@ -80,7 +80,7 @@ OPEN5GS_PROBLEMS: list[tuple[str, Any, str]] = [
     ("security.k", "", "security.k is missing"),
     ("security.opc", None, "security.opc is missing, and so is security.op"),
     ("security.sqn", {"$numberLong": "-1"}, "security.sqn is -1, not a number from 0 to"),
-    ("slice", [], "slice names no slice"),
+    ("slice", [], "slice has no slice"),
     ("slice[0].session[0].type", 6, "slice[0].session[0].type is 6, not a number from 1 to 5"),
     ("slice[0].session[0].name", ..., "slice[0].session[0].name is missing"),
     ("slice[0].session[0].ambr.uplink.unit", 9, "uplink.unit is 9, not a number from 0 to 4"),
@@ -120,7 +120,7 @@ FREE5GC_PROBLEMS: list[tuple[str, Any, str]] = [
     (
         "AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink",
         "1 Gbit",
-        'AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink is no bit rate as "100 Mbps"',
+        'AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink is not a bit rate such as "100 Mbps"',
     ),
     (
         "SessionManagementSubscriptionData[1].singleNssai",
@@ -142,10 +142,10 @@ def test_problems_of_free5gc(path: str, value: Any, said: str):
 
 
 def test_free5gc_documents_without_their_owner():
-    said = "document 2: it has no ueId, so it is none of free5GC's"
+    said = "document 2: no ueId, so this is not a free5GC document"
     assert refused([free5gc_console(), {"nssai": {}}]) == (said,)
     by_collection = {"policyData.ues.smData": [{"a": 1}]}
-    assert refused([by_collection]) == ("policyData.ues.smData 1: it has no ueId",)
+    assert refused([by_collection]) == ("policyData.ues.smData 1: no ueId",)
     twice = free5gc_collections()
     assert refused([*twice, twice[0]]) == (
         "document 9 (imsi-208930000000003): there is another authentication subscription",
@@ -158,10 +158,10 @@ def test_free5gc_documents_without_their_owner():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("supi,k", "supi,key", "line 1: 'key' is no column of this format"),
-        ("supi,k,op", "supi,k,k", "line 1: the column 'k' is there twice"),
-        (",sst,", ",sd,", "line 1: the column 'sd' is there twice"),
-        ("supi,", "amf,", "line 1: the column 'amf' is there twice"),
+        ("supi,k", "supi,key", "line 1: 'key' is not a column of this format"),
+        ("supi,k,op", "supi,k,k", "line 1: the column 'k' occurs twice"),
+        (",sst,", ",sd,", "line 1: the column 'sd' occurs twice"),
+        ("supi,", "amf,", "line 1: the column 'amf' occurs twice"),
         ("001010000000001,", "01,", "line 2: supi is not an IMSI of 6 to 15 digits"),
         (OPC, OPC[1:], "line 2 (imsi-001010000000001): opc is not a string of 32 hexadecimal"),
         (OPC, "", "line 2 (imsi-001010000000001): opc is missing, and so is op"),
@@ -173,11 +173,11 @@ def test_free5gc_documents_without_their_owner():
             "(imsi-001010000000001): sst has the S-NSSAI 1-000001 t",
         ),
         ("001,,,,2,,", "001,,,,2,,,,", "line 3 has 17 values for 15 columns"),
-        ("001,,,,2", f"001,{K[::-1]},,,2", "line 3 (imsi-001010000000001): k is another one than"),
+        ("001,,,,2", f"001,{K[::-1]},,,2", "line 3 (imsi-001010000000001): k differs from"),
         (",yes,iot", ",maybe,iot", "line 3 (imsi-001010000000001): default is neither true nor f"),
-        ("IPV4V6", "IPV4+6", "session_types is none of IPV4, IPV6"),
+        ("IPV4V6", "IPV4+6", "session_types is not one of IPV4, IPV6"),
         ("100 Mbps", "100", ""),
-        ("100 Mbps", "quick", 'uplink is no bit rate as "100 Mbps" is one'),
+        ("100 Mbps", "quick", 'uplink is not a bit rate such as "100 Mbps"'),
         (",32,", ",3x,", "sqn is not a number"),
         ("internet ims", "internet ,ims", "line 2 has 16 values for 15 columns"),
         ("internet ims", "internet i_s", "dnns is not a data network name"),
@@ -201,11 +201,11 @@ def test_problems_of_csv(old: str, new: str, said: str):
         ("[]", "the file holds no subscribers"),
         ("{", "line 1, column 2: this is not JSON: Expecting property name enclosed in double"),
         ('[{"k": 1}]\n{"a" 1}', "line 2, column 6: this is not JSON: Expecting ':' delimiter"),
-        ('{"k": NaN}', "NaN is not a number of JSON"),
+        ('{"k": NaN}', "NaN is not a JSON number"),
         ('{"k": 1, "k": 2}', "an object has the field 'k' twice"),
         ('{"k": {"$numberLong": "x"}}', "{$numberLong: 'x'} is not a number"),
         ("[1]", "record 1: it is not an object"),
-        ("[[[" * 100_000, "the file is JSON nested without measure"),
+        ("[[[" * 100_000, "the JSON of the file is nested too deeply"),
         ('{"k": ' + "1" * 5000 + "}", "a number in the file cannot be read"),
     ],
 )

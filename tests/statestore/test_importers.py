@@ -34,7 +34,7 @@ from tests.statestore.import_samples import (
 )
 
 GBPS = 1_000_000_000
-NO_DEFAULT = "no slice is a default one; a UE that asks for none gets none"
+NO_DEFAULT = "no slice is a default slice; a UE that requests no slice gets none"
 
 
 def of_own(imsi: str) -> Any:
@@ -226,7 +226,7 @@ def test_open5gs_in_all_that_it_may_say():
         f"slice[0].session[0].ipv4_framed_routes {left_out}",
         f"subscribed_rau_tau_timer {left_out}",
         f"msisdn {left_out}",
-        "operator_determined_barring 2 was taken as barring of all packet services",
+        "operator_determined_barring 2 was imported as barring of all packet services",
     }
 
 
@@ -319,10 +319,10 @@ def test_free5gc_in_all_that_it_may_say():
     assert {
         note.removeprefix("document 1 (imsi-208930000000003): ") for note in imported.notes
     } == {
-        "AuthenticationSubscription.authenticationMethod EAP_TLS was left out for 5G_AKA",
+        "AuthenticationSubscription.authenticationMethod EAP_TLS was replaced by 5G_AKA",
         f"AccessAndMobilitySubscriptionData.forbiddenAreas[1].areaCode {left_out}",
         f"AccessAndMobilitySubscriptionData.serviceAreaRestriction {left_out}",
-        f"{session}.sscModes.defaultSscMode SSC_MODE_3 was left out for SSC_MODE_1",
+        f"{session}.sscModes.defaultSscMode SSC_MODE_3 was replaced by SSC_MODE_1",
         f"{session}.staticIpAddress {left_out}",
         f"SmPolicyData {left_out}",
         f"FlowRules {left_out}",

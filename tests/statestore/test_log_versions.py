@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from schemas.aggregates import kind_of
+from schemas.event import Noted
 from schemas.step import Step, encode
-from schemas.ue_events import Noted
 from statestore.contract import Append, Appended, StoreDamaged
 from statestore.log import SNAPSHOT_EVERY, Aggregate, EventLog
 from statestore.sqlite.engine import SqliteEngine

@@ -123,14 +123,14 @@ async def test_a_tool_writes_nothing(path: Path, sqlite: SqliteEngine):
 async def test_a_file_of_something_else_is_damaged(text: Path, *, read_only: bool):
     path = text
     said = await refused(path, StoreDamaged, read_only=read_only)
-    assert said == "STORE is not a sound SQLite database: file is not a database"
+    assert said == "STORE is damaged or not an SQLite database: file is not a database"
 
 
 async def test_a_database_of_something_else_is_left_alone(path: Path):
     change(path, "CREATE TABLE contacts (name TEXT)")
     before = contents(path)
     said = await refused(path, StoreDamaged)
-    assert said == "STORE is an SQLite database, but not a store of evcore"
+    assert said == "STORE is an SQLite database, but not an evcore store"
     assert contents(path) == before
 
 
@@ -140,7 +140,7 @@ async def test_a_newer_schema_is_refused(path: Path, sqlite: SqliteEngine):
     for read_only in (True, False):
         said = await refused(path, StoreError, read_only=read_only)
         assert said == (
-            "STORE has schema version 7, made by a newer evcore; this one knows versions up to 1"
+            "STORE has schema version 7, made by a newer evcore; this one supports versions up to 1"
         )
 
 
@@ -149,9 +149,9 @@ async def test_a_changed_page_is_found(path: Path, sqlite: SqliteEngine):
     await sqlite.close()
     garble(path)
     engine = await SqliteEngine.open(path)
-    with pytest.raises(StoreDamaged, match="is not a sound SQLite database"):
+    with pytest.raises(StoreDamaged, match="is damaged or not an SQLite database"):
         await engine.read(UE)
-    with pytest.raises(StoreDamaged, match="is not a sound SQLite database"):
+    with pytest.raises(StoreDamaged, match="is damaged or not an SQLite database"):
         await engine.load([UE])
     await engine.close()
 
@@ -159,7 +159,7 @@ async def test_a_changed_page_is_found(path: Path, sqlite: SqliteEngine):
 async def test_what_is_missing_is_damage(path: Path, sqlite: SqliteEngine):
     await sqlite.append(steps(UE, 1, 9))
     change(path, "DELETE FROM log WHERE seq IN (4, 5)")
-    with pytest.raises(StoreDamaged, match=f"of '{UE}' 2 steps are missing"):
+    with pytest.raises(StoreDamaged, match=f"2 steps of '{UE}' are missing"):
         await sqlite.load([UE])
     change(path, "INSERT INTO aggregates (name, data_key) VALUES ('ue/a', x'00')")
     with pytest.raises(StoreDamaged, match="'ue/a' has no steps"):
