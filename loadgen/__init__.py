@@ -3,18 +3,18 @@
 It imports `wire` and `transport`, and nothing of the core.
 """
 
-from loadgen.config import ConfigError, LoadConfig
-from loadgen.driver import LoadError, run
 from loadgen.faults import Faults
 from loadgen.identity import SNssai
-from loadgen.profile import Algorithms, HomeKey
-from loadgen.report import Report
-from loadgen.scenario import Scenario, find_scenario, read_scenario, scenario_names
+from loadgen.load.config import ConfigError, LoadConfig
+from loadgen.load.driver import LoadError, run
+from loadgen.load.scenario import Scenario, find_scenario, read_scenario, scenario_names
+from loadgen.load.subscribers import MIXED_ALGORITHMS, Population
+from loadgen.report.report import Report
 from loadgen.session_model import SessionRecord, SessionRequest, Tunnel
-from loadgen.subscribers import MIXED_ALGORITHMS, Population
 from loadgen.timers import TimerValues
-from loadgen.ue import DownlinkData
-from loadgen.ue_model import Procedure
+from loadgen.ue.model import Procedure
+from loadgen.ue.profile import Algorithms, HomeKey
+from loadgen.ue.ue import DownlinkData
 
 __all__ = [
     "MIXED_ALGORITHMS",

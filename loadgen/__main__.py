@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from loadgen.config import ConfigError, LoadConfig
-from loadgen.driver import LoadError, run
-from loadgen.report import Report
+from loadgen.load.config import ConfigError, LoadConfig
+from loadgen.load.driver import LoadError, run
+from loadgen.report.report import Report
 
 
 def read_config(path: str) -> LoadConfig:

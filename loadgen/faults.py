@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from loadgen.excuses import FaultKind
+from loadgen.tolerated import FaultKind
 
 Direction: TypeAlias = Literal["uplink", "downlink"]
 

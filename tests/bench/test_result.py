@@ -16,7 +16,7 @@ from bench.procedures import Cost
 from bench.procedures import Run as Each
 from bench.result import Result, markdown
 from bench.throughput import PROGRAMMES, Latency, Run
-from loadgen.report import Latency as Percentiles
+from loadgen.report.report import Latency as Percentiles
 
 ROOT = Path(__file__).resolve().parents[2]
 LATENCY = Latency(0.010, 0.020)

@@ -19,8 +19,8 @@ from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
-from loadgen import ngap_gnb
-from loadgen.ngap_gnb import GnbConfig
+from loadgen.gnb import messages as ngap_gnb
+from loadgen.gnb.messages import GnbConfig
 from loadgen.trees import Tree
 from schemas.cloudevents import CloudEvent, EventType
 from tests.eventing import brokers

@@ -13,7 +13,7 @@ from eventing import subjects
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import BusConfig
 from functions.runtime.worker import Worker, WorkerConfig
-from loadgen import ngap_gnb
+from loadgen.gnb import messages
 from loadgen.trees import Tree
 from schemas.aggregates import gnb_aggregate
 from schemas.procedures import Procedure
@@ -48,7 +48,7 @@ async def ran(edge: Edge, core: Store) -> Ran:
     """A gNB that the core has set up."""
     del core
     made = await edge.ran()
-    assert (await answer(made, ngap_gnb.ng_setup_request(made.config)))[0] == "NGSetupResponse"
+    assert (await answer(made, messages.ng_setup_request(made.config)))[0] == "NGSetupResponse"
     return made
 
 
@@ -75,17 +75,17 @@ async def test_octets_that_are_no_ngap(ran: Ran, edge: Edge, octets: bytes) -> N
 async def test_a_message_before_ng_setup(core: Store, edge: Edge) -> None:
     del core
     ran = await edge.ran()
-    for pdu in (ran.initial(request(suci())), ngap_gnb.ng_reset(None, {"misc": "unspecified"})):
+    for pdu in (ran.initial(request(suci())), messages.ng_reset(None, {"misc": "unspecified"})):
         message, ies = await answer(ran, pdu)
         assert (message, ies["Cause"]) == ("ErrorIndication", STATE)
-    setup = ngap_gnb.ng_setup_request(ran.config)
+    setup = messages.ng_setup_request(ran.config)
     assert (await answer(ran, setup))[0] == "NGSetupResponse", "and it is none the worse for it"
 
 
 async def test_an_ng_setup_without_its_mandatory_ies(core: Store, edge: Edge) -> None:
     del core
     ran = await edge.ran()
-    message, ies = await answer(ran, ngap_gnb.encode("NGSetupRequest", {"RANNodeName": "x"}))
+    message, ies = await answer(ran, messages.encode("NGSetupRequest", {"RANNodeName": "x"}))
     assert message == "NGSetupFailure"
     assert ies["Cause"] == {"protocol": "abstract-syntax-error-reject"}
     assert ies["CriticalityDiagnostics"]["iEsCriticalityDiagnostics"]
@@ -94,8 +94,8 @@ async def test_an_ng_setup_without_its_mandatory_ies(core: Store, edge: Edge) ->
 async def test_an_ng_setup_that_cannot_be_served(core: Store, edge: Edge) -> None:
     del core
     ran = await edge.ran()
-    ran.config = ngap_gnb.GnbConfig("gnb", 1, plmn="999-99")
-    message, ies = await answer(ran, ngap_gnb.ng_setup_request(ran.config))
+    ran.config = messages.GnbConfig("gnb", 1, plmn="999-99")
+    message, ies = await answer(ran, messages.ng_setup_request(ran.config))
     assert (message, ies["Cause"]) == ("NGSetupFailure", {"misc": "unknown-PLMN-or-SNPN"})
     message, ies = await answer(ran, ran.initial(request(suci())))
     assert (message, ies["Cause"]) == ("ErrorIndication", STATE)
@@ -126,9 +126,9 @@ async def test_whatever_a_gnb_sends_is_taken_and_the_core_goes_on(
     whole = [
         ran.initial(request(suci()), 50),
         ran.uplink(CIPHERED, AMF_ID, 51),
-        ngap_gnb.ng_setup_request(ran.config),
-        ngap_gnb.ran_configuration_update(ran.config),
-        ngap_gnb.ng_reset([(AMF_ID, 1)], {"misc": "unspecified"}),
+        messages.ng_setup_request(ran.config),
+        messages.ran_configuration_update(ran.config),
+        messages.ng_reset([(AMF_ID, 1)], {"misc": "unspecified"}),
     ]
     for _ in range(400):
         octets = bytearray(rng.choice(whole))
@@ -145,6 +145,6 @@ async def test_whatever_a_gnb_sends_is_taken_and_the_core_goes_on(
     heads = await core.heads()
     assert heads[gnb_aggregate(ran.id)] > 100
     other = await edge.ran()
-    assert (await answer(other, ngap_gnb.ng_setup_request(other.config)))[0] == "NGSetupResponse"
+    assert (await answer(other, messages.ng_setup_request(other.config)))[0] == "NGSetupResponse"
     message, _ = await answer(other, other.initial(request(suci()), 9))
     assert message == "DownlinkNASTransport"

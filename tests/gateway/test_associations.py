@@ -3,7 +3,7 @@
 import pytest
 from msgspec import msgpack
 
-from loadgen import ngap_gnb
+from loadgen.gnb import messages
 from schemas.cloudevents import AssociationLost, CloudEvent, EventType
 from schemas.identity import slot_of
 from schemas.procedures import Procedure
@@ -53,7 +53,7 @@ async def test_it_is_an_event_from_the_ng_setup_request_on(
     ran = await edge.ran()
     if answered_before:
         await ran.set_up()
-    await ran.sent(ngap_gnb.ng_setup_request(ran.config))
+    await ran.sent(messages.ng_setup_request(ran.config))
     assert edge.gateway.gnbs == []
     await leave(ran, "abort")
     events = await edge.got(len(edge.events) + 1)
@@ -89,7 +89,7 @@ async def test_who_only_says_that_it_is_a_gnb_takes_nobodys_place(edge: Edge) ->
     """Another with the same Global RAN Node ID, and whatever the core will refuse it for."""
     there = await edge.gnb(5)
     other = await edge.ran(5)
-    await other.sent(ngap_gnb.ng_setup_request(other.config))
+    await other.sent(messages.ng_setup_request(other.config))
     fresh = await there.sent(there.initial(request(suci())))
     assert fresh.procedure == Procedure.REGISTRATION
     assert edge.gateway.gnbs == [there.id]
@@ -111,7 +111,7 @@ async def test_ng_setup_again_on_the_same_association(edge: Edge) -> None:
 async def test_many_gnbs_at_once(edge: Edge) -> None:
     rans = [await edge.ran() for _ in range(40)]
     for ran in rans:
-        ran.send(ngap_gnb.ng_setup_request(ran.config))
+        ran.send(messages.ng_setup_request(ran.config))
     setups = await edge.got(40)
     sources = {event.source.split("/")[2]: event.source for event in setups}
     assert sources.keys() == {ran.id for ran in rans}

@@ -8,7 +8,7 @@ import pytest
 
 import wire
 from gateway.n2.gateway import MAX_PDU
-from loadgen import ngap_gnb
+from loadgen.gnb import messages
 from schemas.cloudevents import NGAP_MEDIA_TYPE, CloudEvent, EventType, order_of
 from schemas.identity import (
     index_ngap,
@@ -74,7 +74,7 @@ async def test_a_message_there_and_its_answer_back(world: str, tmp_path: Path) -
     async with edges.running(tmp_path, world=world) as edge:
         ran = await edge.ran()
         event = await ran.set_up()
-        assert event.data == ngap_gnb.ng_setup_request(ran.config)
+        assert event.data == messages.ng_setup_request(ran.config)
         assert edge.gateway.gnbs == [ran.id]
 
 
@@ -119,15 +119,15 @@ async def test_an_initial_message_goes_by_its_identity(edge: Edge) -> None:
 async def test_what_follows_goes_by_its_amf_ue_ngap_id_and_is_counted(edge: Edge) -> None:
     ran = await edge.gnb()
     await ran.sent(ran.initial(request(suci())))
-    ids = ngap_gnb.ue_ids(AMF_ID, 1)
-    place = ngap_gnb.location(ran.config)
+    ids = messages.ue_ids(AMF_ID, 1)
+    place = messages.location(ran.config)
     sent = [
         (ran.uplink(bytes.fromhex("7e0057"), AMF_ID), Procedure.REGISTRATION),
         (ran.uplink(bytes.fromhex("7e004571"), AMF_ID), Procedure.DEREGISTRATION),
         (ran.uplink(CIPHERED, AMF_ID), Procedure.REGISTRATION),
-        (ngap_gnb.encode("InitialContextSetupResponse", *ids), Procedure.REGISTRATION),
-        (ngap_gnb.ue_context_release_request(ids, "user-inactivity"), Procedure.CONTEXT_RELEASE),
-        (ngap_gnb.ue_context_release_complete(ids, place), Procedure.CONTEXT_RELEASE),
+        (messages.encode("InitialContextSetupResponse", *ids), Procedure.REGISTRATION),
+        (messages.ue_context_release_request(ids, "user-inactivity"), Procedure.AN_RELEASE),
+        (messages.ue_context_release_complete(ids, place), Procedure.AN_RELEASE),
     ]
     for sequence, (pdu, procedure) in enumerate(sent, 1):
         event = await ran.sent(pdu)
@@ -154,11 +154,11 @@ async def test_connections_are_counted_apart(edge: Edge) -> None:
 async def test_a_ciphered_message_goes_to_who_spoke_last(edge: Edge) -> None:
     ran = await edge.gnb()
     event = await ran.sent(ran.initial(request(suci())))
-    for number, procedure in enumerate(("deregistration", "context-release", "no-such"), 2):
+    for number, procedure in enumerate(("deregistration", "an-release", "no-such"), 2):
         await edge.answer(event, downlink_nas(AMF_ID, 1), procedure)
         await ran.heard.got(number)
         after = await ran.sent(ran.uplink(CIPHERED, AMF_ID))
-        known = "context-release" if procedure == "no-such" else procedure
+        known = "an-release" if procedure == "no-such" else procedure
         check(edge, after, Procedure(known), index_ngap(AMF_ID), 777)
 
 
@@ -167,7 +167,7 @@ async def test_before_ng_setup_is_answered_all_is_for_the_ran_node(edge: Edge) -
     early = await ran.sent(ran.initial(request(suci())))
     assert early.procedure == Procedure.RAN
     assert early.partitionkey == f"gnb-association-{early.source.rpartition('/')[2]}"
-    await ran.sent(ngap_gnb.ng_setup_request(ran.config))
+    await ran.sent(messages.ng_setup_request(ran.config))
     early = await ran.sent(ran.initial(request(suci())))
     check(edge, early, Procedure.RAN, f"gnb-{ran.id}", slot_of(ran.id))
 
@@ -178,7 +178,7 @@ async def test_nothing_that_a_gnb_sends_is_lost_whatever_it_is(edge: Edge) -> No
     whole = [
         ran.initial(request(suci())),
         ran.uplink(CIPHERED, AMF_ID),
-        ngap_gnb.ng_reset(None, {"misc": "om-intervention"}),
+        messages.ng_reset(None, {"misc": "om-intervention"}),
     ]
     sent = [b"\x00", bytes(1000), b"\xff" * 100]
     for _ in range(300):

@@ -10,7 +10,7 @@ from typing import Any
 
 import wire
 from loadgen.identity import SNssai, serving_network_name
-from loadgen.subscribers import Population
+from loadgen.load.subscribers import Population
 from tests.loadgen.mobility import Mobility, algorithms_of
 from tests.loadgen.smf import Smf
 

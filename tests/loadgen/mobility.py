@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 import wire
-from loadgen.profile import algorithm_bits
+from loadgen.ue.profile import algorithm_bits
 
 if TYPE_CHECKING:
     from tests.loadgen.amf import Amf, Connection

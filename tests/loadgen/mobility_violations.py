@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from loadgen.ue_model import Procedure
+from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import SESSION, put_ie, registered, without

@@ -2,7 +2,7 @@
 
 from collections import deque
 
-from loadgen.subscribers import Population
+from loadgen.load.subscribers import Population
 from tests.loadgen.amf import Amf
 from transport import Association, BufferFull
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from loadgen.cell import Camped
+from loadgen.gnb.cell import Camped
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import (

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import wire
-from loadgen.cell import Camped
-from loadgen.ue_model import Procedure
+from loadgen.gnb.cell import Camped
+from loadgen.ue.model import Procedure
 from tests.loadgen.amf import Amf, Connection, Tree
 from tests.loadgen.world import World
 

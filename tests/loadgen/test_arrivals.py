@@ -7,7 +7,15 @@ from statistics import mean, pvariance
 
 import pytest
 
-from loadgen.arrivals import ArrivalsError, Closed, Empirical, Mmpp, Poisson, loaded, read_times
+from loadgen.load.arrivals import (
+    ArrivalsError,
+    Closed,
+    Empirical,
+    Mmpp,
+    Poisson,
+    loaded,
+    read_times,
+)
 
 BURSTY = Mmpp(rates=(5.0, 200.0), sojourns=(10.0, 1.0))
 

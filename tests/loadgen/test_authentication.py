@@ -3,7 +3,7 @@
 import pytest
 
 import wire
-from loadgen.ue_model import State
+from loadgen.ue.model import State
 from tests.loadgen.amf import Amf, Tree
 from tests.loadgen.steps import (
     DEREGISTER,

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 import wire
-from loadgen.ue_model import Connection, Procedure, State
+from loadgen.ue.model import Connection, Procedure, State
 from loadgen.violation import Kind
 from tests.loadgen.amf import Amf, Tree
 from tests.loadgen.steps import (

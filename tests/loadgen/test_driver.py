@@ -14,11 +14,11 @@ import pytest
 import wire
 from loadgen import ConfigError, LoadConfig, LoadError, Procedure, TimerValues, run
 from loadgen.__main__ import main
-from loadgen.arrivals import Mmpp, Poisson
-from loadgen.capture import read_capture
-from loadgen.driver import connector_of
-from loadgen.phases import Phase, Share
-from loadgen.subscribers import MIXED_ALGORITHMS
+from loadgen.load.arrivals import Mmpp, Poisson
+from loadgen.load.driver import connector_of
+from loadgen.load.phases import Phase, Share
+from loadgen.load.subscribers import MIXED_ALGORITHMS
+from loadgen.report.capture import read_capture
 from tests.loadgen.server import AmfServer
 from tests.loadgen.world import population
 from transport import Handler, Limits, Mode, Transport, TransportError, listen

@@ -5,9 +5,14 @@ from typing import Any
 import pytest
 
 import wire
-from loadgen.authentication import Authentication
-from loadgen.nas_security import NasChannel
-from loadgen.usim import MAC_FAILURE, NON_5G_UNACCEPTABLE, SYNCH_FAILURE, Usim
+from loadgen.ue.authentication import (
+    MAC_FAILURE,
+    NON_5G_UNACCEPTABLE,
+    SYNCH_FAILURE,
+    Authentication,
+    Usim,
+)
+from loadgen.ue.nas_security import NasChannel
 from loadgen.violation import Kind
 
 K, OPC, RAND = b"k" * 16, b"o" * 16, b"r" * 16

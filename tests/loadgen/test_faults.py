@@ -7,11 +7,11 @@ from random import Random
 import pytest
 
 import wire
-from loadgen.cell import Camped
-from loadgen.excuses import FaultKind
 from loadgen.faults import NO_FAULTS, Draws, Faults, Shares, faults_of, spread
-from loadgen.recovery import MAX_ATTEMPTS
-from loadgen.ue_model import Ended, Procedure, State
+from loadgen.gnb.cell import Camped
+from loadgen.tolerated import FaultKind
+from loadgen.ue.model import Ended, Procedure, State
+from loadgen.ue.recovery import MAX_ATTEMPTS
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.session_violations import ACCEPT

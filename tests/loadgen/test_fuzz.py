@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import wire
-from loadgen.ue_model import Procedure
+from loadgen.ue.model import Procedure
 from tests.loadgen.amf import Amf
 from tests.loadgen.smf import SmContext, Smf
 from tests.loadgen.steps import (

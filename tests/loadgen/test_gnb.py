@@ -5,12 +5,12 @@ from random import Random
 import pytest
 
 import wire
-from loadgen.gnb import Direction, Gnb
+from loadgen.gnb.cell import Admission
+from loadgen.gnb.gnb import Direction, Gnb
+from loadgen.gnb.messages import GnbConfig, encode
 from loadgen.identity import SNssai
-from loadgen.ngap_gnb import GnbConfig, encode
-from loadgen.overload import Admission
 from loadgen.timers import Deadlines
-from loadgen.ue_model import Connection, State
+from loadgen.ue.model import Connection, State
 from loadgen.violation import Kind
 from tests.loadgen.steps import (
     DEREGISTER,

@@ -2,9 +2,9 @@
 
 import pytest
 
-from loadgen.cell import Camped
+from loadgen.gnb.cell import Camped
 from loadgen.session_model import Tunnel
-from loadgen.ue_model import HANDOVERS, Connection, Procedure
+from loadgen.ue.model import HANDOVERS, Connection, Procedure
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import (
     DEREGISTER,

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 import wire
-from loadgen import nas_sm, nas_ue
 from loadgen.identity import Guami, Guti, SNssai, tais_of
-from loadgen.profile import Algorithms, algorithm_bits, imeisv_identity, masked_imeisv
 from loadgen.session_model import SessionRequest
+from loadgen.ue import messages
+from loadgen.ue.profile import Algorithms, algorithm_bits, imeisv_identity, masked_imeisv
 from tests.loadgen.amf import PRIVATE_KEYS
 from tests.loadgen.world import population
 
@@ -33,7 +33,7 @@ def decoded(pdu: bytes) -> dict[str, Any]:
 def test_registration_request_entire_and_in_the_clear() -> None:
     slices = (SNssai(1, "010203"), SNssai(2))
     profile = population(slices=slices, algorithms=(Algorithms((0, 2, 3), (1, 3)),)).profile(0)
-    entire, cleartext = nas_ue.registration_request(profile, 7, GUTI.identity())
+    entire, cleartext = messages.registration_request(profile, 7, GUTI.identity())
     tree = decoded(cleartext)
     assert tree == {
         "message-type": "registration-request",
@@ -52,7 +52,7 @@ def test_registration_request_entire_and_in_the_clear() -> None:
 
 
 def test_at_most_eight_slices_are_requested() -> None:
-    value = nas_ue.requested_nssai(tuple(SNssai(n) for n in range(1, 12)))
+    value = messages.requested_nssai(tuple(SNssai(n) for n in range(1, 12)))
     assert value == b"\x2f\x10" + b"".join(bytes([1, n]) for n in range(1, 9))
 
 
@@ -61,7 +61,7 @@ def test_a_suci_of_each_scheme_is_an_identity(scheme: str, number: tuple[int, in
     profile = population(schemes=(scheme,)).profile(0)
     assert profile.scheme == scheme
     suci = profile.conceal()
-    decoded(nas_ue.identity_response(suci))
+    decoded(messages.identity_response(suci))
     assert wire.suci_scheme(suci) == number
     key = None if scheme == "null" else PRIVATE_KEYS[scheme]
     profile_name = None if scheme == "null" else scheme
@@ -70,7 +70,7 @@ def test_a_suci_of_each_scheme_is_an_identity(scheme: str, number: tuple[int, in
 
 
 def test_deregistration_and_service_request() -> None:
-    request = nas_ue.deregistration_request(3, GUTI.identity(), switch_off=False)
+    request = messages.deregistration_request(3, GUTI.identity(), switch_off=False)
     kind = {"switch-off": False, "re-registration-required": False, "access-type": "3gpp-access"}
     assert decoded(request) == {
         "message-type": "deregistration-request-ue-originating",
@@ -78,9 +78,9 @@ def test_deregistration_and_service_request() -> None:
         "ngksi": {"native": 3},
         "5gs-mobile-identity": GUTI_TREE,
     }
-    off = decoded(nas_ue.deregistration_request(3, GUTI.identity(), switch_off=True))
+    off = decoded(messages.deregistration_request(3, GUTI.identity(), switch_off=True))
     assert off["de-registration-type"] == {**kind, "switch-off": True}
-    assert decoded(nas_ue.service_request(2, GUTI.s_tmsi_identity())) == {
+    assert decoded(messages.service_request(2, GUTI.s_tmsi_identity())) == {
         "message-type": "service-request",
         "ngksi": {"native": 2},
         "service-type": "signalling",
@@ -89,42 +89,42 @@ def test_deregistration_and_service_request() -> None:
 
 
 def test_the_common_procedures_messages() -> None:
-    failure = decoded(nas_ue.authentication_failure(21, b"a" * 14))
+    failure = decoded(messages.authentication_failure(21, b"a" * 14))
     assert failure["5gmm-cause"] == "synch-failure"
     assert failure["authentication-failure-parameter"] == {"octets": "61" * 14}
-    assert "parameter" not in str(decoded(nas_ue.authentication_failure(20, None)))
-    response = decoded(nas_ue.authentication_response(b"r" * 16))
+    assert "parameter" not in str(decoded(messages.authentication_failure(20, None)))
+    response = decoded(messages.authentication_response(b"r" * 16))
     assert response["authentication-response-parameter"] == {"octets": "72" * 16}
-    assert decoded(nas_ue.security_mode_reject(23))["5gmm-cause"] == (
+    assert decoded(messages.security_mode_reject(23))["5gmm-cause"] == (
         "ue-security-capabilities-mismatch"
     )
-    assert decoded(nas_ue.status(97))["message-type"] == "5gmm-status"
-    assert decoded(nas_ue.REGISTRATION_COMPLETE) == {"message-type": "registration-complete"}
-    assert decoded(nas_ue.CONFIGURATION_UPDATE_COMPLETE) == {
+    assert decoded(messages.gmm_status(97))["message-type"] == "5gmm-status"
+    assert decoded(messages.REGISTRATION_COMPLETE) == {"message-type": "registration-complete"}
+    assert decoded(messages.CONFIGURATION_UPDATE_COMPLETE) == {
         "message-type": "configuration-update-complete"
     }
-    assert decoded(nas_ue.DEREGISTRATION_ACCEPT) == {
+    assert decoded(messages.DEREGISTRATION_ACCEPT) == {
         "message-type": "deregistration-accept-ue-terminated"
     }
 
 
 def test_security_mode_complete_has_what_was_asked_for() -> None:
-    entire, _ = nas_ue.registration_request(population().profile(0), 7, GUTI.identity())
-    tree = decoded(nas_ue.security_mode_complete(imeisv_identity("3560920400012301"), entire))
+    entire, _ = messages.registration_request(population().profile(0), 7, GUTI.identity())
+    tree = decoded(messages.security_mode_complete(imeisv_identity("3560920400012301"), entire))
     assert tree["imeisv"] == {"imeisv": "3560920400012301"}
     assert tree["nas-message-container"] == wire.nas_decode(entire)
-    assert decoded(nas_ue.security_mode_complete(None, None)) == {
+    assert decoded(messages.security_mode_complete(None, None)) == {
         "message-type": "security-mode-complete"
     }
 
 
 def test_a_5g_guti_survives_its_octets() -> None:
-    tree = wire.nas_decode(nas_ue.identity_response(GUTI.identity()))
+    tree = wire.nas_decode(messages.identity_response(GUTI.identity()))
     assert Guti.of_nas(tree["mobile-identity"]) == GUTI
     assert Guti.of_nas({"suci": {}}) is None
     assert Guti.of_nas(None) is None
     three = Guti(Guami("310-410", 1, 2, 3), 4)
-    tree = wire.nas_decode(nas_ue.identity_response(three.identity()))
+    tree = wire.nas_decode(messages.identity_response(three.identity()))
     assert Guti.of_nas(tree["mobile-identity"]) == three
 
 
@@ -163,7 +163,7 @@ def test_the_three_types_of_tai_lists(octets: str, areas: set[tuple[str, int]]) 
     ],
 )
 def test_the_session_messages(kind: Any, options: list[str]) -> None:
-    request = decoded(nas_sm.establishment_request(3, 7, kind))
+    request = decoded(messages.establishment_request(3, 7, kind))
     assert request["message-type"] == "pdu-session-establishment-request"
     assert (request["pdu-session-identity"], request["procedure-transaction-identity"]) == (3, 7)
     assert (request["pdu-session-type"], request["ssc-mode"]) == (kind, "ssc1")
@@ -172,23 +172,23 @@ def test_the_session_messages(kind: Any, options: list[str]) -> None:
         *options,
     ]
     head = {"pdu-session-identity": 3, "procedure-transaction-identity": 7}
-    assert decoded(nas_sm.release_request(3, 7)) == {
+    assert decoded(messages.release_request(3, 7)) == {
         **head,
         "message-type": "pdu-session-release-request",
         "5gsm-cause": "regular-deactivation",
     }
     for octets, name in (
-        (nas_sm.release_complete(3, 7), "pdu-session-release-complete"),
-        (nas_sm.modification_complete(3, 7), "pdu-session-modification-complete"),
+        (messages.release_complete(3, 7), "pdu-session-release-complete"),
+        (messages.modification_complete(3, 7), "pdu-session-modification-complete"),
     ):
         assert decoded(octets) == {**head, "message-type": name}
     status = {**head, "message-type": "5gsm-status", "5gsm-cause": "pti-mismatch"}
-    assert decoded(nas_sm.status(3, 7, nas_sm.PTI_MISMATCH)) == status
+    assert decoded(messages.gsm_status(3, 7, messages.PTI_MISMATCH)) == status
 
 
 def test_the_transport_of_a_session_message() -> None:
-    message = nas_sm.release_complete(3, 7)
-    plain = decoded(nas_sm.transport(3, message))
+    message = messages.release_complete(3, 7)
+    plain = decoded(messages.ul_nas_transport(3, message))
     assert plain == {
         "message-type": "ul-nas-transport",
         "payload-container-type": "n1-sm-information",
@@ -196,19 +196,19 @@ def test_the_transport_of_a_session_message() -> None:
         "pdu-session-id": 3,
     }
     asked = SessionRequest("internet.example", SNssai(2), "ipv4")
-    tree = decoded(nas_sm.transport(3, message, asked))
+    tree = decoded(messages.ul_nas_transport(3, message, asked))
     assert tree == {
         **plain,
         "request-type": "initial-request",
         "s-nssai": {"sst": 2},
         "dnn": "internet.example",
     }
-    assert "dnn" not in decoded(nas_sm.transport(3, message, SessionRequest(None, None)))
+    assert "dnn" not in decoded(messages.ul_nas_transport(3, message, SessionRequest(None, None)))
 
 
 @pytest.mark.parametrize("psis", [(), (1,), (5, 7), (8, 15), tuple(range(1, 16))])
 def test_the_sessions_of_a_service_request(psis: tuple[int, ...]) -> None:
-    request = nas_ue.service_request(2, GUTI.s_tmsi_identity(), 1)
-    tree = decoded(request + nas_sm.sessions_ie(0x40, psis) + nas_sm.sessions_ie(0x50, psis))
+    request = messages.service_request(2, GUTI.s_tmsi_identity(), 1)
+    tree = decoded(request + messages.sessions_ie(0x40, psis) + messages.sessions_ie(0x50, psis))
     assert tree["service-type"] == "data"
     assert tree["uplink-data-status"] == tree["pdu-session-status"] == list(psis)

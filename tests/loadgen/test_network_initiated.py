@@ -1,9 +1,9 @@
 """What the network has UEs and gNBs do outside of their programmes."""
 
 import wire
-from loadgen.cell import Camped
+from loadgen.gnb.cell import Camped
 from loadgen.identity import SNssai
-from loadgen.ue_model import Connection, Procedure, State
+from loadgen.ue.model import Connection, Procedure, State
 from loadgen.violation import Kind
 from tests.loadgen.amf import PLMN, Tree
 from tests.loadgen.steps import (

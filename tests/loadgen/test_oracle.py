@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 import wire
-from loadgen.subscribers import MIXED_ALGORITHMS
-from loadgen.ue_model import HANDOVERS, Procedure
+from loadgen.load.subscribers import MIXED_ALGORITHMS
+from loadgen.ue.model import HANDOVERS, Procedure
 from tests.loadgen.steps import (
     DEREGISTER,
     IDLE,

@@ -5,9 +5,8 @@ from typing import Any
 import pytest
 
 from loadgen import ConfigError, LoadConfig, Procedure
-from loadgen.arrivals import Mmpp, Poisson
-from loadgen.phases import Phase, Share
-from loadgen.programme import Standing, fault_of
+from loadgen.load.arrivals import Mmpp, Poisson
+from loadgen.load.phases import Phase, Share, Standing, fault_of
 from tests.loadgen.steps import (
     DEREGISTER,
     IDLE,

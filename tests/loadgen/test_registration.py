@@ -4,9 +4,9 @@ import pytest
 
 import wire
 from loadgen.identity import Guami, Guti
-from loadgen.profile import Algorithms
-from loadgen.subscribers import MIXED_ALGORITHMS
-from loadgen.ue_model import Connection, State
+from loadgen.load.subscribers import MIXED_ALGORITHMS
+from loadgen.ue.model import Connection, State
+from loadgen.ue.profile import Algorithms
 from tests.loadgen.amf import Amf
 from tests.loadgen.steps import DEREGISTER, IDLE, REGISTER, attempt, connection, lose, registered
 from tests.loadgen.world import World, population

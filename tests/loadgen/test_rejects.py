@@ -2,8 +2,8 @@
 
 import pytest
 
-from loadgen.profile import Algorithms
-from loadgen.ue_model import State
+from loadgen.ue.model import State
+from loadgen.ue.profile import Algorithms
 from loadgen.violation import Kind
 from tests.loadgen.amf import Amf
 from tests.loadgen.steps import DEREGISTER, REGISTER, attempt, connection, lose, registered

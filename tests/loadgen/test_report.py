@@ -10,13 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from loadgen.config import ConfigError
-from loadgen.plot import save_plot
-from loadgen.progress import ProgressBar
-from loadgen.recorder import MAX_VIOLATIONS, Recorder
-from loadgen.report import Report, latency_of, percentile, procedures_of
-from loadgen.table import print_tables
-from loadgen.ue_model import SKIPPED, Ended, Procedure
+from loadgen.load.config import ConfigError
+from loadgen.report.plot import save_plot
+from loadgen.report.report import (
+    MAX_VIOLATIONS,
+    Recorder,
+    Report,
+    latency_of,
+    percentile,
+    procedures_of,
+)
+from loadgen.report.terminal import ProgressBar, print_tables
+from loadgen.ue.model import SKIPPED, Ended, Procedure
 from loadgen.violation import Kind, violation
 
 REGISTER = Procedure.REGISTER

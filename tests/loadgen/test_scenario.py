@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from loadgen import ConfigError, LoadConfig, Population, find_scenario, read_scenario
-from loadgen.arrivals import Empirical, Mmpp
-from loadgen.scenario import FOLDER, scenario_names
+from loadgen.load.arrivals import Empirical, Mmpp
+from loadgen.load.scenario import FOLDER, scenario_names
 
 GOOD = """
 description: A test.

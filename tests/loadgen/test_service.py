@@ -3,8 +3,8 @@
 import pytest
 
 import wire
-from loadgen.cell import Camped
-from loadgen.ue_model import Connection, Procedure, State
+from loadgen.gnb.cell import Camped
+from loadgen.ue.model import Connection, Procedure, State
 from tests.loadgen.amf import Connection as AmfConnection
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import (

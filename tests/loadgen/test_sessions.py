@@ -3,9 +3,9 @@
 import pytest
 
 import wire
-from loadgen.cell import Camped
+from loadgen.gnb.cell import Camped
 from loadgen.session_model import SessionRequest, SessionType
-from loadgen.ue_model import Procedure
+from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.smf import UPF

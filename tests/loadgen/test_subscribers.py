@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from loadgen.profile import Algorithms, HomeKey
-from loadgen.subscribers import MIXED_ALGORITHMS, Population
+from loadgen.load.subscribers import MIXED_ALGORITHMS, Population
+from loadgen.ue.profile import Algorithms, HomeKey
 from tests.loadgen.world import HOME_KEYS, population
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from loadgen.config import LoadConfig
-from loadgen.recorder import Recorder
-from loadgen.traffic import Traffic
-from loadgen.ue_model import Procedure
+from loadgen.load.config import LoadConfig
+from loadgen.load.traffic import Traffic
+from loadgen.report.report import Recorder
+from loadgen.ue.model import Procedure
 from tests.loadgen.amf import Tree
 from tests.loadgen.world import World, population
 

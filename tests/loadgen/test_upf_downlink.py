@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from loadgen.pfcp_ies import FTeid
-from loadgen.pfcp_violation import PfcpKind
-from loadgen.upf import Upf
-from loadgen.upf_downlink import Delivered
+from loadgen.upf.downlink import Delivered
+from loadgen.upf.ies import FTeid
+from loadgen.upf.upf import Upf
+from loadgen.upf.violation import PfcpKind
 from tests.loadgen.test_upf_peer import (
     BUFFER,
     FORWARD,

@@ -1,7 +1,7 @@
 """End Markers that are asked for when a tunnel moves, at the emulated UPF."""
 
-from loadgen.pfcp_ies import FTeid
-from loadgen.pfcp_violation import PfcpKind
+from loadgen.upf.ies import FTeid
+from loadgen.upf.violation import PfcpKind
 from tests.loadgen.test_upf_peer import BUFFER, FORWARD, Tree, session, world
 
 UE = "10.45.0.1"

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from loadgen.upf_main import address, main
+from loadgen.upf.__main__ import address, main
 from tests.loadgen.test_upf_peer import FORWARD, Cp, Tree, session
 
 
 class Process:
-    """One `python -m loadgen.upf_main`."""
+    """One `python -m loadgen.upf`."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -38,7 +38,7 @@ class Process:
 @asynccontextmanager
 async def upf(*more: str) -> AsyncGenerator[Process]:
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "loadgen.upf_main", "--node-id", "upf1", "--port", "0"),
+        *(sys.executable, "-m", "loadgen.upf", "--node-id", "upf1", "--port", "0"),
         *more,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import wire
-from loadgen.upf_config import Misbehaviour
+from loadgen.upf.config import Misbehaviour
 from tests.loadgen.test_upf_peer import (
     ACCEPTED,
     FORWARD,

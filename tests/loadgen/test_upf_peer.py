@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 
 import wire
-from loadgen.pfcp_violation import PfcpKind
-from loadgen.upf import Upf
-from loadgen.upf_config import UpfConfig
+from loadgen.upf.config import UpfConfig
+from loadgen.upf.upf import Upf
+from loadgen.upf.violation import PfcpKind
 from tests.corpus import entries
 
 Tree = dict[str, Any]

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 import wire
-from loadgen.upf_rules import RuleSet
-from loadgen.upf_sessions import Session, Sessions
+from loadgen.upf.rules import RuleSet
+from loadgen.upf.sessions import Session, Sessions
 from tests.corpus import entries
 from tests.loadgen.test_upf_peer import (
     BUFFER,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from loadgen.pfcp_violation import PFCP_CLAUSES, PfcpKind
-from loadgen.upf_sessions import Sessions
+from loadgen.upf.sessions import Sessions
+from loadgen.upf.violation import PFCP_CLAUSES, PfcpKind
 from tests.loadgen.test_upf_peer import (
     ACCEPTED,
     CP,

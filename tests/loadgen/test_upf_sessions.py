@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from loadgen.pfcp_ies import FTeid
-from loadgen.pfcp_violation import PfcpKind
-from loadgen.upf_sessions import Sessions
+from loadgen.upf.ies import FTeid
+from loadgen.upf.sessions import Sessions
+from loadgen.upf.violation import PfcpKind
 from tests.loadgen.test_upf_peer import (
     ACCEPTED,
     BUFFER,

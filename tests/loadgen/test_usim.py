@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
-from loadgen.usim import DELTA, Usim
+from loadgen.ue.authentication import DELTA, Usim
 
 K, OPC, RAND = b"k" * 16, b"o" * 16, b"r" * 16
 SN = "5G:mnc001.mcc001.3gppnetwork.org"

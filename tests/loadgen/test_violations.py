@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 import wire
-from loadgen.profile import Algorithms
+from loadgen.ue.profile import Algorithms
 from loadgen.violation import CLAUSES, Kind
 from tests.loadgen import mobility_violations, session_violations
 from tests.loadgen.amf import GUAMI, Amf, Tree

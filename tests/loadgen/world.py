@@ -4,18 +4,17 @@ from collections import deque
 from math import inf
 
 import wire
-from loadgen.cell import Camped
-from loadgen.gnb import Fault, Gnb
+from loadgen.gnb.cell import Camped, Neighbours
+from loadgen.gnb.gnb import Fault, Gnb
+from loadgen.gnb.messages import GnbConfig
 from loadgen.identity import SNssai
-from loadgen.ledger import Ledger
-from loadgen.neighbours import Neighbours
-from loadgen.ngap_gnb import GnbConfig
-from loadgen.profile import Algorithms, HomeKey
+from loadgen.load.subscribers import Population
 from loadgen.session_model import SessionRequest
-from loadgen.subscribers import Population
 from loadgen.timers import Deadlines, TimerValues
-from loadgen.ue import Ue
-from loadgen.ue_model import Ended, Procedure
+from loadgen.ue.model import Ended, Procedure
+from loadgen.ue.profile import Algorithms, HomeKey
+from loadgen.ue.sessions import Ledger
+from loadgen.ue.ue import Ue
 from loadgen.violation import Kind, Violation
 from tests.loadgen.amf import PRIVATE_KEYS, Amf
 

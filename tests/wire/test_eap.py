@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
-from loadgen import eap_aka
+from loadgen.ue import eap_aka
 from tests.corpus import Entry, entries
 from tests.wire.profiles import FAST
 from tests.wire.vectors import table

@@ -1,0 +1,401 @@
+"""A gNB without I/O: NGAP PDUs and time in, PDUs out (TS 38.413). No input raises."""
+
+from collections.abc import Callable
+from math import inf
+from random import Random
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
+
+import wire
+from loadgen.gnb import messages
+from loadgen.gnb.cell import Cell, Neighbours
+from loadgen.gnb.fault_injector import Disturber
+from loadgen.gnb.messages import GnbConfig, read_paging
+from loadgen.gnb.ue_messages import UE_MESSAGES, UeMessages
+from loadgen.identity import Guami, nssai_of_ngap
+from loadgen.timers import Deadlines, TimerValues
+from loadgen.trees import Tree, items, part
+from loadgen.violation import Kind, Violation, violation
+
+Direction = Literal["sent", "received"]
+Fault: TypeAlias = Callable[[Direction, str, bytes], int]
+"""How many copies of a PDU go through: 0 loses it, 2 doubles it. Takes direction, name and PDU."""
+
+NON_UE_STREAM = 0
+_TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
+_ERROR_INDICATION = b"\x00\x09"
+"""How its PDU begins: initiating message, procedure code 9."""
+_COUNTED_ONLY = frozenset({"AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
+
+
+class GnbCounts(Struct):
+    """What a gNB counted."""
+
+    sent: int = 0
+    received: int = 0
+    setups: int = 0
+    """NG SETUP RESPONSEs."""
+    setup_failures: int = 0
+    error_indications_sent: int = 0
+    error_indications_received: int = 0
+    resets_received: int = 0
+    overload_starts: int = 0
+    errors: dict[str, int] = field(default_factory=dict[str, int])
+    """ERROR INDICATIONs received, by cause."""
+    reconfigured: int = 0
+    """AMF CONFIGURATION UPDATEs."""
+    pagings: int = 0
+    paged: int = 0
+    """Those of them for a UE on its cell."""
+
+
+class Gnb:
+    """One gNB and its cell. What it sends is in `out`; whoever drives it empties that."""
+
+    def __init__(
+        self,
+        config: GnbConfig,
+        deadlines: Deadlines,
+        *,
+        timers: TimerValues | None = None,
+        rng: Random | None = None,
+        sink: Callable[[Violation], None] | None = None,
+        fault: Fault | None = None,
+        neighbours: Neighbours | None = None,
+        seed: int = 0,
+    ) -> None:
+        """A gNB without an association.
+
+        Args:
+            config: what it broadcasts.
+            deadlines: where it and its UEs keep their deadlines.
+            timers: timer values.
+            rng: for what is spread at random.
+            sink: who is told of violations; by default they are kept in `violations`.
+            fault: loses or doubles PDUs, for tests.
+            neighbours: the gNBs that UEs can be handed over to.
+            seed: of the faults that are injected.
+        """
+        self.config = config
+        self.violations: list[Violation] = []
+        self.counts = GnbCounts()
+        self.out: list[tuple[int, bytes]] = []
+        """Streams and PDUs to send."""
+        self.refused: str | None = None
+        """The cause of the last NG SETUP FAILURE without a time to wait."""
+        self.put_off = ""
+        """The cause of the last one with a time to wait, empty for none."""
+        self.errors_expected = False
+        """Whether an ERROR INDICATION is part of the test, and no violation."""
+        self.fault = fault
+        self.now = 0.0
+        self.queued = inf
+        self._sink = sink or self.violations.append
+        self._deadlines = deadlines
+        self._timers = timers or TimerValues()
+        self._next_setup = inf
+        self._associated = False
+        self._reset: list[Tree] | None = None
+        rng = rng or Random(config.gnb_id)  # noqa: S311
+        self.cell = Cell(
+            config,
+            self._send,
+            self._violate,
+            deadlines,
+            timers=self._timers,
+            rng=rng,
+            neighbours=neighbours,
+        )
+        self._ue_messages = UeMessages(self.cell)
+        self._handlers: dict[str, Callable[[Tree], None]] = {
+            "NGSetupResponse": self._set_up,
+            "NGSetupFailure": self._set_up_failed,
+            "OverloadStart": self._overload_start,
+            "OverloadStop": self._overload_stop,
+            "NGReset": self._reset_by_amf,
+            "NGResetAcknowledge": self._reset_acknowledged,
+            "AMFConfigurationUpdate": self._reconfigured,
+            "RANConfigurationUpdateFailure": self._not_updated,
+            "Paging": self._page,
+        }
+        seeded = Random(f"{seed} faults {config.gnb_id}")  # noqa: S311
+        self.disturber = Disturber(self.cell, deadlines, seeded, self._transmit, self._take)
+
+    @property
+    def ready(self) -> bool:
+        """Whether NG SETUP succeeded on the association that is up."""
+        return self.cell.admission.interface_up
+
+    # association and time
+
+    def association_up(self, streams: int, now: float) -> None:
+        """The SCTP association is up, with so many outbound streams: set up the interface."""
+        self.now = now
+        self._associated = True
+        self.cell.contexts.streams = streams
+        self._setup()
+
+    def association_down(self, now: float) -> None:
+        """The association is lost, and every UE's connection with it."""
+        self.now = now
+        self._associated = False
+        self._next_setup = inf
+        self.cell.admission.interface_up = False
+        self.cell.admission.overload_stop()
+        self.out.clear()
+        self.cell.lose_all(now)
+        self.out.clear()
+        self.disturber.forget()
+
+    def deadline(self) -> float:
+        """When NG SETUP REQUEST is due again, inf for never."""
+        return self._next_setup
+
+    def advance(self, now: float) -> None:
+        """Repeat NG SETUP REQUEST."""
+        self.now = now
+        if self._next_setup <= now:
+            self._setup()
+
+    # what the operator does
+
+    def reset(self, pairs: list[tuple[int | None, int]] | None, now: float) -> None:
+        """NG RESET: of everything, or of some AMF and RAN UE NGAP IDs; their UEs are released."""
+        self.now = now
+        some = [] if pairs is None else messages.connections(pairs)
+        self._reset = some
+        self._send(NON_UE_STREAM, messages.ng_reset(pairs, {"misc": "om-intervention"}))
+        if pairs is None:
+            self.cell.lose_all(now)
+        else:
+            self.cell.lose_some(some, now)
+
+    def update_configuration(self, config: GnbConfig, now: float) -> None:
+        """RAN CONFIGURATION UPDATE to another name, tracking area or slices (8.7.2)."""
+        self.now = now
+        self.config = self.cell.config = config
+        self._send(NON_UE_STREAM, messages.ran_configuration_update(config))
+
+    # downlink
+
+    def receive(self, stream: int, payload: bytes, now: float) -> None:
+        """Take a PDU."""
+        self.now = now
+        if self.disturber.draws.idle:
+            self._take(stream, payload)
+        else:
+            self.disturber.downlink(stream, payload, now)
+
+    def _take(self, stream: int, payload: bytes) -> None:
+        peek = read(payload)
+        copies = 1
+        if self.fault is not None:
+            copies = self.fault("received", "unknown" if peek is None else peek.message, payload)
+        for _ in range(copies):
+            self.counts.received += 1
+            self._receive(peek, stream, payload)
+
+    def _receive(self, peek: wire.NgapPeek | None, stream: int, payload: bytes) -> None:
+        if peek is None:
+            self._violate(Kind.NGAP_MALFORMED, f"{len(payload)} octets that are no NGAP PDU")
+            self._error({"protocol": "transfer-syntax-error"})
+            return
+        if self._faulty(peek, payload):
+            return
+        try:
+            if peek.message in UE_MESSAGES:
+                self._ue_messages.receive(peek, stream, payload, self.now)
+            else:
+                self._receive_of_node(peek, stream, payload)
+        except wire.WireError as error:
+            # An IE that may be ignored does not decode, so the tree of the PDU cannot be had.
+            self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+
+    def _faulty(self, peek: wire.NgapPeek, payload: bytes) -> bool:
+        """Check the syntax; whether the message is rejected for it (10.3)."""
+        try:
+            fault = wire.ngap_check(payload)
+        except wire.WireError as error:
+            self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
+            self._error({"protocol": "transfer-syntax-error"})
+            return True
+        if fault is None:
+            return False
+        self._violate(Kind.NGAP_SYNTAX, f"{peek.message}: {'; '.join(fault['deviations'])}")
+        if fault["reject"] and peek.message != "ErrorIndication":
+            ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+            self._error(fault["cause"], *ids, fault["diagnostics"])
+        return bool(fault["reject"])
+
+    def _receive_of_node(self, peek: wire.NgapPeek, stream: int, payload: bytes) -> None:
+        handler = self._handlers.get(peek.message)
+        if peek.message == "HandoverRequest":
+            ies = messages.ies_of(payload)
+            self.cell.handovers.requested(ies, hash(payload), stream, self.now)
+        elif peek.message == "ErrorIndication":
+            self._error_indication(peek, messages.ies_of(payload))
+        elif handler is not None:
+            handler(messages.ies_of(payload))
+        elif peek.message not in _COUNTED_ONLY:
+            self._unexpected(peek)
+
+    def _overload_start(self, ies: Tree) -> None:
+        self.counts.overload_starts += 1
+        self.cell.admission.overload_start(ies)
+
+    def _overload_stop(self, _: Tree) -> None:
+        self.cell.admission.overload_stop()
+        self.cell.resume(self.now)
+
+    def _reconfigured(self, ies: Tree) -> None:
+        """AMF CONFIGURATION UPDATE (8.7.3): what it serves from now on."""
+        self.counts.reconfigured += 1
+        self._served(ies)
+        self._send(NON_UE_STREAM, messages.encode("AMFConfigurationUpdateAcknowledge"))
+
+    def _not_updated(self, ies: Tree) -> None:
+        text = f"RAN CONFIGURATION UPDATE FAILURE: {ies.get('Cause')}"
+        self._violate(Kind.NGAP_UNEXPECTED, text)
+
+    def _unexpected(self, peek: wire.NgapPeek) -> None:
+        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+        self._violate(Kind.NGAP_UNEXPECTED, f"{peek.message}, which was not to be expected")
+        self._error({"protocol": "message-not-compatible-with-receiver-state"}, *ids)
+
+    # NG SETUP
+
+    def _setup(self) -> None:
+        self._send(NON_UE_STREAM, messages.ng_setup_request(self.config))
+        self._next_setup = self.now + self._timers.ng_setup
+        self._deadlines.touch(self)
+
+    def _set_up(self, ies: Tree) -> None:
+        if not self._associated or self._next_setup == inf:
+            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP RESPONSE without a request")
+            return
+        self._next_setup = inf
+        self.refused = None
+        self.counts.setups += 1
+        self._served(ies)
+        self.cell.admission.interface_up = True
+        self.cell.resume(self.now)
+
+    def _served(self, ies: Tree) -> None:
+        """Check and take what the AMF serves, from a response or an update."""
+        if "ServedGUAMIList" in ies:
+            served = [Guami.of_ngap(item.get("gUAMI")) for item in items(ies, "ServedGUAMIList")]
+            self.cell.guamis = frozenset(guami for guami in served if guami is not None)
+        if "PLMNSupportList" not in ies:
+            return
+        support = {
+            str(item.get("pLMNIdentity")): nssai_of_ngap(item.get("sliceSupportList"))
+            for item in items(ies, "PLMNSupportList")
+        }
+        own = support.get(self.config.plmn)
+        if own is None:
+            text = f"PLMN {self.config.plmn} is not supported, but {', '.join(support)}"
+            self._violate(Kind.SETUP_PLMN, text)
+        elif not own & frozenset(self.config.slices):
+            self._violate(Kind.SETUP_SLICES, "none of the gNB's slices is supported")
+
+    def _set_up_failed(self, ies: Tree) -> None:
+        if self._next_setup == inf:
+            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP FAILURE without a request")
+            return
+        self.counts.setup_failures += 1
+        wait = _TIME_TO_WAIT.get(str(ies.get("TimeToWait")))
+        self.refused = str(ies.get("Cause")) if wait is None else None
+        self.put_off = str(ies.get("Cause")) if wait is not None else ""
+        self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
+        self._deadlines.touch(self)
+
+    # other procedures of the interface
+
+    def _page(self, ies: Tree) -> None:
+        """PAGING (8.5.1): check what it is about, and page the UE, if it is here."""
+        self.counts.pagings += 1
+        paging = read_paging(ies)
+        own = self.config.plmn, self.config.tac
+        if own not in paging.areas:
+            text = f"PAGING in {sorted(paging.areas)}, and the cell is of {own}"
+            self._violate(Kind.PAGING_AREA, text)
+        s_tmsi, guamis = paging.s_tmsi, self.cell.guamis
+        if s_tmsi is None or s_tmsi[:2] not in {(one.set, one.pointer) for one in guamis}:
+            text = f"PAGING of {s_tmsi}, and the AMF serves {', '.join(map(str, guamis))}"
+            self._violate(Kind.PAGING_IDENTITY, text)
+        elif self.cell.page(s_tmsi, self.now):
+            self.counts.paged += 1
+
+    def _reset_by_amf(self, ies: Tree) -> None:
+        self.counts.resets_received += 1
+        some = items(part(ies, "ResetType"), "partOfNG-Interface")
+        self._send(NON_UE_STREAM, messages.ng_reset_acknowledge(some))
+        if some:
+            self.cell.lose_some(some, self.now)
+        else:
+            self.cell.lose_all(self.now)
+
+    def _reset_acknowledged(self, ies: Tree) -> None:
+        if self._reset is None:
+            self._violate(Kind.NGAP_RESET, "NG RESET ACKNOWLEDGE without a reset")
+            return
+        asked, self._reset = self._reset, None
+        done = items(ies, "UE-associatedLogicalNG-connectionList")
+        if asked and done != asked:
+            text = f"a reset of {len(asked)} connections is acknowledged with {len(done)}"
+            self._violate(Kind.NGAP_RESET, text)
+
+    def _error_indication(self, peek: wire.NgapPeek, ies: Tree) -> None:
+        self.counts.error_indications_received += 1
+        cause = ies.get("Cause", ies.get("CriticalityDiagnostics"))
+        name = next(iter(part(ies, "Cause").values()), "no cause")
+        self.counts.errors[str(name)] = self.counts.errors.get(str(name), 0) + 1
+        text = None if self.errors_expected else f"ERROR INDICATION with {cause}"
+        ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
+        if self.cell.error(*ids, text, self.now) or text is None:
+            return
+        if self.cell.contexts.disturbed(*ids):
+            self.cell.excuse(Kind.NGAP_ERROR_INDICATION)
+        else:
+            self._violate(Kind.NGAP_ERROR_INDICATION, text)
+
+    # sending
+
+    def _error(
+        self,
+        cause: Tree,
+        amf: int | None = None,
+        ran: int | None = None,
+        diagnostics: Tree | None = None,
+    ) -> None:
+        self._send(NON_UE_STREAM, messages.error_indication(amf, ran, cause, diagnostics))
+
+    def _send(self, stream: int, pdu: bytes) -> None:
+        if not self._associated:
+            return
+        if self.disturber.draws.idle:
+            self._transmit(stream, pdu)
+        else:
+            self.disturber.uplink(stream, pdu, self.now)
+
+    def _transmit(self, stream: int, pdu: bytes) -> None:
+        copies = 1
+        if self.fault is not None:
+            peek = read(pdu)
+            copies = self.fault("sent", "unknown" if peek is None else peek.message, pdu)
+        for _ in range(copies):
+            self.counts.sent += 1
+            self.counts.error_indications_sent += pdu[:2] == _ERROR_INDICATION
+            self.out.append((stream, pdu))
+
+    def _violate(self, kind: Kind, text: str) -> None:
+        self._sink(violation(kind, text, self.config.name, self.now))
+
+
+def read(pdu: bytes) -> wire.NgapPeek | None:
+    """The routing IEs of a PDU, None for octets that are none."""
+    try:
+        return wire.ngap_peek(pdu)
+    except wire.WireError:
+        return None

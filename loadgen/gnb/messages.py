@@ -1,0 +1,337 @@
+"""The NGAP messages that a gNB sends, as trees (TS 38.413 9.2)."""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+import wire
+from loadgen.identity import SNssai
+from loadgen.session_model import Resource
+from loadgen.trees import Tree, items, number, part
+
+
+class GnbConfig(Struct, frozen=True):
+    """What one gNB is, and broadcasts."""
+
+    name: str
+    gnb_id: int
+    """Of 24 bits (9.3.1.6)."""
+    plmn: str = "001-01"
+    tac: int = 1
+    slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
+    n3_address: str = "127.0.0.1"
+    """Where it has its end of GTP-U tunnels."""
+
+    @property
+    def cell(self) -> int:
+        """The NR cell identity of its one cell: the gNB ID above a cell number of 12 bits."""
+        return self.gnb_id << 12 | 1
+
+
+RADIO_CAPABILITY = "0480c0f0"
+"""Stands for a UE's radio capability, which the AMF keeps unread (9.3.1.74)."""
+
+
+def encode(message: str, *ies: Tree) -> bytes:
+    """The PDU of a message and its IEs."""
+    return wire.ngap_encode({"message": message, "ies": list(ies)})
+
+
+def ies_of(pdu: bytes) -> Tree:
+    """The IEs of a PDU by name, the first of each.
+
+    Raises:
+        wire.WireError: the PDU does not decode.
+    """
+    found: Tree = {}
+    for ie in items(wire.ngap_decode(pdu), "ies"):
+        for name, value in ie.items():
+            if name != "criticality":
+                found.setdefault(name, value)
+    return found
+
+
+def location(config: GnbConfig) -> Tree:
+    """The User Location Information IE of the gNB's cell."""
+    cell = {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}
+    tai = {"pLMNIdentity": config.plmn, "tAC": config.tac}
+    nr = {"nR-CGI": cell, "tAI": tai}
+    return {"UserLocationInformation": {"userLocationInformationNR": nr}}
+
+
+def supported_tas(config: GnbConfig) -> Tree:
+    """The Supported TA List IE."""
+    broadcast = {
+        "pLMNIdentity": config.plmn,
+        "tAISliceSupportList": [s.ngap() for s in config.slices],
+    }
+    return {"SupportedTAList": [{"tAC": config.tac, "broadcastPLMNList": [broadcast]}]}
+
+
+def ng_setup_request(config: GnbConfig) -> bytes:
+    """NG SETUP REQUEST."""
+    gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
+    node = {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
+    return encode(
+        "NGSetupRequest",
+        {"GlobalRANNodeID": {"globalGNB-ID": node}},
+        {"RANNodeName": config.name},
+        supported_tas(config),
+        {"DefaultPagingDRX": "v128"},
+    )
+
+
+def ran_configuration_update(config: GnbConfig) -> bytes:
+    """RAN CONFIGURATION UPDATE with the name and the tracking areas."""
+    return encode("RANConfigurationUpdate", {"RANNodeName": config.name}, supported_tas(config))
+
+
+def initial_ue_message(
+    ran_ue_ngap_id: int,
+    nas: bytes,
+    uli: Tree,
+    cause: str,
+    s_tmsi: tuple[int, int, int] | None,
+    *,
+    context: bool,
+) -> bytes:
+    """INITIAL UE MESSAGE."""
+    ies: list[Tree] = [
+        {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
+        {"NAS-PDU": nas.hex()},
+        uli,
+        {"RRCEstablishmentCause": cause},
+    ]
+    if s_tmsi is not None:
+        names = zip(("aMFSetID", "aMFPointer", "fiveG-TMSI"), s_tmsi, strict=True)
+        ies.append({"FiveG-S-TMSI": dict(names)})
+    if context:
+        ies.append({"UEContextRequest": "requested"})
+    return encode("InitialUEMessage", *ies)
+
+
+def ue_ids(amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> tuple[Tree, Tree]:
+    """The two IEs that name a UE-associated logical NG-connection."""
+    return {"AMF-UE-NGAP-ID": amf_ue_ngap_id}, {"RAN-UE-NGAP-ID": ran_ue_ngap_id}
+
+
+def uplink_nas_transport(ids: tuple[Tree, Tree], nas: bytes, uli: Tree) -> bytes:
+    """UPLINK NAS TRANSPORT."""
+    return encode("UplinkNASTransport", *ids, {"NAS-PDU": nas.hex()}, uli)
+
+
+def _session_list(name: str, psis: Iterable[int]) -> list[Tree]:
+    found = [{"pDUSessionID": psi} for psi in psis]
+    return [{name: found}] if found else []
+
+
+def ue_context_release_request(
+    ids: tuple[Tree, Tree], cause: str, psis: Iterable[int] = ()
+) -> bytes:
+    """UE CONTEXT RELEASE REQUEST with a radio network layer cause and the active sessions."""
+    sessions = _session_list("PDUSessionResourceListCxtRelReq", psis)
+    return encode("UEContextReleaseRequest", *ids, *sessions, {"Cause": {"radioNetwork": cause}})
+
+
+def ue_context_release_complete(
+    ids: tuple[Tree, Tree], uli: Tree, psis: Iterable[int] = ()
+) -> bytes:
+    """UE CONTEXT RELEASE COMPLETE with the sessions that were active."""
+    sessions = _session_list("PDUSessionResourceListCxtRelCpl", psis)
+    return encode("UEContextReleaseComplete", *ids, uli, *sessions)
+
+
+def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:
+    """UE RADIO CAPABILITY INFO INDICATION."""
+    capability = {"UERadioCapability": RADIO_CAPABILITY}
+    return encode("UERadioCapabilityInfoIndication", *ids, capability)
+
+
+def initial_context_setup_failure(ids: tuple[Tree, Tree], cause: Tree) -> bytes:
+    """INITIAL CONTEXT SETUP FAILURE."""
+    return encode("InitialContextSetupFailure", *ids, {"Cause": cause})
+
+
+def nas_non_delivery(ids: tuple[Tree, Tree], nas: bytes, cause: str) -> bytes:
+    """NAS NON DELIVERY INDICATION with a radio network layer cause."""
+    ies = {"NAS-PDU": nas.hex()}, {"Cause": {"radioNetwork": cause}}
+    return encode("NASNonDeliveryIndication", *ids, *ies)
+
+
+def error_indication(
+    amf_ue_ngap_id: int | None,
+    ran_ue_ngap_id: int | None,
+    cause: Tree,
+    diagnostics: Tree | None = None,
+) -> bytes:
+    """ERROR INDICATION with the AP IDs as they were received (10.6)."""
+    ies: list[Tree] = []
+    if amf_ue_ngap_id is not None:
+        ies.append({"AMF-UE-NGAP-ID": amf_ue_ngap_id})
+    if ran_ue_ngap_id is not None:
+        ies.append({"RAN-UE-NGAP-ID": ran_ue_ngap_id})
+    ies.append({"Cause": cause})
+    if diagnostics is not None:
+        ies.append({"CriticalityDiagnostics": diagnostics})
+    return encode("ErrorIndication", *ies)
+
+
+def connections(pairs: list[tuple[int | None, int]]) -> list[Tree]:
+    """The items of a UE-associated Logical NG-connection List."""
+    return [
+        {"rAN-UE-NGAP-ID": ran} if amf is None else {"aMF-UE-NGAP-ID": amf, "rAN-UE-NGAP-ID": ran}
+        for amf, ran in pairs
+    ]
+
+
+def ng_reset(pairs: list[tuple[int | None, int]] | None, cause: Tree) -> bytes:
+    """NG RESET of the whole interface, or of some UEs' connections."""
+    kind: Tree = {"nG-Interface": "reset-all"}
+    if pairs is not None:
+        kind = {"partOfNG-Interface": connections(pairs)}
+    return encode("NGReset", {"Cause": cause}, {"ResetType": kind})
+
+
+def ng_reset_acknowledge(some: list[Tree]) -> bytes:
+    """NG RESET ACKNOWLEDGE, with the connections of a partial reset (8.7.4.2)."""
+    ies = [{"UE-associatedLogicalNG-connectionList": some}] if some else []
+    return encode("NGResetAcknowledge", *ies)
+
+
+WANTED = "handover-desirable-for-radio-reason"
+REFUSED = "no-radio-resources-available-in-target-cell"
+CANCELLED = "handover-cancelled"
+NOT_ADMITTED = "radio-resources-not-available"
+
+
+def global_gnb(config: GnbConfig) -> Tree:
+    """The Global gNB ID of a gNB (9.3.1.6)."""
+    gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
+    return {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
+
+
+def path_switch_request(
+    ran_ue_ngap_id: int,
+    source_amf_ue_ngap_id: int,
+    config: GnbConfig,
+    capabilities: Tree,
+    switched: Iterable[Resource],
+    failed: Iterable[int] = (),
+) -> bytes:
+    """PATH SWITCH REQUEST with the tunnels of the target (9.2.3.8)."""
+    done = [
+        {"pDUSessionID": one.psi, "pathSwitchRequestTransfer": _new_tunnel(one)} for one in switched
+    ]
+    cause = {"cause": {"radioNetwork": NOT_ADMITTED}}
+    lost = [{"pDUSessionID": psi, "pathSwitchRequestSetupFailedTransfer": cause} for psi in failed]
+    ies: list[Tree] = [
+        {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
+        {"SourceAMF-UE-NGAP-ID": source_amf_ue_ngap_id},
+        location(config),
+        {"UESecurityCapabilities": capabilities},
+        {"PDUSessionResourceToBeSwitchedDLList": done},
+    ]
+    if lost:
+        ies.append({"PDUSessionResourceFailedToSetupListPSReq": lost})
+    return encode("PathSwitchRequest", *ies)
+
+
+def _new_tunnel(one: Resource) -> dict[str, Any]:
+    flows = [{"qosFlowIdentifier": qfi} for qfi in one.flows]
+    return {"dL-NGU-UP-TNLInformation": one.dl.ngap(), "qosFlowAcceptedList": flows}
+
+
+def handover_required(
+    ids: tuple[Tree, Tree], target: GnbConfig, psis: Iterable[int], container: bytes
+) -> bytes:
+    """HANDOVER REQUIRED to another gNB of the AMF (9.2.3.1)."""
+    tai = {"pLMNIdentity": target.plmn, "tAC": target.tac}
+    node = {"globalRANNodeID": {"globalGNB-ID": global_gnb(target)}, "selectedTAI": tai}
+    sessions: list[Tree] = [{"pDUSessionID": psi, "handoverRequiredTransfer": {}} for psi in psis]
+    return encode(
+        "HandoverRequired",
+        *ids,
+        {"HandoverType": "intra5gs"},
+        {"Cause": {"radioNetwork": WANTED}},
+        {"TargetID": {"targetRANNodeID": node}},
+        {"PDUSessionResourceListHORqd": sessions},
+        {"SourceToTarget-TransparentContainer": container.hex()},
+    )
+
+
+def handover_request_acknowledge(
+    ids: tuple[Tree, Tree], admitted: Iterable[Resource], refused: Iterable[int], container: bytes
+) -> bytes:
+    """HANDOVER REQUEST ACKNOWLEDGE (9.2.3.5)."""
+    done: list[Tree] = []
+    for one in admitted:
+        flows = [{"qosFlowIdentifier": qfi} for qfi in one.flows]
+        transfer = {"dL-NGU-UP-TNLInformation": one.dl.ngap(), "qosFlowSetupResponseList": flows}
+        done.append({"pDUSessionID": one.psi, "handoverRequestAcknowledgeTransfer": transfer})
+    cause = {"cause": {"radioNetwork": NOT_ADMITTED}}
+    name = "handoverResourceAllocationUnsuccessfulTransfer"
+    failed = [{"pDUSessionID": psi, name: cause} for psi in refused]
+    ies: list[Tree] = [{"PDUSessionResourceAdmittedList": done}]
+    if failed:
+        ies.append({"PDUSessionResourceFailedToSetupListHOAck": failed})
+    answer = {"TargetToSource-TransparentContainer": container.hex()}
+    return encode("HandoverRequestAcknowledge", *ids, *ies, answer)
+
+
+def handover_failure(amf_ue_ngap_id: int, cause: str = REFUSED) -> bytes:
+    """HANDOVER FAILURE (9.2.3.6)."""
+    amf = {"AMF-UE-NGAP-ID": amf_ue_ngap_id}
+    return encode("HandoverFailure", amf, {"Cause": {"radioNetwork": cause}})
+
+
+def handover_notify(ids: tuple[Tree, Tree], config: GnbConfig) -> bytes:
+    """HANDOVER NOTIFY from the target (9.2.3.7)."""
+    return encode("HandoverNotify", *ids, location(config))
+
+
+def handover_cancel(ids: tuple[Tree, Tree]) -> bytes:
+    """HANDOVER CANCEL (9.2.3.11)."""
+    return encode("HandoverCancel", *ids, {"Cause": {"radioNetwork": CANCELLED}})
+
+
+def uplink_ran_status_transfer(ids: tuple[Tree, Tree], status: Tree) -> bytes:
+    """UPLINK RAN STATUS TRANSFER (9.2.3.13)."""
+    container = {"RANStatusTransfer-TransparentContainer": status}
+    return encode("UplinkRANStatusTransfer", *ids, container)
+
+
+def drb_status(psis: Iterable[int], count: int) -> Tree:
+    """The status of one DRB a session, whose PDCP COUNTs stand at `count` (9.3.1.108)."""
+    drbs: list[Tree] = []
+    for psi in psis:
+        value = {"pDCP-SN18": (count + psi) & 0x3FFFF, "hFN-PDCP-SN18": count >> 18}
+        uplink = {"dRBStatusUL18": {"uL-COUNTValue": value}}
+        downlink = {"dRBStatusDL18": {"dL-COUNTValue": value}}
+        drbs.append({"dRB-ID": psi, "dRBStatusUL": uplink, "dRBStatusDL": downlink})
+    return {"dRBsSubjectToStatusTransferList": drbs}
+
+
+def ue_context_modification_response(ids: tuple[Tree, Tree]) -> bytes:
+    """UE CONTEXT MODIFICATION RESPONSE (9.2.2.8)."""
+    return encode("UEContextModificationResponse", *ids)
+
+
+class Paging(NamedTuple):
+    """Whom the AMF pages, and where."""
+
+    s_tmsi: tuple[int, int, int] | None
+    """AMF set, AMF pointer and 5G-TMSI; None for another identity."""
+    areas: frozenset[tuple[str, int]]
+    """PLMN and TAC of each TAI."""
+
+
+def read_paging(ies: Tree) -> Paging:
+    """Read the IEs of a PAGING."""
+    identity = part(part(ies, "UEPagingIdentity"), "fiveG-S-TMSI")
+    found = tuple(number(identity, name) for name in ("aMFSetID", "aMFPointer", "fiveG-TMSI"))
+    tais = [part(item, "tAI") for item in items(ies, "TAIListForPaging")]
+    areas = [(str(tai.get("pLMNIdentity")), number(tai, "tAC")) for tai in tais]
+    one, two, three = found
+    s_tmsi = None if one is None or two is None or three is None else (one, two, three)
+    return Paging(s_tmsi, frozenset((plmn, tac) for plmn, tac in areas if tac is not None))

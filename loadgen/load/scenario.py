@@ -1,0 +1,102 @@
+"""Scenario files: loads with several phases, in YAML.
+
+Those of `loadgen/scenarios` are found by their names.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from yaml import MarkedYAMLError
+
+from loadgen.faults import Faults
+from loadgen.load.arrivals import ArrivalsError, loaded
+from loadgen.load.config import ConfigError
+from loadgen.load.phases import Phase, fault_of_phases
+from loadgen.session_model import SessionType
+
+FOLDER = Path(__file__).parent.parent / "scenarios"
+_SUFFIXES = (".yaml", ".yml")
+
+
+class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a scenario file has. Where the core is, and what it serves, is no part of it."""
+
+    description: str
+    """A sentence for people."""
+    ues: int = 64
+    """UEs, unless the command line says another number."""
+    gnbs: int = 1
+    """gNBs, unless the command line says another number."""
+    dnn: str | None = "internet"
+    session_type: SessionType = "ipv4"
+    seed: int = 0
+    """Of arrivals and choices, unless the command line says another."""
+    failure_pause: float = 1.0
+    """Seconds for which a UE stays off after a failure."""
+    faults: Faults | float | None = None
+    """Of every phase that does not say otherwise, and of the command line."""
+    tacs: tuple[int, ...] = ()
+    """The TACs of the gNBs, in turn, which the core must serve."""
+    drain: float = 40.0
+    """Seconds for which procedures may go on after the end of a phase."""
+    phases: tuple[Phase, ...]
+
+    def load(self) -> dict[str, Any]:
+        """The fields of `LoadConfig` that it determines."""
+        names = ("dnn", "session_type", "failure_pause", "faults", "tacs", "drain", "phases")
+        return {name: getattr(self, name) for name in names}
+
+
+def scenario_names() -> list[str]:
+    """The names of the scenarios that come with evcore."""
+    return sorted(path.name for path in FOLDER.iterdir() if path.suffix in _SUFFIXES)
+
+
+def find_scenario(name: str) -> Path:
+    """The file of a scenario: a path, or the name of one that comes with evcore.
+
+    Raises:
+        ConfigError: there is none.
+    """
+    path = Path(name)
+    if path.is_file():
+        return path
+    if path.name == name:
+        for known in (name, *(name + suffix for suffix in _SUFFIXES)):
+            if (FOLDER / known).is_file():
+                return FOLDER / known
+    names = ", ".join(scenario_names())
+    raise ConfigError(f"there is no scenario {name}: it is a path, or one of {names}")
+
+
+def read_scenario(path: Path) -> Scenario:
+    """Read a scenario file, and the files that it names.
+
+    Raises:
+        ConfigError: the file and the field that are wrong, in one sentence.
+    """
+    try:
+        scenario = msgspec.yaml.decode(path.read_bytes(), type=Scenario)
+        phases = tuple(
+            msgspec.structs.replace(phase, arrivals=loaded(phase.arrivals, path.parent))
+            for phase in scenario.phases
+        )
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except (msgspec.MsgspecError, ArrivalsError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {_sentence(error)}") from error
+    fault = fault_of_phases(phases) if phases else "phases is empty: name at least one"
+    if fault is not None:
+        raise ConfigError(f"{path}: {fault}")
+    return msgspec.structs.replace(scenario, phases=phases)
+
+
+def _sentence(error: Exception) -> str:
+    """What is wrong, on one line; with YAML, where."""
+    cause = error.__cause__ or error.__context__
+    if isinstance(cause, MarkedYAMLError) and cause.problem_mark is not None:
+        mark = cause.problem_mark
+        return f"line {mark.line + 1}, column {mark.column + 1}: {cause.problem}"
+    return " ".join(str(error).split())

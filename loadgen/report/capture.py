@@ -1,0 +1,59 @@
+"""A record of every NGAP PDU, as JSON lines that any tool can read."""
+
+import os
+from pathlib import Path
+from typing import BinaryIO, Literal
+
+import msgspec
+
+from loadgen.load.config import ConfigError
+
+
+class Captured(msgspec.Struct, frozen=True):
+    """One PDU as it was sent or received."""
+
+    at: float
+    """Seconds on the clock of the run."""
+    gnb: str
+    direction: Literal["sent", "received"]
+    stream: int
+    pdu: str
+    """In hexadecimal."""
+
+
+def _own(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+class Capture:
+    """Writes `Captured` to a file, one a line."""
+
+    def __init__(self, path: str) -> None:
+        """Begin a file, for its owner alone: the PDUs hold K_gNBs.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        self._encoder = msgspec.json.Encoder()
+        try:
+            self._file: BinaryIO = open(path, "wb", buffering=1 << 16, opener=_own)  # noqa: SIM115
+        except OSError as error:
+            raise ConfigError(f"capture: cannot write {path}: {error.strerror}") from error
+
+    def write(
+        self, at: float, gnb: str, direction: Literal["sent", "received"], stream: int, pdu: bytes
+    ) -> None:
+        """Add a PDU."""
+        one = Captured(at, gnb, direction, stream, pdu.hex())
+        self._file.write(self._encoder.encode(one) + b"\n")
+
+    def close(self) -> None:
+        """End the file."""
+        self._file.close()
+
+
+def read_capture(path: str) -> list[Captured]:
+    """The PDUs of a capture, in their order."""
+    decoder = msgspec.json.Decoder(Captured)
+    with Path(path).open("rb") as file:
+        return [decoder.decode(line) for line in file]

@@ -1,0 +1,331 @@
+"""Samples of a run, as they come in."""
+
+from array import array
+from math import ceil
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from loadgen.load.config import ConfigError
+from loadgen.session_model import SessionRecord
+from loadgen.ue.model import SKIPPED, Ended, Procedure
+from loadgen.violation import Kind, Violation
+
+MAX_VIOLATIONS = 1000
+"""How many violations are kept in full; all are counted."""
+
+
+MAX_FAILURES = 1000
+"""How many failures are kept with their UEs; all are counted."""
+
+
+class Failure(Struct, frozen=True):
+    """A procedure that failed."""
+
+    procedure: str
+    cause: str
+    who: str
+    """The SUPI of the UE."""
+    at: float
+    """When, in seconds since the start of the run."""
+
+
+class Samples:
+    """All that ended of one procedure."""
+
+    def __init__(self) -> None:
+        self.latencies = array("d")
+        """In seconds, of those that succeeded."""
+        self.ends = array("d")
+        """When each of them ended."""
+        self.failures: dict[str, int] = {}
+        self.failed_at = array("d")
+        self.skipped = 0
+        self.recovered = 0
+        """That injected faults had spoilt, and that were done all the same in the end."""
+
+    @property
+    def failed(self) -> int:
+        """How many failed."""
+        return len(self.failed_at)
+
+
+class Recorder:
+    """Counts and samples of one run; exact, nothing is averaged away."""
+
+    def __init__(self) -> None:
+        self.procedures: dict[Procedure, Samples] = {}
+        self.violations: list[Violation] = []
+        self.violation_counts: dict[Kind, int] = {}
+        self.failed: list[Failure] = []
+        """The first of them, their times on the monotonic clock."""
+        self.finished = 0
+        """Procedures that ended, well or not."""
+
+    def ended(self, end: Ended, who: str) -> None:
+        """Take the end of a procedure of the UE with the SUPI `who`."""
+        samples = self.procedures.setdefault(end.procedure, Samples())
+        if end.cause == SKIPPED:
+            samples.skipped += 1
+            return
+        self.finished += 1
+        if end.recovered and end.cause is None:
+            samples.recovered += 1
+        elif end.cause is None:
+            samples.latencies.append(max(0.0, end.ended - end.began))
+            samples.ends.append(end.ended)
+        else:
+            samples.failures[end.cause] = samples.failures.get(end.cause, 0) + 1
+            samples.failed_at.append(end.ended)
+            if len(self.failed) < MAX_FAILURES:
+                self.failed.append(Failure(str(end.procedure), end.cause, who, end.ended))
+
+    def failed_since(self, start: float) -> list[Failure]:
+        """The failures that are kept, of a run that began at `start`."""
+        return [replace(failure, at=failure.at - start) for failure in self.failed]
+
+    def violated(self, violation: Violation) -> None:
+        """Take a violation."""
+        kind = violation.kind
+        self.violation_counts[kind] = self.violation_counts.get(kind, 0) + 1
+        if len(self.violations) < MAX_VIOLATIONS:
+            self.violations.append(violation)
+
+    @property
+    def failures(self) -> int:
+        """Procedures that failed."""
+        return sum(samples.failed for samples in self.procedures.values())
+
+
+class Latency(Struct, frozen=True):
+    """Percentiles by nearest rank over all samples, in seconds."""
+
+    p50: float
+    p90: float
+    p99: float
+    max: float
+    mean: float
+
+
+class Second(Struct, frozen=True):
+    """One second of a procedure."""
+
+    at: int
+    """Seconds since the start of the run."""
+    succeeded: int
+    failed: int
+    p50: float | None
+    p99: float | None
+
+
+class ProcedureReport(Struct, frozen=True):
+    """One procedure. A procedure in which the core violated a rule counts as failed."""
+
+    count: int
+    """Procedures that ended, well or not; skipped ones apart."""
+    succeeded: int
+    failed: int
+    failures: dict[str, int]
+    """How many failed, by cause."""
+    recovered: int
+    """That injected faults had spoilt, and that the UE brought to an end all the same."""
+    skipped: int
+    """That had nothing to do: idle for a UE that is idle already."""
+    rate: float
+    """Successes a second, from the start of the run to the last of them."""
+    latency: Latency | None
+    timeline: list[Second]
+
+
+class PhaseReport(Struct, frozen=True, kw_only=True):
+    """A phase of the load, and whether it had the arrivals that it was asked for."""
+
+    name: str
+    seconds: float
+    """From its beginning to that of the next phase, or to the end."""
+    begun: int
+    """Programmes that began."""
+    blocked: int
+    """Arrivals that found no UE free."""
+    unfit: int
+    """Arrivals that found only UEs that had failed before, and could not run the programme."""
+    asked_rate: float | None
+    """Arrivals a second in the long run, as it was asked for; None for the closed loop."""
+    rate: float | None
+    """Arrivals a second as they were, None for fewer than two."""
+    late_p99: float | None
+    """How late the load generator was with an arrival, in seconds."""
+    late_max: float | None
+
+
+class Report(Struct, frozen=True, kw_only=True):
+    """A load run."""
+
+    version: int = 1
+    started_at: str
+    """UTC, ISO 8601."""
+    seconds: float
+    """From the first procedure to the end of the last."""
+    ues: int
+    gnbs: int
+    mode: str
+    """The SCTP of the first gNB."""
+    cut_off: str | None
+    """Why the load ended before it was over, if it did: what had not begun by then never did."""
+    procedures: dict[str, ProcedureReport]
+    failed: list[Failure] = []
+    """The first thousand procedures that failed, and whose."""
+    phases: list[PhaseReport] = []
+    violations: list[Violation]
+    """The first thousand."""
+    violation_counts: dict[str, int]
+    retransmissions: dict[str, int]
+    """By the timer that made a UE repeat something; ``T3550`` counts repeats of the core."""
+    sessions: list[SessionRecord] = []
+    """The PDU sessions that the UEs have at the end."""
+    tunnels_moved: int = 0
+    """How often a session came up with another UL F-TEID than it had."""
+    faults: dict[str, int] = {}
+    """Faults that were injected, by direction and kind."""
+    excused: dict[str, int] = {}
+    """What would be violations, had injected faults not come before."""
+    not_understood: dict[str, int] = {}
+    """5GMM STATUS and 5GSM STATUS that UEs received, by cause."""
+    not_understood_excused: dict[str, int] = {}
+    """Those to UEs some of whose octets we had changed."""
+    error_indications: dict[str, int] = {}
+    """ERROR INDICATIONs that gNBs received, by cause."""
+    congested: int = 0
+    """How often a UE was refused for congestion, and waited for T3346."""
+    configured: int = 0
+    """CONFIGURATION UPDATE COMMANDs that UEs took."""
+    deregistered: int = 0
+    """How often the network deregistered a UE."""
+    reconfigured: int = 0
+    """AMF CONFIGURATION UPDATEs that gNBs took."""
+    pagings: int = 0
+    """PAGINGs that the gNBs received."""
+    paged: int = 0
+    """Those of them for a UE on the cell."""
+    duplicates: int
+    """Protected messages that came twice, octet for octet, and were discarded."""
+    repeated_contexts: int
+    """INITIAL CONTEXT SETUP REQUESTs that came twice, octet for octet."""
+    undelivered: int
+    """NAS messages that a gNB could not send: the AMF had not answered the UE's first one."""
+    reassociations: int
+    """Associations that came up after the first of each gNB."""
+    ng_setups: int
+    error_indications_sent: int
+    error_indications_received: int
+    resets_received: int
+    overload_starts: int
+    held: int
+    """RRC connections that a gNB refused for the AMF's overload."""
+    blocked_arrivals: int
+    """Arrivals of the open loop that found no UE free."""
+    ngap_sent: int
+    ngap_received: int
+    cpu_seconds: float
+    """Of the process that ran the load, while it ran."""
+
+    @property
+    def count(self) -> int:
+        """Procedures that ended."""
+        return sum(p.count for p in self.procedures.values())
+
+    @property
+    def recovered(self) -> int:
+        """Procedures that recovered from injected faults."""
+        return sum(p.recovered for p in self.procedures.values())
+
+    @property
+    def failures(self) -> int:
+        """Procedures that failed."""
+        return sum(p.failed for p in self.procedures.values())
+
+    @property
+    def ok(self) -> bool:
+        """Whether all was done, nothing failed and the core violated nothing."""
+        return self.failures == 0 and not self.violation_counts and self.cut_off is None
+
+    @property
+    def line(self) -> str:
+        """The last line of a load, for machines."""
+        return (
+            f"load: ues={self.ues} procedures={self.count} failures={self.failures} "
+            f"seconds={self.seconds:.3f}"
+        )
+
+    def to_json(self) -> bytes:
+        """The report as JSON."""
+        return msgspec.json.format(msgspec.json.encode(self), indent=2)
+
+    def save(self, path: str) -> None:
+        """Write the JSON to a file.
+
+        Raises:
+            ConfigError: it cannot be written.
+        """
+        try:
+            Path(path).write_bytes(self.to_json() + b"\n")
+        except OSError as error:
+            raise ConfigError(f"json: cannot write {path}: {error.strerror}") from error
+
+
+def percentile(ordered: list[float], percent: float) -> float:
+    """The nearest-rank percentile of samples in order, at least one."""
+    return ordered[max(0, ceil(len(ordered) * percent / 100) - 1)]
+
+
+def latency_of(samples: list[float]) -> Latency | None:
+    """The percentiles of samples, None for no samples."""
+    if not samples:
+        return None
+    ordered = sorted(samples)
+    return Latency(
+        p50=percentile(ordered, 50),
+        p90=percentile(ordered, 90),
+        p99=percentile(ordered, 99),
+        max=ordered[-1],
+        mean=sum(ordered) / len(ordered),
+    )
+
+
+def timeline_of(samples: Samples, start: float) -> list[Second]:
+    """What ended in each second of the run, seconds without an end left out."""
+    good: dict[int, list[float]] = {}
+    for end, latency in zip(samples.ends, samples.latencies, strict=True):
+        good.setdefault(int(end - start), []).append(latency)
+    bad: dict[int, int] = {}
+    for end in samples.failed_at:
+        second = int(end - start)
+        bad[second] = bad.get(second, 0) + 1
+    found: list[Second] = []
+    for second in sorted(good.keys() | bad.keys()):
+        ordered = sorted(good.get(second, []))
+        p50 = percentile(ordered, 50) if ordered else None
+        p99 = percentile(ordered, 99) if ordered else None
+        found.append(Second(second, len(ordered), bad.get(second, 0), p50, p99))
+    return found
+
+
+def procedures_of(recorder: Recorder, start: float) -> dict[str, ProcedureReport]:
+    """The report of each procedure."""
+    found: dict[str, ProcedureReport] = {}
+    for name, samples in recorder.procedures.items():
+        succeeded = len(samples.latencies)
+        found[str(name)] = ProcedureReport(
+            count=succeeded + samples.recovered + samples.failed,
+            succeeded=succeeded,
+            failed=samples.failed,
+            failures=dict(sorted(samples.failures.items())),
+            recovered=samples.recovered,
+            skipped=samples.skipped,
+            rate=succeeded / (max(samples.ends) - start) if succeeded else 0.0,
+            latency=latency_of(list(samples.latencies)),
+            timeline=timeline_of(samples, start),
+        )
+    return found

@@ -1,0 +1,150 @@
+"""The 5GMM common procedures that the network starts (TS 24.501 5.4), the UE's side."""
+
+from typing import TYPE_CHECKING
+
+from loadgen.identity import Guti, nssai_of_nas, tais_of
+from loadgen.trees import part
+from loadgen.ue import messages
+from loadgen.ue.model import Connection, Procedure, Send, State
+from loadgen.ue.nas_security import CIPHERED_NEW_CONTEXT, NEW_CONTEXT, Received
+from loadgen.ue.profile import imeisv_identity
+from loadgen.violation import Kind
+
+if TYPE_CHECKING:
+    from loadgen.ue.ue import Ue
+
+_CONDITIONAL_IE_ERROR = 100
+_NO_IDENTITY = b"\x00"
+
+
+def authentication_request(ue: "Ue", received: Received) -> None:
+    """Answer a challenge (5.4.1.3): RES*, or the failure with its cause."""
+    if ue.running_procedure is None and ue.state is not State.REGISTERED:
+        ue.downlink.unexpected("authentication-request")
+        return
+    ue.stop("T3520")
+    reply = ue.authentication.challenge(received.tree, ue.channel)
+    if reply is None:
+        ue.send(messages.gmm_status(_CONDITIONAL_IE_ERROR))
+        return
+    failed = reply.cause is not None
+    if failed:
+        ue.stop("T3516")
+        ue.start("T3520", ue.values.t3520)
+    else:
+        ue.start("T3516", ue.values.t3516)
+    if ue.running_procedure is not None:
+        ue.running_procedure.challenged(failed=failed)
+    ue.send(reply.plain)
+
+
+def security_mode_command(ue: "Ue", pdu: bytes, received: Received) -> None:
+    """Take a context into use, or refuse it (5.4.2.3 to 5.4.2.5)."""
+    if pdu[1] & 0x0F != NEW_CONTEXT:
+        text = f"security-mode-command with security header type {pdu[1] & 0x0F}"
+        ue.violate(Kind.NAS_HEADER, text)
+        return
+    tree, algorithms = received.tree, ue.profile.algorithms
+    protected_request = ue.channel.initial_count is not None
+    refusal = ue.channel.command(pdu, tree, algorithms.ea, algorithms.ia)
+    if refusal is not None:
+        ue.send(messages.security_mode_reject(refusal.value))
+        return
+    ue.stop("T3516", "T3520")
+    ue.authentication.delete_response()
+    asked = tree.get("imeisv-request") == "requested"
+    imeisv = imeisv_identity(ue.profile.imeisv) if asked else None
+    again = part(tree, "additional-5g-security-information").get("rinmr") is True
+    container = None
+    if ue.running_procedure is not None and (again or not protected_request):
+        container = ue.running_procedure.entire
+    complete = messages.security_mode_complete(imeisv, container)
+    ue.out.append(Send(ue.channel.protect(complete, CIPHERED_NEW_CONTEXT)))
+
+
+def identity_request(ue: "Ue", received: Received) -> None:
+    """Give the identity that is asked for, or none (5.4.3.3)."""
+    asked = received.tree.get("identity-type")
+    if asked == "suci":
+        ue.send(messages.identity_response(ue.suci()))
+    elif asked == "imeisv":
+        ue.send(messages.identity_response(imeisv_identity(ue.profile.imeisv)))
+    elif asked == "guti" and ue.guti is not None:
+        ue.send(messages.identity_response(ue.guti.identity()))
+    else:
+        ue.send(messages.identity_response(_NO_IDENTITY))
+
+
+if TYPE_CHECKING:
+    from loadgen.ue.ue import Ue
+
+_FORGET = frozenset(
+    {
+        "illegal-ue",
+        "illegal-me",
+        "5gs-services-not-allowed",
+        "plmn-not-allowed",
+        "tracking-area-not-allowed",
+        "roaming-not-allowed-in-this-tracking-area",
+        "no-suitable-cells-in-tracking-area",
+        "n1-mode-not-allowed",
+    }
+)
+"""Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.2.3.2)."""
+
+
+def configuration_update(ue: "Ue", received: Received) -> None:
+    """Take what CONFIGURATION UPDATE COMMAND has, and acknowledge where that is asked for.
+
+    Where a registration is requested, the UE registers again once it is released (5.4.4.3). A UE
+    that is deregistering ignores the command, and goes on (5.5.2.2.6).
+    """
+    if ue.state is State.DEREGISTERED_INITIATED:
+        return
+    if ue.state not in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED):
+        ue.downlink.unexpected("configuration-update-command")
+        return
+    tree = received.tree
+    ue.guti = Guti.of_nas(tree.get("5g-guti")) or ue.guti
+    if "tai-list" in tree:
+        ue.areas = tais_of(tree["tai-list"])
+        if ue.tai not in ue.areas:
+            text = f"the registration area is {sorted(ue.areas)}, and the UE is in {ue.tai}"
+            ue.violate(Kind.ACCEPT_TAI_LIST, text)
+    if "allowed-nssai" in tree:
+        ue.allowed_nssai = nssai_of_nas(tree["allowed-nssai"])
+    asked = part(tree, "configuration-update-indication")
+    if asked.get("red") is True:
+        ue.owed.note(Procedure.MOBILITY_UPDATE)
+    if asked.get("ack") is True:
+        ue.send(messages.CONFIGURATION_UPDATE_COMPLETE)
+    ue.record.configured += 1
+
+
+def deregistered(ue: "Ue", received: Received, now: float) -> None:
+    """The network deregisters the UE (5.5.2.3.2); that answers a request of its own, too."""
+    if ue.state not in (
+        State.REGISTERED,
+        State.DEREGISTERED_INITIATED,
+        State.SERVICE_REQUEST_INITIATED,
+    ):
+        ue.downlink.unexpected("deregistration-request-ue-terminated")
+        return
+    ue.send(messages.DEREGISTRATION_ACCEPT)
+    ue.record.deregistered += 1
+    ue.state = State.DEREGISTERED
+    ue.stop("T3521", "T3517")
+    if received.tree.get("5gmm-cause") in _FORGET:
+        ue.forget()
+    kind = part(received.tree, "de-registration-type")
+    running = ue.running_procedure
+    if kind.get("re-registration-required") is True and (
+        running is None or running.name is not Procedure.DEREGISTER
+    ):
+        ue.owed.note(Procedure.REGISTER)
+    if running is None:
+        return
+    if running.name is Procedure.DEREGISTER:
+        ue.finish(None, now, await_release=True)
+    elif running.name is not Procedure.IDLE:
+        ue.finish("deregistered", now, await_release=ue.connection is Connection.CONNECTED)

@@ -1,0 +1,285 @@
+"""Initial registration, the UE's side (TS 24.501 5.5.1.2)."""
+
+from typing import TYPE_CHECKING
+
+from loadgen.identity import Guti
+from loadgen.trees import number
+from loadgen.ue import messages
+from loadgen.ue.checks import check_registration_accept, check_status
+from loadgen.ue.model import NOT_REGISTERED, Connection, Procedure, Reselect, Running, State
+from loadgen.ue.nas_security import Received
+from loadgen.violation import Kind
+
+if TYPE_CHECKING:
+    from loadgen.ue.ue import Ue
+
+MAX_ATTEMPTS = 5
+CONGESTION = 22
+_USIM_INVALID = frozenset({3, 6, 7})
+_FORGET = frozenset({3, 6, 7, 11, 12, 13, 15, 27, 31, 72, 73, 74, 75, 76, 77, 78})
+"""Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.1.2.5)."""
+_FINAL = _FORGET | {62, 79, 80, 81, 82, 93}
+"""Causes that end the procedure; the others are abnormal cases, tried again (5.5.1.2.7)."""
+_NO_MORE_ATTEMPTS = frozenset({95, 96, 97, 99, 111})
+_T3346_UNPROTECTED = (900.0, 1800.0)
+"""The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
+
+
+def back_off(ue: "Ue", received: Received) -> bool:
+    """Start T3346 with the value of a reject, or one by chance where that is not protected."""
+    value = number(received.tree, "t3346-value")
+    if not value:
+        return False
+    ue.repeat("T3346")
+    ue.record.congested += 1
+    seconds = float(value) if ue.channel.secure else ue.rng.uniform(*_T3346_UNPROTECTED)
+    ue.start("T3346", seconds)
+    return True
+
+
+class Registration(Running):
+    """One initial registration, with all its attempts."""
+
+    name = Procedure.REGISTER
+
+    def __init__(self, ue: "Ue") -> None:
+        super().__init__(ue)
+        self._presented: Guti | None = None
+
+    def start(self, now: float) -> None:
+        """Attempt it, or wait for the timer that forbids to (T3502, T3346)."""
+        ue = self._ue
+        if ue.usim_invalid:
+            ue.finish("usim-invalid", now)
+            return
+        if ue.connection is not Connection.IDLE:
+            # Registering anew is what a UE does that lost its power: nobody was told.
+            ue.leave()
+        ue.state = State.DEREGISTERED
+        if not (ue.running("T3502") or ue.running("T3346")):
+            ue.connect(None, context=True)
+
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
+        """REGISTRATION REQUEST: with the 5G-GUTI where there is one, else with the SUCI.
+
+        With a context it is protected, and entire in its container; without one it has its
+        cleartext IEs alone (4.4.6).
+        """
+        ue = self._ue
+        context, guti = ue.channel.current, ue.guti
+        if context is not None and (guti is None or context.nas.uplink is None):
+            ue.channel.forget()
+            context = None
+        ngksi = messages.NO_KEY if context is None else context.ngksi
+        identity = ue.suci() if guti is None else guti.identity()
+        self._presented = guti
+        self.entire, cleartext = messages.registration_request(ue.profile, ngksi, identity)
+        ue.state = State.REGISTERED_INITIATED
+        ue.downlink.requested(Procedure.REGISTER)
+        ue.start("T3510", ue.values.t3510)
+        return cleartext if context is None else ue.channel.protect_initial(self.entire)
+
+    def challenged(self, *, failed: bool) -> None:
+        """T3510 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        if failed:
+            self._ue.stop("T3510")
+        elif not self._ue.running("T3510"):
+            self._ue.start("T3510", self._ue.values.t3510)
+
+    def answered(self, message: str, received: Received, now: float) -> None:
+        """Accepted, rejected, or the UE itself refused (5.4.1.3.5)."""
+        self._ue.stop("T3510", "T3516", "T3520")
+        if message == "registration-accept":
+            self._accepted(received, now)
+        elif message == "registration-reject":
+            self._rejected(received, now)
+        else:
+            self._ue.forget()
+            self._ue.usim_invalid = True
+            self._end(message, now)
+
+    def expired(self, timer: str, now: float) -> None:
+        """T3510: the attempt failed. T3511, T3502, T3346: the next one may begin."""
+        ue = self._ue
+        if timer == "T3510":
+            ue.repeat("T3510")
+            ue.leave()
+            self._failed_attempt("t3510-expired", now)
+        elif ue.connection is not Connection.WANTED:
+            if timer == "T3502":
+                ue.attempts = 0
+            ue.leave()
+            ue.connect(None, context=True)
+
+    def released(self, why: str, now: float) -> None:
+        """Lower layer failure, or a release before the answer (5.5.1.2.7 b)."""
+        self._ue.stop("T3510", "T3520")
+        if self._ue.state is State.REGISTERED_INITIATED:
+            self._failed_attempt(why, now)
+
+    def _failed_attempt(self, why: str, now: float) -> None:
+        """Try again after T3511, five times in all; then T3502 (5.5.1.2.7)."""
+        ue = self._ue
+        ue.state = State.DEREGISTERED
+        ue.authentication.delete_response()
+        ue.attempts += 1
+        if ue.attempts < MAX_ATTEMPTS:
+            ue.start("T3511", ue.values.t3511)
+            if why != "t3510-expired":
+                ue.repeat("T3511")
+            return
+        ue.attempts = 0
+        ue.forget()
+        ue.start("T3502", ue.t3502)
+        ue.finish(why, now, await_release=True)
+
+    def _accepted(self, received: Received, now: float) -> None:
+        ue, tree = self._ue, received.tree
+        check_registration_accept(ue, tree, self._presented)
+        guti = Guti.of_nas(tree.get("5g-guti"))
+        ue.state = State.REGISTERED
+        ue.accepted(tree)
+        ue.attempts = 0
+        ue.authentication.delete_response()
+        ue.stop("T3502", "T3511", "T3346")
+        t3502 = number(tree, "t3502-value")
+        ue.t3502 = ue.values.t3502 if t3502 is None else float(t3502)
+        if guti is not None:
+            ue.discard_suci()
+            ue.send(messages.REGISTRATION_COMPLETE)
+        ue.finish(None, now)
+
+    def _rejected(self, received: Received, now: float) -> None:
+        ue = self._ue
+        cause = received.plain[3]
+        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        t3502 = number(received.tree, "t3502-value")
+        if t3502 is not None:
+            ue.t3502 = float(t3502)
+        if self._congested(received, cause, State.DEREGISTERED):
+            return
+        if cause in _FORGET:
+            ue.forget()
+        if cause in _FINAL:
+            ue.usim_invalid = cause in _USIM_INVALID
+            self._end(name, now)
+            return
+        if cause in _NO_MORE_ATTEMPTS:
+            ue.attempts = MAX_ATTEMPTS - 1
+        self._failed_attempt(name, now)
+
+    def _congested(self, received: Received, cause: int, state: State) -> bool:
+        """Whether the network is, and the UE waits for T3346 in this state (5.5.1.2.5)."""
+        if cause != CONGESTION or not back_off(self._ue, received):
+            return False
+        self._ue.attempts = 0
+        self._ue.state = state
+        return True
+
+    def _end(self, cause: str, now: float) -> None:
+        self._ue.state = State.DEREGISTERED
+        self._ue.attempts = 0
+        self._ue.finish(cause, now, await_release=True)
+
+
+if TYPE_CHECKING:
+    from loadgen.ue.ue import Ue
+
+_TYPE = {Procedure.MOBILITY_UPDATE: 2, Procedure.PERIODIC_UPDATE: 3}
+"""5GS registration type (9.11.3.7)."""
+_PDU_SESSIONS = 0x50
+_DEREGISTERED = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
+"""Causes after which the UE is not registered any more; #10 keeps its keys (5.5.1.3.5)."""
+_IMPLICITLY_DEREGISTERED = 10
+
+
+class RegistrationUpdate(Registration):
+    """One update; what fails is not tried again by itself, as that of an initial registration."""
+
+    reported = True
+
+    def __init__(self, ue: "Ue", name: Procedure, *, unsolicited: bool = False) -> None:
+        super().__init__(ue)
+        self.name = name
+        self.unsolicited = unsolicited
+        self._status = False
+
+    @property
+    def family(self) -> Procedure:
+        """REGISTRATION ACCEPT and REGISTRATION REJECT answer it."""
+        return Procedure.REGISTER
+
+    def start(self, now: float) -> None:
+        """Send the request, on a new connection where there is none."""
+        ue = self._ue
+        if not ue.registered or ue.guti is None:
+            ue.finish(NOT_REGISTERED, now)
+        elif ue.connection is Connection.CONNECTED:
+            ue.send(self._request())
+        else:
+            if self.name is Procedure.MOBILITY_UPDATE and not self.unsolicited:
+                ue.out.append(Reselect())
+            ue.connect(ue.guti.s_tmsi, context=True)
+
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
+        """REGISTRATION REQUEST; what is no cleartext IE of it goes into its container (4.4.6)."""
+        self.entire = self._request()
+        return self._ue.channel.protect_initial(self.entire)
+
+    def _request(self) -> bytes:
+        ue = self._ue
+        context, guti = ue.channel.current, ue.guti
+        self._presented = guti
+        self._status = ue.sessions.touched
+        ngksi = messages.NO_KEY if context is None else context.ngksi
+        identity = ue.suci() if guti is None else guti.identity()
+        plain, _ = messages.registration_request(ue.profile, ngksi, identity, _TYPE[self.name])
+        if self._status:
+            plain += messages.sessions_ie(_PDU_SESSIONS, ue.sessions.live)
+        ue.state = State.REGISTERED_INITIATED
+        ue.downlink.requested(Procedure.REGISTER)
+        ue.start("T3510", ue.values.t3510)
+        return plain
+
+    def expired(self, timer: str, now: float) -> None:
+        """T3510: the attempt failed (5.5.1.3.7 c)."""
+        ue = self._ue
+        if timer == "T3510":
+            ue.repeat("T3510")
+            ue.leave()
+            self._failed_attempt("t3510-expired", now)
+        elif timer == "T3346" and ue.state is State.REGISTERED:
+            self.start(now)
+
+    def _failed_attempt(self, why: str, now: float) -> None:
+        """The UE stays registered, and is to update again (5.5.1.3.7)."""
+        ue = self._ue
+        ue.state = State.REGISTERED
+        ue.authentication.delete_response()
+        ue.finish(why, now)
+
+    def _accepted(self, received: Received, now: float) -> None:
+        ue, tree = self._ue, received.tree
+        check_registration_accept(ue, tree, self._presented, update=self.name)
+        ue.state = State.REGISTERED
+        ue.accepted(tree)
+        ue.authentication.delete_response()
+        ue.stop("T3502", "T3511", "T3346")
+        lost = check_status(ue, tree, Kind.UPDATE_STATUS, asked=self._status)
+        if Guti.of_nas(tree.get("5g-guti")) is not None:
+            ue.discard_suci()
+            ue.send(messages.REGISTRATION_COMPLETE)
+        ue.finish(lost, now)
+
+    def _rejected(self, received: Received, now: float) -> None:
+        ue = self._ue
+        cause = received.plain[3]
+        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        ue.state = State.REGISTERED
+        if self._congested(received, cause, State.REGISTERED):
+            return
+        if cause in _DEREGISTERED:
+            ue.state = State.DEREGISTERED
+            if cause != _IMPLICITLY_DEREGISTERED:
+                ue.forget()
+        ue.finish(name, now, await_release=True)

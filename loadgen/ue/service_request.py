@@ -1,0 +1,254 @@
+"""Service requests, the UE's side (TS 24.501 5.6.1), and the answer to paging (5.6.2)."""
+
+from typing import TYPE_CHECKING
+
+from loadgen.ue import messages
+from loadgen.ue.checks import check_service_accept
+from loadgen.ue.model import (
+    NO_SESSION,
+    NOT_REGISTERED,
+    SKIPPED,
+    Connection,
+    Procedure,
+    Running,
+    State,
+)
+from loadgen.ue.nas_security import Received
+from loadgen.ue.registration import CONGESTION, back_off
+from loadgen.violation import Kind
+
+if TYPE_CHECKING:
+    from loadgen.ue.ue import Ue
+
+SIGNALLING, DATA, MOBILE_TERMINATED = 0, 1, 2
+"""Service types (9.11.3.50)."""
+_ESTABLISHMENT_CAUSE = {
+    SIGNALLING: "mo-Signalling",
+    DATA: "mo-Data",
+    MOBILE_TERMINATED: "mt-Access",
+}
+"""By service type (table 4.5.6.1, TS 38.331)."""
+_UPLINK_DATA, _PDU_SESSIONS = 0x40, 0x50
+_DEREGISTERED = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
+"""Causes after which the UE is not registered any more; #10 keeps its keys (5.6.1.5)."""
+_IMPLICITLY_DEREGISTERED = 10
+_USER_PLANE = "user-plane"
+
+
+class ServiceRequest(Running):
+    """One service request for signalling, out of idle; others are made of it."""
+
+    name = Procedure.SERVICE
+    service_type = SIGNALLING
+
+    def __init__(self, ue: "Ue") -> None:
+        super().__init__(ue)
+        self.asked: tuple[int, ...] = ()
+        """The sessions of the uplink data status."""
+        self.wanted: frozenset[int] = frozenset()
+        """The sessions whose user plane is waited for."""
+        self.accepted = False
+        self._requesting = False
+        self._status = False
+        """Whether PDU session status was in the request."""
+
+    @property
+    def family(self) -> Procedure:
+        """SERVICE ACCEPT and SERVICE REJECT answer it."""
+        return Procedure.SERVICE
+
+    def start(self, now: float) -> None:
+        """Ask for a connection, with the 5G-S-TMSI."""
+        ue = self._ue
+        if not ue.registered or ue.guti is None:
+            ue.finish(NOT_REGISTERED, now)
+        elif ue.connection is Connection.CONNECTED:
+            ue.finish(SKIPPED, now)
+        else:
+            self.connect()
+
+    def connect(self) -> None:
+        """Ask for a connection with the establishment cause of the service type."""
+        ue = self._ue
+        s_tmsi = None if ue.guti is None else ue.guti.s_tmsi
+        ue.connect(s_tmsi, context=True, cause=_ESTABLISHMENT_CAUSE[self.service_type])
+
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
+        """SERVICE REQUEST; what is no cleartext IE of it goes into its container (4.4.6)."""
+        return self._ue.channel.protect_initial(self.request())
+
+    def request(self) -> bytes:
+        """SERVICE REQUEST, and the procedure is initiated."""
+        ue = self._ue
+        context, guti = ue.channel.current, ue.guti
+        ue.state = State.SERVICE_REQUEST_INITIATED
+        ue.downlink.requested(Procedure.SERVICE)
+        ue.start("T3517", ue.values.t3517)
+        self._requesting = True
+        identity = b"\x00" if guti is None else guti.s_tmsi_identity()
+        ngksi = messages.NO_KEY if context is None else context.ngksi
+        plain = messages.service_request(ngksi, identity, self.service_type)
+        if self.asked:
+            plain += messages.sessions_ie(_UPLINK_DATA, self.asked)
+        self._status = ue.sessions.touched
+        return plain + messages.sessions_ie(_PDU_SESSIONS, ue.sessions.live) * self._status
+
+    def challenged(self, *, failed: bool) -> None:
+        """T3517 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        if failed:
+            self._ue.stop("T3517")
+        elif self._requesting and not self._ue.running("T3517"):
+            self._ue.start("T3517", self._ue.values.t3517)
+
+    def answered(self, message: str, received: Received, now: float) -> None:
+        """Accepted or rejected."""
+        ue = self._ue
+        ue.stop("T3517")
+        self._requesting = False
+        ue.state = State.REGISTERED
+        if message == "service-accept":
+            self._accept(received, now)
+            return
+        if message == "authentication-reject":
+            ue.forget()
+            ue.usim_invalid = True
+            ue.state = State.DEREGISTERED
+            ue.finish(message, now, await_release=True)
+            return
+        cause = received.plain[3]
+        if cause == CONGESTION and back_off(ue, received):
+            return
+        if cause in _DEREGISTERED:
+            ue.state = State.DEREGISTERED
+            if cause != _IMPLICITLY_DEREGISTERED:
+                ue.forget()
+        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        ue.finish(name, now, await_release=True)
+
+    def _accept(self, received: Received, now: float) -> None:
+        ue = self._ue
+        outcome = check_service_accept(ue, received.tree, self.asked, status=self._status)
+        if outcome.cause is not None:
+            ue.finish(outcome.cause, now)
+            return
+        self.accepted = True
+        self.served(now)
+
+    def served(self, now: float) -> None:
+        """The request was accepted: wait for the user plane that was asked for, if any."""
+        self.user_plane_changed(now)
+        if self._ue.running_procedure is self:
+            self._ue.start(_USER_PLANE, self._ue.values.user_plane)
+
+    def user_plane_changed(self, now: float) -> None:
+        """It is over when every session that is still there is up."""
+        ue = self._ue
+        missing = (self.wanted & ue.sessions.live.keys()) - ue.user_plane.keys()
+        if self.accepted and not missing:
+            ue.stop(_USER_PLANE)
+            gone = self.wanted - ue.sessions.live.keys()
+            ue.finish("session-released" if gone else None, now)
+
+    def expired(self, timer: str, now: float) -> None:
+        """T3517: the attempt is over, and the connection released locally (5.6.1.7)."""
+        ue = self._ue
+        if timer == "T3517":
+            ue.repeat(timer)
+            ue.leave()
+            self.released("t3517-expired", now)
+        elif timer == "T3346":
+            self.start(now)
+        elif timer == _USER_PLANE:
+            missing = sorted(self.wanted - ue.user_plane.keys())
+            text = f"served, and PDU sessions {missing} have no user plane"
+            ue.violate(Kind.SERVICE_USER_PLANE, text)
+            ue.finish("no-user-plane", now)
+
+    def released(self, why: str, now: float) -> None:
+        """Lower layer failure before the answer: still registered, and idle."""
+        self._requesting = False
+        self._ue.stop("T3517", _USER_PLANE)
+        if self._ue.running("T3346"):
+            # The network is congested: the UE asks again when it may (5.6.1.5).
+            return
+        if self._ue.state is State.SERVICE_REQUEST_INITIATED:
+            self._ue.state = State.REGISTERED
+        self._ue.finish(why, now)
+
+
+class DataRequest(ServiceRequest):
+    """A service request for the uplink data of all sessions, idle or connected (5.6.1.1 d, g)."""
+
+    name = Procedure.SERVICE_REQUEST
+
+    def start(self, now: float) -> None:
+        """Ask for the user planes that are not active; without a session, for signalling."""
+        ue = self._ue
+        self.asked = tuple(psi for psi in ue.sessions.live if psi not in ue.user_plane)
+        self.wanted = frozenset(self.asked)
+        self.service_type = DATA if self.asked else SIGNALLING
+        if ue.registered and self.asked and ue.connection is Connection.CONNECTED:
+            ue.send(self.request())
+        else:
+            super().start(now)
+
+
+class PagingResponse(ServiceRequest):
+    """The answer to paging that nobody asked for."""
+
+    name = Procedure.PAGE
+    service_type = MOBILE_TERMINATED
+    unsolicited = True
+
+
+class Page(ServiceRequest):
+    """Downlink data for an idle UE, until its user plane is up (TS 23.502 4.2.3.3)."""
+
+    name = Procedure.PAGE
+    service_type = MOBILE_TERMINATED
+
+    def start(self, now: float) -> None:
+        """Cause downlink data for the first session, and wait to be paged."""
+        ue = self._ue
+        session = next(iter(ue.sessions.live.values()), None)
+        if not ue.registered or ue.guti is None:
+            ue.finish(NOT_REGISTERED, now)
+        elif session is None:
+            ue.finish(NO_SESSION, now)
+        elif session.psi in ue.user_plane:
+            ue.finish(SKIPPED, now)
+        else:
+            self.wanted = frozenset({session.psi})
+            # In connected mode nobody is paged: the resources are set up at once.
+            self.accepted = ue.connection is Connection.CONNECTED
+            ue.start("paging", ue.values.paging)
+            self._send(session.address)
+
+    def _send(self, address: str) -> None:
+        """A packet may find the UPF as it was before the UE went idle, and be lost."""
+        self._address = address
+        self._ue.start("data", self._ue.values.repeated_data)
+        self._ue.downlink_data(address)
+
+    def paged(self, now: float) -> None:  # noqa: ARG002
+        """Come with a service request."""
+        self._ue.stop("paging")
+        self._ue.stop("data")
+        self.connect()
+
+    def expired(self, timer: str, now: float) -> None:
+        """The sender sends again, or nobody paged the UE."""
+        if timer == "data":
+            self._send(self._address)
+        elif timer == "paging":
+            self._ue.stop("data")
+            self._ue.finish("not-paged", now)
+        else:
+            super().expired(timer, now)
+
+    def user_plane_changed(self, now: float) -> None:
+        """The data can be delivered."""
+        super().user_plane_changed(now)
+        if self._ue.running_procedure is not self:
+            self._ue.stop("paging")
+            self._ue.stop("data")

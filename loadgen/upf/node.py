@@ -1,0 +1,253 @@
+"""Associations and heartbeats of an emulated UPF (TS 29.244 6.2)."""
+
+import asyncio
+from collections.abc import Callable
+
+from msgspec import Struct
+
+import wire
+from loadgen.trees import Tree
+from loadgen.upf.config import UpfConfig
+from loadgen.upf.endpoint import Endpoint
+from loadgen.upf.ies import Ies, every, first, flags_in, groups, number_in, tree_in
+from loadgen.upf.messages import (
+    ACCEPTED,
+    RETENTION,
+    association_release_wanted,
+    association_setup_request,
+    association_setup_response,
+    heartbeat,
+    node_answer,
+)
+from loadgen.upf.reliable import Address
+from loadgen.upf.sessions import Session, Sessions
+from loadgen.upf.violation import NO_ESTABLISHED_ASSOCIATION
+
+Event = Callable[[str, Tree], None]
+"""Is told of a change by its name, with what JSON can hold."""
+
+
+class Association(Struct, eq=False):
+    """An association with a CP function."""
+
+    node: str
+    """The CP function's Node ID."""
+    address: Address
+    """Where it was set up from."""
+    recovery: int
+    """The CP function's Recovery Time Stamp, in seconds since 1900."""
+    features: tuple[str, ...]
+    """CP Function Features."""
+    alive: bool = True
+    """Whether the last heartbeat was answered."""
+    waiting: bool = False
+    """Whether one is not answered yet."""
+
+
+class Node:
+    """The node procedures of one UPF."""
+
+    def __init__(
+        self,
+        config: UpfConfig,
+        endpoint: Endpoint,
+        sessions: Sessions,
+        event: Event,
+        recovery: int,
+    ) -> None:
+        """A node without associations; `recovery` is its Recovery Time Stamp."""
+        self.recovery = recovery
+        self.associations: dict[str, Association] = {}
+        """By the Node ID of the CP function."""
+        self.changed = asyncio.Event()
+        """Set while there is an association."""
+        self._config, self._endpoint, self._sessions = config, endpoint, sessions
+        self._event = event
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._cp: Address | None = None
+        self._setting_up = False
+
+    def start(self) -> None:
+        """Begin to send heartbeats, and to set up the association that is configured."""
+        if self._config.heartbeat is not None:
+            self._later("heartbeat", self._config.heartbeat, self._beat)
+        if self._config.cp is not None:
+            self.associate(self._config.cp)
+
+    def stop(self) -> None:
+        """Stop all timers, and be without associations."""
+        for timer in self._timers.values():
+            timer.cancel()
+        self._timers.clear()
+        self._setting_up = False
+        self.associations.clear()
+        self.changed.clear()
+
+    def associate(self, cp: Address) -> None:
+        """Set up an association with a CP function (6.2.6.3), and again until there is one."""
+        self._cp = cp
+        if self._setting_up:
+            return
+        self._setting_up = True
+        sequence = self._endpoint.requests.sequence()
+        tree = association_setup_request(
+            sequence, self._config.node_id, self.recovery, self._config.features
+        )
+        self._endpoint.ask(tree, cp, self._set_up)
+
+    def want_release(self, node: str) -> None:
+        """Ask a CP function to release the association (6.2.7).
+
+        Raises:
+            KeyError: there is none.
+        """
+        address = self.associations[node].address
+        sequence = self._endpoint.requests.sequence()
+        tree = association_release_wanted(sequence, self._config.node_id)
+        self._endpoint.ask(tree, address, lambda _: None)
+
+    def request(self, tree: Tree, peek: wire.PfcpPeek, at: Address) -> Tree | None:
+        """Do what a request about a node asks for."""
+        match peek.message:
+            case "HeartbeatRequest":
+                self._heard(at, number_in(tree["ies"], "Recovery Time Stamp"))
+                return heartbeat("HeartbeatResponse", peek.sequence, self.recovery)
+            case "AssociationSetupRequest":
+                return self._setup_requested(tree["ies"], peek, at)
+            case "AssociationUpdateRequest" | "AssociationReleaseRequest":
+                node = peek.node_id or ""
+                if node not in self.associations:
+                    cause = NO_ESTABLISHED_ASSOCIATION
+                else:
+                    cause = ACCEPTED
+                    if peek.message == "AssociationReleaseRequest":
+                        self._lose(node, "released")
+                return node_answer(peek.message, peek.sequence, self._config.node_id, cause)
+            case _:
+                return None
+
+    # associations
+
+    def _setup_requested(self, ies: Ies, peek: wire.PfcpPeek, at: Address) -> Tree:
+        """A CP function sets up an association, maybe over the one there is (6.2.6.2.2)."""
+        node = peek.node_id or ""
+        known, retained = node in self.associations, False
+        if known:
+            keep = self._retained(ies, node)
+            retained = bool(every(ies, RETENTION))
+            for session in self._sessions.of_node(node):
+                if session.seid not in keep:
+                    self._sessions.delete(session)
+        recovery = number_in(ies, "Recovery Time Stamp") or 0
+        self._associated(node, at, recovery, ies)
+        return association_setup_response(
+            peek.sequence,
+            self._config.node_id,
+            self.recovery,
+            self._config.features,
+            retained=retained,
+        )
+
+    def _retained(self, ies: Ies, node: str) -> set[int]:
+        """The sessions that the CP function asks to keep: of some of its addresses, or all."""
+        infos = groups(ies, RETENTION)
+        if not infos:
+            return set()
+        addresses: set[str] = set()
+        for info in infos:
+            entity = tree_in(info, "CP PFCP Entity IP Address") or {}
+            addresses.update(str(part) for part in entity.values())
+
+        def kept(session: Session) -> bool:
+            return not addresses or bool(addresses & {session.cp.ipv4, session.cp.ipv6})
+
+        return {session.seid for session in self._sessions.of_node(node) if kept(session)}
+
+    def _set_up(self, answer: Tree | None) -> None:
+        """The answer to our own request came, or none."""
+        self._setting_up = False
+        cp = self._cp
+        if cp is None:
+            return
+        ies: Ies = [] if answer is None else answer["ies"]
+        node = tree_in(ies, "Node ID")
+        if first(ies, "Cause") not in (ACCEPTED, "Request accepted") or not node:
+            self._event("not-associated", {"cp": f"{cp[0]}:{cp[1]}", "cause": first(ies, "Cause")})
+            self._later("associate", self._config.retry, lambda: self.associate(cp))
+            return
+        name = str(next(iter(node.values())))
+        recovery = number_in(ies, "Recovery Time Stamp") or 0
+        known = self.associations.get(name)
+        if known is not None and known.recovery != recovery:
+            self._delete_sessions(name)
+        self._associated(name, cp, recovery, ies)
+
+    def _associated(self, node: str, at: Address, recovery: int, ies: Ies) -> None:
+        features = tuple(sorted(flags_in(ies, "CP Function Features")))
+        self.associations[node] = Association(node, at, recovery, features)
+        self.changed.set()
+        self._event(
+            "associated",
+            {"node": node, "address": f"{at[0]}:{at[1]}", "recovery_time_stamp": recovery},
+        )
+
+    def _lose(self, node: str, why: str) -> None:
+        """An association ends, and its sessions with it."""
+        deleted = self._delete_sessions(node)
+        del self.associations[node]
+        if not self.associations:
+            self.changed.clear()
+        self._event(why, {"node": node, "sessions": deleted})
+        if self._cp is not None and why != "released":
+            cp = self._cp
+            self._later("associate", self._config.retry, lambda: self.associate(cp))
+
+    def _delete_sessions(self, node: str) -> int:
+        sessions = self._sessions.of_node(node)
+        for session in sessions:
+            self._sessions.delete(session)
+        return len(sessions)
+
+    # heartbeats
+
+    def _beat(self) -> None:
+        for association in self.associations.values():
+            if not association.waiting:
+                self._ask_heartbeat(association)
+        if self._config.heartbeat is not None:
+            self._later("heartbeat", self._config.heartbeat, self._beat)
+
+    def _ask_heartbeat(self, association: Association) -> None:
+        association.waiting = True
+
+        def answered(answer: Tree | None) -> None:
+            association.waiting = False
+            if self.associations.get(association.node) is not association:
+                return
+            if association.alive is not (answer is not None):
+                association.alive = answer is not None
+                event = "peer-back" if association.alive else "peer-lost"
+                self._event(event, {"node": association.node})
+            if answer is not None:
+                recovery = number_in(answer["ies"], "Recovery Time Stamp")
+                self._recovered(association, recovery)
+
+        sequence = self._endpoint.requests.sequence()
+        tree = heartbeat("HeartbeatRequest", sequence, self.recovery)
+        self._endpoint.ask(tree, association.address, answered)
+
+    def _heard(self, at: Address, recovery: int | None) -> None:
+        for association in list(self.associations.values()):
+            if association.address == at:
+                self._recovered(association, recovery)
+
+    def _recovered(self, association: Association, recovery: int | None) -> None:
+        """A later Recovery Time Stamp: the CP function has restarted (TS 23.527 4.3.3)."""
+        if recovery is not None and recovery > association.recovery:
+            self._lose(association.node, "peer-restarted")
+
+    def _later(self, name: str, seconds: float, call: Callable[[], None]) -> None:
+        old = self._timers.get(name)
+        if old is not None:
+            old.cancel()
+        self._timers[name] = asyncio.get_running_loop().call_later(seconds, call)

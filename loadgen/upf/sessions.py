@@ -1,0 +1,273 @@
+"""The PFCP sessions of one UPF: established, modified and deleted (TS 29.244 6.3, 7.5).
+
+A request is applied as a whole or not at all: PSUCC is no feature of the emulator (5.2.9).
+"""
+
+from collections.abc import Container, Iterable
+from random import Random
+
+from msgspec import Struct
+
+from loadgen.upf.changes import apply
+from loadgen.upf.checks import check_rules, explicit_f_teid
+from loadgen.upf.downlink import Buffer, Delivered, drop, release
+from loadgen.upf.ies import FSeid, FTeid, Ies, flags_in, tree_in
+from loadgen.upf.rules import AddressKey, Pdr, RuleSet, prefix_of
+from loadgen.upf.violation import (
+    INVALID_F_TEID_ALLOCATION_OPTION,
+    MANDATORY_IE_MISSING,
+    NO_RESOURCES_AVAILABLE,
+    RESTORATION_FAILURE,
+    RULE_FAILURE,
+    SERVICE_NOT_SUPPORTED,
+    Fault,
+    PfcpKind,
+)
+
+
+class Session(Struct, eq=False):
+    """One session."""
+
+    seid: int
+    """The UP function's."""
+    cp: FSeid
+    """The CP function's."""
+    node: str
+    """The Node ID of the CP function."""
+    who: str
+    """The SUPI, else the CP function's SEID."""
+    digest: bytes
+    """Of the request that established it."""
+    created: tuple[tuple[int, FTeid], ...]
+    """What that request was answered with."""
+    rules: RuleSet
+    buffers: dict[int, Buffer]
+    """Downlink packets, by FAR."""
+
+
+class Outcome(Struct):
+    """What a request came to: refused where there are faults, or a cause."""
+
+    session: Session | None = None
+    faults: tuple[Fault, ...] = ()
+    cause: int | None = None
+    """Why it is refused through no fault of the CP function."""
+    created: tuple[tuple[int, FTeid], ...] = ()
+    """F-TEIDs by PDR ID, for Created PDRs."""
+    repeated: bool = False
+    """Whether the session was there, from a request of the same content."""
+    delivered: tuple[Delivered, ...] = ()
+    dropped: int = 0
+    """How many packets were buffered, and are no more."""
+
+
+class Sessions:
+    """All sessions of a UPF, and who has which SEID, TEID and address."""
+
+    def __init__(
+        self, ipv4: str | None, ipv6: str | None, rng: Random, *, ftup: bool = True
+    ) -> None:
+        """No sessions.
+
+        Args:
+            ipv4: the address of N3 in F-TEIDs, if it has IPv4.
+            ipv6: the same for IPv6.
+            rng: where SEIDs and TEIDs start.
+            ftup: whether it allocates F-TEIDs; without, the CP function does (before Release 16).
+        """
+        self.by_seid: dict[int, Session] = {}
+        self.by_cp: dict[FSeid, Session] = {}
+        self.by_address: dict[AddressKey, Session] = {}
+        self.by_teid: dict[int, Session] = {}
+        self._instances: dict[str, None] = {}
+        self._ipv4, self._ipv6, self._ftup = ipv4, ipv6, ftup
+        self._seid, self._teid = rng.getrandbits(62), rng.getrandbits(31)
+
+    @property
+    def rules(self) -> int:
+        """How many PDRs, FARs, QERs and URRs there are."""
+        return sum(session.rules.count for session in self.by_seid.values())
+
+    def find(self, address: str, instance: str | None = None) -> tuple[AddressKey, Session] | None:
+        """The session of a UE's address, or of an address in a UE's prefix.
+
+        Args:
+            address: IPv4 or IPv6, as text.
+            instance: its network instance; without one, that of any session with the address.
+        """
+        text = prefix_of(address) if ":" in address and "/" not in address else address
+        if instance is not None:
+            session = self.by_address.get((instance, text))
+            return None if session is None else ((instance, text), session)
+        for known in self._instances:
+            session = self.by_address.get((known, text))
+            if session is not None:
+                return (known, text), session
+        return None
+
+    def establish(self, ies: Ies, digest: bytes, node: str, who: str) -> Outcome:
+        """Establish a session (6.3.2), restore one (RESTI), or find the one of a repetition.
+
+        Args:
+            ies: those of the request.
+            digest: tells whether another request has the same content.
+            node: the Node ID of the CP function.
+            who: for violations.
+        """
+        cp = FSeid.of(tree_in(ies, "F-SEID"))
+        if cp is None:
+            fault = Fault(PfcpKind.SYNTAX, "no CP F-SEID", MANDATORY_IE_MISSING, offending_ie=57)
+            return Outcome(faults=(fault,))
+        old = self.by_cp.get(cp)
+        restoring = "RESTI" in flags_in(ies, "PFCPSEReq-Flags")
+        if old is not None and not restoring:
+            if old.digest == digest:
+                return Outcome(old, created=old.created, repeated=True)
+            text = f"the CP F-SEID {cp} is that of the session of {old.who}"
+            return Outcome(faults=(Fault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
+        rules = RuleSet.empty()
+        faults, _ = apply(ies, rules)
+        faults += check_rules(rules)
+        if not (rules.pdrs and rules.fars) and not faults:
+            missing, number = ("Create PDR", 1) if not rules.pdrs else ("Create FAR", 3)
+            faults.append(
+                Fault(PfcpKind.SYNTAX, f"no {missing}", MANDATORY_IE_MISSING, None, number)
+            )
+        faults += self._check_f_teids(rules, old, restoring=restoring)
+        faults += self._check_addresses(rules, old)
+        if faults:
+            return Outcome(faults=tuple(faults))
+        created = self._assign(rules)
+        if created is None:
+            return Outcome(cause=NO_RESOURCES_AVAILABLE)
+        dropped = 0 if old is None else self.delete(old).dropped
+        session = Session(self._next_seid(), cp, node, who, digest, created, rules, {})
+        self.by_seid[session.seid] = self.by_cp[cp] = session
+        self._index(session, RuleSet.empty())
+        return Outcome(session, created=created, dropped=dropped)
+
+    def modify(self, session: Session, ies: Ies, now: float) -> Outcome:
+        """Modify a session (6.3.3), which is as it was where there are faults."""
+        faults = list(self._check_cp(session, ies))
+        rules = session.rules.copy()
+        found, changed = apply(ies, rules)
+        faults += found
+        faults += check_rules(rules)
+        faults += self._check_f_teids(rules, session, restoring=False)
+        faults += self._check_addresses(rules, session)
+        if faults:
+            return Outcome(session, faults=tuple(faults))
+        created = self._assign(rules)
+        if created is None:
+            return Outcome(session, cause=NO_RESOURCES_AVAILABLE)
+        before, session.rules = session.rules, rules
+        self._index(session, before)
+        dropped = 0
+        if "DROBU" in flags_in(ies, "PFCPSMReq-Flags"):
+            dropped = drop(session.buffers)
+        delivered, more = release(rules, session.buffers, changed, now)
+        return Outcome(session, created=created, delivered=tuple(delivered), dropped=dropped + more)
+
+    def delete(self, session: Session) -> Outcome:
+        """Delete a session with its rules (6.3.4)."""
+        before, session.rules = session.rules, RuleSet.empty()
+        self._index(session, before)
+        self.by_seid.pop(session.seid, None)
+        if self.by_cp.get(session.cp) is session:
+            del self.by_cp[session.cp]
+        return Outcome(session, dropped=drop(session.buffers))
+
+    def of_node(self, node: str) -> list[Session]:
+        """The sessions of a CP function."""
+        return [session for session in self.by_seid.values() if session.node == node]
+
+    def clear(self) -> None:
+        """Lose everything; SEIDs and TEIDs are not used again."""
+        for table in (self.by_seid, self.by_cp, self.by_address, self.by_teid):
+            table.clear()
+
+    def _check_cp(self, session: Session, ies: Ies) -> Iterable[Fault]:
+        cp = FSeid.of(tree_in(ies, "F-SEID"))
+        if cp is not None and cp != session.cp:
+            text = f"another CP F-SEID, {cp}: neither MPAS nor SSET is a feature of the UPF"
+            yield Fault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED)
+
+    def _check_f_teids(
+        self, rules: RuleSet, mine: Session | None, *, restoring: bool
+    ) -> Iterable[Fault]:
+        """F-TEIDs that are given, and not chosen (5.5.1); without FTUP, the other way round."""
+        own = {} if mine is None else mine.rules.teids
+        for pdr in rules.pdrs.values():
+            f_teid = pdr.pdi.f_teid
+            if pdr.pdi.choose and not self._ftup:
+                text = f"PDR {pdr.id} leaves its F-TEID to the UPF, and FTUP is no feature of it"
+                option = INVALID_F_TEID_ALLOCATION_OPTION
+                yield Fault(PfcpKind.F_TEID_OPTION, text, option, ("PDR", pdr.id))
+            if f_teid is None or own.get(f_teid.number) == f_teid:
+                continue
+            if not restoring and self._ftup:
+                yield explicit_f_teid(pdr)
+                continue
+            holder = self.by_teid.get(f_teid.number)
+            if holder is not None and holder is not mine:
+                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which {holder.who} has too"
+            elif f_teid.ipv4 not in (None, self._ipv4) or f_teid.ipv6 not in (None, self._ipv6):
+                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which is of another UPF"
+            else:
+                continue
+            yield Fault(PfcpKind.F_TEID_IN_USE, text, RESTORATION_FAILURE, ("PDR", pdr.id))
+
+    def _check_addresses(self, rules: RuleSet, mine: Session | None) -> Iterable[Fault]:
+        for pdr in rules.pdrs.values():
+            for key in pdr.keys:
+                holder = self.by_address.get(key)
+                if holder is None or holder is mine:
+                    continue
+                text = f"PDR {pdr.id} is for {key[1]} in {key[0]}, which {holder.who} has"
+                yield Fault(PfcpKind.UE_ADDRESS_IN_USE, text, RULE_FAILURE, ("PDR", pdr.id))
+
+    def _assign(self, rules: RuleSet) -> tuple[tuple[int, FTeid], ...] | None:
+        """Give PDRs the F-TEIDs that they are to get; None where the UPF has no such address."""
+        given = rules.teids
+        chosen: dict[int, FTeid] = {}
+        created: list[tuple[int, FTeid]] = []
+        for number, pdr in rules.pdrs.items():
+            if not pdr.pdi.choose:
+                continue
+            f_teid = None if pdr.pdi.choose_id is None else chosen.get(pdr.pdi.choose_id)
+            f_teid = f_teid or self._new_f_teid(pdr, given)
+            if f_teid is None:
+                return None
+            if pdr.pdi.choose_id is not None:
+                chosen[pdr.pdi.choose_id] = f_teid
+            rules.pdrs[number] = pdr.assigned(f_teid)
+            created.append((number, f_teid))
+        return tuple(created)
+
+    def _new_f_teid(self, pdr: Pdr, given: Container[int]) -> FTeid | None:
+        ipv4 = self._ipv4 if "V4" in pdr.pdi.choose else None
+        ipv6 = self._ipv6 if "V6" in pdr.pdi.choose else None
+        if ipv4 is None and ipv6 is None:
+            return None
+        while True:
+            self._teid = self._teid % 0xFFFFFFFF + 1
+            if self._teid not in self.by_teid and self._teid not in given:
+                return FTeid(self._teid, ipv4, ipv6)
+
+    def _next_seid(self) -> int:
+        while True:
+            self._seid = self._seid % (2**64 - 1) + 1
+            if self._seid not in self.by_seid:
+                return self._seid
+
+    def _index(self, session: Session, before: RuleSet) -> None:
+        """Take the addresses and TEIDs of a session from what it had before to what it has."""
+        now = session.rules
+        for key in before.keys - now.keys:
+            self.by_address.pop(key, None)
+        for teid in before.teids.keys() - now.teids.keys():
+            self.by_teid.pop(teid, None)
+        for key in now.keys:
+            self.by_address[key] = session
+            self._instances[key[0]] = None
+        self.by_teid.update(dict.fromkeys(now.teids, session))

@@ -1,0 +1,404 @@
+"""An emulated UPF on N4: it checks what a control plane provisions, and can trigger reports.
+
+It carries no packets: a downlink packet is a call, and its way through the rules is reckoned.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable
+from random import Random
+
+import wire
+from loadgen.trees import Tree
+from loadgen.upf.config import Misbehaviour, SessionView, UpfConfig, UpfCounts
+from loadgen.upf.downlink import (
+    END_MARKER_FEATURE,
+    NO_SESSION,
+    Delivered,
+    Delivery,
+    arrive,
+    asked_for,
+    downlink_target,
+    drop,
+    uplink_f_teid,
+)
+from loadgen.upf.endpoint import Endpoint
+from loadgen.upf.ies import FSeid, FTeid, first, flags_in, tree_in
+from loadgen.upf.messages import (
+    downlink_data_report,
+    error_indication_report,
+    established,
+    node_answer,
+    recovery_time_stamp,
+    session_done,
+    session_refused,
+)
+from loadgen.upf.node import Association, Event, Node
+from loadgen.upf.reliable import Address
+from loadgen.upf.rules import AddressKey
+from loadgen.upf.sessions import Outcome, Session, Sessions
+from loadgen.upf.violation import (
+    NO_ESTABLISHED_ASSOCIATION,
+    PFCP_CLAUSES,
+    REJECTED,
+    SERVICE_NOT_SUPPORTED,
+    SESSION_CONTEXT_NOT_FOUND,
+    PfcpKind,
+    PfcpViolation,
+)
+
+_HEADER = 16
+"""Octets of the header of a session message (7.2.2.3)."""
+_NOT_OURS = frozenset({"PFDManagementRequest", "SessionSetDeletionRequest"})
+"""Requests of features that the emulator does not have."""
+_NODE = frozenset(
+    {
+        "HeartbeatRequest",
+        "AssociationSetupRequest",
+        "AssociationUpdateRequest",
+        "AssociationReleaseRequest",
+    }
+)
+_SESSION = frozenset({"SessionModificationRequest", "SessionDeletionRequest"})
+
+
+class Upf:
+    """One UPF: its socket, its associations and its sessions."""
+
+    def __init__(
+        self,
+        config: UpfConfig,
+        *,
+        rng: Random | None = None,
+        on_event: Event | None = None,
+        on_delivered: Callable[[Delivered], None] | None = None,
+        on_violation: Callable[[PfcpViolation], None] | None = None,
+    ) -> None:
+        """A UPF that is not started.
+
+        Args:
+            config: what it is.
+            rng: where its SEIDs and TEIDs start.
+            on_event: told of changes: ``associated``, ``not-associated``, ``released``,
+                ``peer-restarted``, ``peer-lost``, ``peer-back``, ``restarted``, ``established``,
+                ``repeated``, ``modified``, ``deleted``, ``report``, ``report-refused``,
+                ``report-unanswered``.
+            on_delivered: told of buffered packets that went out.
+            on_violation: told of violations, which are in `violations` too.
+        """
+        self.config = config
+        self.counts = UpfCounts()
+        self.violations: list[PfcpViolation] = []
+        self._event = on_event or _ignore
+        self._on_delivered, self._on_violation = on_delivered, on_violation
+        # By default at random: a process that comes back must not have the SEIDs of its past.
+        ftup = "FTUP" in config.features
+        self.table = Sessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
+        self.endpoint = Endpoint(config, self, self.counts)
+        recovery = recovery_time_stamp()
+        self.node = Node(config, self.endpoint, self.table, self._event, recovery)
+
+    async def start(self) -> None:
+        """Open the socket, and set up the association if a CP function is configured.
+
+        Raises:
+            OSError: the address cannot be had.
+        """
+        await self.endpoint.open()
+        self.node.start()
+
+    def close(self) -> None:
+        """Close the socket, as a process that dies: nobody is told."""
+        self.node.stop()
+        self.endpoint.close()
+
+    async def associated(self) -> None:
+        """Wait until there is an association."""
+        await self.node.changed.wait()
+
+    # what there is
+
+    @property
+    def address(self) -> Address:
+        """Where it listens."""
+        return self.endpoint.address
+
+    @property
+    def recovery(self) -> int:
+        """Its Recovery Time Stamp, in seconds since 1900."""
+        return self.node.recovery
+
+    @property
+    def associations(self) -> dict[str, Association]:
+        """By the Node ID of the CP function."""
+        return dict(self.node.associations)
+
+    @property
+    def rules_left(self) -> int:
+        """How many PDRs, FARs, QERs and URRs are in its tables."""
+        return self.table.rules
+
+    @property
+    def session_count(self) -> int:
+        """How many sessions there are."""
+        return len(self.table.by_seid)
+
+    @property
+    def sessions(self) -> dict[AddressKey, SessionView]:
+        """By network instance and the UE's IPv4 address or IPv6 prefix (such as ``2001::/64``)."""
+        return {key: _view(key, found) for key, found in self.table.by_address.items()}
+
+    def downlink_tunnel(self, ue: str) -> FTeid | None:
+        """Where downlink packets for a UE's address go now; None for nowhere."""
+        found = self.table.find(ue)
+        return None if found is None else downlink_target(found[1].rules)
+
+    # triggers
+
+    def associate(self, cp: Address) -> None:
+        """Set up an association with a CP function (6.2.6.3), and try until there is one."""
+        self.node.associate(cp)
+
+    def want_release(self, node: str) -> None:
+        """Ask the CP function of a Node ID to release the association (6.2.7).
+
+        Raises:
+            KeyError: there is none.
+        """
+        self.node.want_release(node)
+
+    def downlink_data(self, ue: str, network_instance: str | None = None) -> Delivery:
+        """A downlink packet for a UE arrives.
+
+        The first one that a FAR buffers is reported where it has NOCP (8.2.26), and again after
+        the FAR was updated, the buffer dropped, or the report not answered.
+
+        Args:
+            ue: its IPv4 address, its IPv6 prefix, or an address in that /64.
+            network_instance: where the address is; None for any.
+        """
+        found = self.table.find(ue, network_instance)
+        if found is None:
+            return NO_SESSION
+        key, session = found
+        now = asyncio.get_running_loop().time()
+        delivery = arrive(key, session.rules, session.buffers, self.config.buffer, now)
+        self.counts.delivered += delivery.outcome == "delivered"
+        self.counts.buffered += delivery.outcome == "buffered"
+        self.counts.dropped += delivery.outcome == "dropped"
+        if delivery.report and delivery.pdr is not None:
+            self._report(session, key[1], delivery.pdr, delivery.qfi)
+        return delivery
+
+    def error_indication(self, ue: str, network_instance: str | None = None) -> bool:
+        """The gNB answers downlink packets of a UE with a GTP-U Error Indication (5.10).
+
+        Returns:
+            whether there was a tunnel to report.
+        """
+        found = self.table.find(ue, network_instance)
+        target = None if found is None else downlink_target(found[1].rules)
+        if found is None or target is None:
+            return False
+        session = found[1]
+        sequence = self.endpoint.requests.sequence()
+        tree = error_indication_report(session.cp.number, sequence, target)
+        self._ask(tree, session, lambda answer: self._reported(session, None, answer))
+        return True
+
+    def restart(self) -> None:
+        """Lose everything, and come back with another Recovery Time Stamp."""
+        lost = self.session_count
+        self.node.stop()
+        self.endpoint.requests.cancel()
+        self.endpoint.answers.clear()
+        self.table.clear()
+        self.node.recovery = max(recovery_time_stamp(), self.node.recovery + 1)
+        self.counts.restarts += 1
+        self._event("restarted", {"sessions": lost, "recovery_time_stamp": self.recovery})
+        self.node.start()
+
+    def silence(self, on: bool) -> None:
+        """Neither read nor send from now on, or do so again."""
+        self.endpoint.silent = on
+
+    def misbehave(self, misbehaviour: Misbehaviour | None) -> None:
+        """Answer wrongly from now on; None for rightly again."""
+        self.endpoint.misbehave(misbehaviour)
+
+    # the endpoint's side
+
+    def request(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes, at: Address) -> Tree | None:
+        """Do what a request asks for; its answer, or None for none."""
+        if peek.message in _NODE:
+            return self.node.request(tree, peek, at)
+        if peek.message == "SessionEstablishmentRequest":
+            return self._establish(tree, peek, octets)
+        if peek.message in _SESSION:
+            return self._change(tree, peek)
+        text = f"{peek.message}, which a CP function does not send, or not to this UPF"
+        self.violate(PfcpKind.UNEXPECTED, text, f"{at[0]}:{at[1]}")
+        if peek.message in _NOT_OURS:
+            return self.refusal(peek, SERVICE_NOT_SUPPORTED, None)
+        return None
+
+    def refusal(self, peek: wire.PfcpPeek, cause: int, offending_ie: int | None) -> Tree | None:
+        """The answer that refuses a request without doing anything."""
+        message, sequence, node = peek.message, peek.sequence, self.config.node_id
+        if message == "HeartbeatRequest":
+            return None
+        if message.startswith("Session") and message != "SessionSetDeletionRequest":
+            seid = 0
+            if message == "SessionEstablishmentRequest":
+                seid = 0 if peek.f_seid is None else peek.f_seid[0]
+            elif (session := self.table.by_seid.get(peek.seid or 0)) is not None:
+                seid = session.cp.number
+            return session_refused(message, seid, sequence, node, cause, offending_ie=offending_ie)
+        answer = node_answer(message, sequence, node, cause, offending_ie)
+        if message == "AssociationSetupRequest":
+            answer["ies"].insert(2, {"Recovery Time Stamp": self.recovery})
+        return answer
+
+    def violate(self, kind: PfcpKind, text: str, who: str) -> None:
+        """Take note of a violation."""
+        self.counts.violations += 1
+        at = asyncio.get_running_loop().time()
+        found = PfcpViolation(kind, PFCP_CLAUSES[kind], text, who, at)
+        if len(self.violations) < self.config.keep_violations:
+            self.violations.append(found)
+        if self._on_violation is not None:
+            self._on_violation(found)
+
+    # sessions
+
+    def _establish(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes) -> Tree | None:
+        node = peek.node_id or ""
+        if node not in self.node.associations:
+            return self.refusal(peek, NO_ESTABLISHED_ASSOCIATION, None)
+        ies = tree["ies"]
+        user = tree_in(ies, "User ID") or {}
+        cp = FSeid.of(tree_in(ies, "F-SEID"))
+        who = str(user.get("supi") or user.get("imsi") or cp)
+        if peek.seid:
+            text = f"an establishment with SEID {peek.seid:#x}, and there is none yet"
+            self.violate(PfcpKind.SEID, text, who)
+        digest = hashlib.blake2b(octets[_HEADER:], digest_size=16).digest()
+        outcome = self.table.establish(ies, digest, node, who)
+        session = outcome.session
+        if session is None:
+            return self._refused(peek, outcome, 0 if cp is None else cp.number, who)
+        self.counts.dropped += outcome.dropped
+        self._tell("repeated" if outcome.repeated else "established", session)
+        up = FSeid(session.seid, *self._host())
+        name = self.config.node_id
+        return established(session.cp.number, peek.sequence, name, up, outcome.created)
+
+    def _change(self, tree: Tree, peek: wire.PfcpPeek) -> Tree | None:
+        """Modify or delete a session."""
+        session = self.table.by_seid.get(peek.seid or 0)
+        if session is None:
+            known = bool(self.node.associations)
+            cause = SESSION_CONTEXT_NOT_FOUND if known else NO_ESTABLISHED_ASSOCIATION
+            return self.refusal(peek, cause, None)
+        if peek.message == "SessionDeletionRequest":
+            self.counts.dropped += self.table.delete(session).dropped
+            self._tell("deleted", session)
+            return session_done(peek.message, session.cp.number, peek.sequence)
+        now = asyncio.get_running_loop().time()
+        markers = self._end_markers(tree["ies"], session)
+        outcome = self.table.modify(session, tree["ies"], now)
+        if outcome.faults or outcome.cause is not None:
+            return self._refused(peek, outcome, session.cp.number, session.who)
+        self.counts.end_markers += markers
+        self.counts.dropped += outcome.dropped
+        for delivered in outcome.delivered:
+            self.counts.delivered += delivered.packets
+            if self._on_delivered is not None:
+                self._on_delivered(delivered)
+        self._tell("modified", session)
+        return session_done(peek.message, session.cp.number, peek.sequence, outcome.created)
+
+    def _end_markers(self, ies: list[Tree], session: Session) -> int:
+        """How many End Markers a modification asks for."""
+        markers, faults = asked_for(ies, session.rules)
+        for text in faults:
+            self.violate(PfcpKind.FORWARDING, text, session.who)
+        if markers and END_MARKER_FEATURE not in self.config.features:
+            text = f"SNDEM, and {END_MARKER_FEATURE} is no feature of the UPF"
+            self.violate(PfcpKind.FEATURE, text, session.who)
+        return markers
+
+    def _refused(self, peek: wire.PfcpPeek, outcome: Outcome, seid: int, who: str) -> Tree:
+        """All faults are violations; the answer has the first."""
+        for fault in outcome.faults:
+            self.violate(fault.kind, fault.text, who)
+        worst = outcome.faults[0] if outcome.faults else None
+        cause = worst.cause if worst is not None else outcome.cause or REJECTED
+        return session_refused(
+            peek.message,
+            seid,
+            peek.sequence,
+            self.config.node_id,
+            cause,
+            rule=None if worst is None else worst.rule,
+            offending_ie=None if worst is None else worst.offending_ie,
+        )
+
+    def _tell(self, name: str, session: Session) -> None:
+        self._event(name, {"who": session.who, "cp_seid": session.cp.number})
+
+    # reports
+
+    def _report(self, session: Session, ue: str, pdr: int, qfi: int | None) -> None:
+        self.counts.reports += 1
+        far = session.rules.pdrs[pdr].far
+        sequence = self.endpoint.requests.sequence()
+        tree = downlink_data_report(session.cp.number, sequence, pdr, qfi)
+        self._event("report", {"who": session.who, "ue": ue, "pdr": pdr})
+        self._ask(tree, session, lambda answer: self._reported(session, far, answer))
+
+    def _reported(self, session: Session, far: int | None, answer: Tree | None) -> None:
+        """A Session Report Response came (7.5.9), or none."""
+        if answer is None:
+            self.counts.unanswered += 1
+            self._event("report-unanswered", {"who": session.who})
+            buffer = None if far is None else session.buffers.get(far)
+            if buffer is not None:
+                buffer.reported = False
+            return
+        ies, seid = answer["ies"], answer.get("seid")
+        cause = first(ies, "Cause")
+        if cause != "Request accepted":
+            self._event("report-refused", {"who": session.who, "cause": cause})
+        if seid != session.seid and not (seid == 0 and cause == "Session context not found"):
+            text = f"{answer['message']} to SEID {seid}, and the session is {session.seid}"
+            self.violate(PfcpKind.SEID, text, session.who)
+        if "DROBU" in flags_in(ies, "PFCPSRRsp-Flags"):
+            self.counts.dropped += drop(session.buffers)
+
+    def _ask(self, tree: Tree, session: Session, answered: Callable[[Tree | None], None]) -> None:
+        association = self.node.associations[session.node]
+        host, port = association.address
+        same = session.cp.ipv6 if ":" in self.endpoint.address[0] else session.cp.ipv4
+        self.endpoint.ask(tree, (same or host, self.config.cp_port or port), answered)
+
+    def _host(self) -> tuple[str | None, str | None]:
+        host = self.endpoint.address[0]
+        return (None, host) if ":" in host else (host, None)
+
+
+def _ignore(name: str, what: Tree) -> None:
+    del name, what
+
+
+def _view(key: AddressKey, session: Session) -> SessionView:
+    return SessionView(
+        cp_seid=session.cp.number,
+        up_seid=session.seid,
+        who=session.who,
+        network_instance=key[0],
+        uplink=uplink_f_teid(session.rules),
+        downlink=downlink_target(session.rules),
+        buffered=sum(buffer.packets for buffer in session.buffers.values()),
+        rules=session.rules.count,
+    )
