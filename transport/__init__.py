@@ -1,4 +1,4 @@
-"""SCTP for asyncio: of the kernel, over UDP or over raw IP, behind one small interface."""
+"""SCTP for asyncio: in the kernel, over UDP or over raw IP, with one small interface."""
 
 from transport.contract import (
     NGAP_PPID,

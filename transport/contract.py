@@ -1,7 +1,7 @@
 """The interface of SCTP transports (RFC 9260), for servers and for clients.
 
-A transport calls its handler from the event loop, and never from within `send`. Payloads are
-whole user messages. Messages of one stream arrive in order.
+A transport calls its handler from the event loop, and never from within `send`. Payloads are whole
+user messages. Messages of one stream arrive in order.
 """
 
 from enum import StrEnum
@@ -17,64 +17,64 @@ UDP_ENCAPSULATION_PORT = 9899
 
 
 class Mode(StrEnum):
-    """Which SCTP."""
+    """The SCTP implementation."""
 
     AUTO = "auto"
-    """The kernel's where it has one, else over UDP."""
+    """The kernel's SCTP if it has one, else SCTP over UDP."""
     KERNEL = "kernel"
     USERSPACE_UDP = "userspace-udp"
     USERSPACE_RAW = "userspace-raw"
 
 
 class TransportError(Exception):
-    """A transport cannot be had or used; it says why in one sentence."""
+    """A transport cannot be opened or used. The message names the reason in one sentence."""
 
 
 class BufferFull(TransportError):
-    """The peer does not take messages as fast as they come; `Handler.writable` follows."""
+    """The peer does not accept messages fast enough. `Handler.writable` follows."""
 
 
 class Association(Protocol):
-    """One SCTP association that is up."""
+    """An established SCTP association."""
 
     @property
     def peer(self) -> str:
-        """The peer's addresses and port, for people."""
+        """The peer's addresses and port, as text for users."""
         ...
 
     @property
     def outbound_streams(self) -> int:
-        """How many streams may be sent on: 0 to one less."""
+        """The number of outbound streams. Stream numbers start at 0."""
         ...
 
     def send(self, stream: int, payload: bytes, ppid: int = NGAP_PPID) -> None:
         """Queue a message.
 
         Raises:
-            BufferFull: nothing was queued.
-            TransportError: the association is gone, or the stream or the payload is invalid.
+            BufferFull: the message was not queued.
+            TransportError: the association has ended, or the stream or the payload is invalid.
         """
         ...
 
     def shutdown(self) -> None:
-        """End it once all that is queued has arrived; `Handler.down` follows."""
+        """Close the association after all queued data has arrived. `Handler.down` follows."""
         ...
 
     def abort(self) -> None:
-        """End it now; `Handler.down` follows."""
+        """Close the association now. `Handler.down` follows."""
         ...
 
 
 class Handler(Protocol):
-    """Who a transport reports to."""
+    """Receives the events of a transport."""
 
     def up(self, association: Association) -> None:
-        """An association is up, in either direction."""
+        """An association was established, in either direction."""
         ...
 
     def down(self, association: Association, reason: str) -> None:
-        """It is gone, for whatever reason; called once for each that was up, after its last
-        message."""
+        """An association ended, for any reason. Called once for each established association, after
+        its last message."""
         ...
 
     def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:
@@ -82,35 +82,35 @@ class Handler(Protocol):
         ...
 
     def writable(self, association: Association) -> None:
-        """A send buffer that was full has room again."""
+        """A send buffer that was full has free space again."""
         ...
 
 
 class Transport(Protocol):
-    """A socket with associations on it."""
+    """A socket and its associations."""
 
     @property
     def mode(self) -> Mode:
-        """The one in use, never AUTO."""
+        """The mode in use; never AUTO."""
         ...
 
     @property
     def address(self) -> str:
-        """Where it listens, for people."""
+        """The local address, as text for users."""
         ...
 
     @property
     def port(self) -> int:
-        """Our SCTP port, for whoever asked for any."""
+        """The local SCTP port. It differs from the requested port if that was 0."""
         ...
 
     @property
     def udp_port(self) -> int | None:
-        """Our UDP port of mode userspace-udp."""
+        """The local UDP port in mode userspace-udp."""
         ...
 
     def pause(self) -> None:
-        """Deliver no messages until `resume`: receive windows fill, and peers wait."""
+        """Deliver no messages until `resume`. Receive windows fill up, and peers wait."""
         ...
 
     def resume(self) -> None:
@@ -118,48 +118,49 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None:
-        """Shut all associations down, for at most a second, then close the socket."""
+        """Shut all associations down, which takes at most a second, then close the socket."""
         ...
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """The bounds and timers of a transport's associations; sizes in octets, times in seconds.
+    """The limits and timers of a transport's associations. Sizes are in octets, times in seconds.
 
-    A peer that says nothing is given up after about `heartbeat` x (`max_retransmissions` + 1);
-    one that acknowledges nothing after as many retransmissions, which double their distance
-    up to `rto_max` (RFC 9260 clauses 8.1 and 6.3).
+    A silent peer is given up after about `heartbeat` x (`max_retransmissions` + 1). A peer that
+    acknowledges nothing is given up after the same number of retransmissions, at intervals that
+    double up to `rto_max` (RFC 9260 clauses 8.1 and 6.3).
     """
 
     max_associations: int = 1024
-    """How many at a time, half-open ones included; a further INIT is answered with ABORT."""
+    """Maximum number of associations, including half-open ones. A further INIT is answered with
+    ABORT."""
     streams: int = 64
-    """Offered in each direction; the smaller offer of the two sides holds."""
+    """Streams offered in each direction. The smaller offer of the two sides applies."""
     receive_window: int = 1 << 20
-    """What may wait for the handler, of one association. A message cannot be larger."""
+    """Data of one association that may wait for the handler. A message cannot be larger."""
     send_buffer: int = 1 << 20
-    """What may wait for the peer, of one association, before `BufferFull`."""
+    """Data of one association that may wait for the peer. Above it, `send` raises `BufferFull`."""
     heartbeat: float = 5.0
-    """How long a path is idle before it is probed; 0 for never."""
+    """Idle time of a path before a heartbeat is sent; 0 for never."""
     rto_max: float = 5.0
     max_retransmissions: int = 5
-    """Of a chunk or a heartbeat in a row, before the peer counts as gone."""
+    """Retransmissions of a chunk or a heartbeat in a row before the peer counts as lost."""
     max_message: int = 1 << 18
-    """The largest message that is sent."""
+    """The largest message that may be sent."""
     connect_timeout: float = 15.0
-    """How long `connect` tries."""
+    """Longest duration of `connect`."""
     mtu: int | None = None
-    """The largest SCTP packet; None for what suits the mode. The kernel finds its own."""
+    """The largest SCTP packet; None for the default of the mode. The kernel discovers its own."""
 
 
 DEFAULT_LIMITS = Limits()
 
 
 def check_message(stream: int, streams: int, payload: bytes, ppid: int, max_message: int) -> None:
-    """Look at a message before it is queued.
+    """Check a message before it is queued.
 
     Raises:
-        TransportError: a stream that there is not, a PPID of more than 32 bits, or a payload
-            that is empty or too large.
+        TransportError: the stream does not exist, the PPID has more than 32 bits, or the payload is
+            empty or too large.
     """
     if not 0 <= stream < streams:
         raise TransportError(f"stream {stream} is not one of {streams}")

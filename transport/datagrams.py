@@ -1,4 +1,4 @@
-"""The sockets under SCTP in user space: UDP (RFC 6951), or raw IP with protocol 132."""
+"""The sockets of SCTP in user space: UDP (RFC 6951), or raw IP with protocol 132."""
 
 import contextlib
 import socket
@@ -8,17 +8,17 @@ from pathlib import Path
 from transport.contract import Mode, TransportError
 
 Where = tuple[str, int]
-"""An IP address and a UDP port, 0 over raw IP."""
+"""An IP address and a UDP port; 0 over raw IP."""
 Packet = tuple[bytes, Where]
-"""An SCTP packet, and where it comes from or goes to."""
+"""An SCTP packet with its source or destination."""
 
 SCTP_PROTOCOL = 132
 _LARGEST = 65_535
 _SOCKET_BUFFER = 4 << 20
-# SO_RCVBUFFORCE and SO_SNDBUFFORCE of <asm-generic/socket.h> go beyond net.core.[rw]mem_max,
-# with CAP_NET_ADMIN.
+# SO_RCVBUFFORCE and SO_SNDBUFFORCE of <asm-generic/socket.h> exceed net.core.[rw]mem_max. They need
+# CAP_NET_ADMIN.
 _BUFFERS = ((socket.SO_RCVBUF, 33), (socket.SO_SNDBUF, 32))
-# <linux/in.h> and <linux/in6.h>; the socket module does not name them.
+# From <linux/in.h> and <linux/in6.h>; the socket module does not define them.
 _IP_MTU_DISCOVER, _IPV6_MTU_DISCOVER, _PMTUDISC_DONT = 10, 23, 0
 
 
@@ -31,7 +31,7 @@ class Datagrams:
         local = sock.getsockname()
         self.host: str = local[0]
         self.udp_port: int = 0 if mode is Mode.USERSPACE_RAW else local[1]
-        # A link-local peer is reached through the interface that the socket is bound to.
+        # A link-local peer is reached through the interface to which the socket is bound.
         self._suffix: tuple[int, ...] = (0, local[3]) if sock.family == socket.AF_INET6 else ()
         raw4 = mode is Mode.USERSPACE_RAW and sock.family == socket.AF_INET
         self.receive: Callable[[], Packet] = self._receive_raw4 if raw4 else self._receive
@@ -43,12 +43,12 @@ class Datagrams:
 
     def _receive6(self) -> Packet:
         data, address = self.sock.recvfrom(_LARGEST)
-        # A raw socket gives its protocol number where a UDP socket gives the port.
+        # A raw socket returns its protocol number where a UDP socket returns the port.
         return data, (address[0].partition("%")[0], address[1] if self.udp_port else 0)
 
     def _receive_raw4(self) -> Packet:
         data, address = self.sock.recvfrom(_LARGEST)
-        # The kernel leaves the IPv4 header on, its length in words in the low half octet.
+        # The kernel keeps the IPv4 header. The low half octet is its length in words.
         return data[(data[0] & 15) << 2 :], (address[0], 0)
 
     def send(self, packet: bytes, to: Where) -> None:
@@ -56,15 +56,15 @@ class Datagrams:
 
         Raises:
             BlockingIOError: the socket's buffer is full.
-            OSError: this packet cannot be sent.
+            OSError: the packet cannot be sent.
         """
         self.sock.sendto(packet, (*to, *self._suffix))
 
     def connect(self, ip: str, udp_port: int) -> None:
-        """Talk to this peer only; the system then reports that nobody is there.
+        """Exchange packets with this peer only. The system then reports an unreachable peer.
 
         Raises:
-            TransportError: there is no way to it.
+            TransportError: there is no route to the peer.
         """
         try:
             self.sock.connect((ip, udp_port, *self._suffix))
@@ -73,15 +73,15 @@ class Datagrams:
         self.host = self.sock.getsockname()[0]
 
     def close(self) -> None:
-        """Give the socket back."""
+        """Close the socket."""
         self.sock.close()
 
 
 def open_datagrams(mode: Mode, family: int, local: str, udp_port: int) -> Datagrams:
-    """Bind a socket of the mode to an address of ours and, for UDP, to a port (0: any).
+    """Bind a socket of the mode to a local address and, for UDP, to a port (0: any).
 
     Raises:
-        TransportError: the system refuses.
+        TransportError: the system rejects the socket or the address.
     """
     raw = mode is Mode.USERSPACE_RAW
     if raw and Path("/proc/net/sctp").exists():
@@ -104,7 +104,7 @@ def open_datagrams(mode: Mode, family: int, local: str, udp_port: int) -> Datagr
             sock.setsockopt(socket.SOL_SOCKET, plain, _SOCKET_BUFFER)
             with contextlib.suppress(PermissionError):
                 sock.setsockopt(socket.SOL_SOCKET, forced, _SOCKET_BUFFER)
-        # dcsctp does not search for the path's MTU: what is too large is fragmented by IP.
+        # dcsctp does not discover the path MTU. IP fragments packets that are too large.
         if family == socket.AF_INET6:
             sock.setsockopt(socket.IPPROTO_IPV6, _IPV6_MTU_DISCOVER, _PMTUDISC_DONT)
         else:

@@ -1,7 +1,7 @@
 """SCTP of the Linux kernel for asyncio: a one-to-one style socket for each association.
 
-The loop's `add_reader` and `add_writer` alone are used: uvloop never gives out what is
-accepted on an SCTP socket that its own servers were handed (MagicStack/uvloop#467).
+Only the loop's `add_reader` and `add_writer` are used. uvloop's own servers never return the
+connections accepted on an SCTP socket (MagicStack/uvloop#467).
 """
 
 import asyncio
@@ -27,7 +27,7 @@ __all__ = ["KernelAssociation", "KernelTransport", "why_no_kernel_sctp"]
 _log = logging.getLogger(__name__)
 
 _BATCH = 32
-"""Messages read of one association, or associations accepted, in one wake-up."""
+"""Maximum messages read from one association, or associations accepted, in one wake-up."""
 _CLOSE_SECONDS = 1.0
 _ACCEPT_AGAIN_SECONDS = 1.0
 _BACKLOG = 128
@@ -43,7 +43,7 @@ class KernelAssociation:
         self.outbound_streams = kernel_socket.outbound_streams(sock)
         self.alive = True
         self.parts: list[bytes] = []
-        """Of a message that has not arrived whole."""
+        """Parts of a message that has not arrived completely."""
         self.parts_octets = 0
         self._transport = transport
 
@@ -70,7 +70,7 @@ class KernelAssociation:
             try:
                 self.sock.shutdown(socket.SHUT_WR)
             except OSError as err:
-                # It ended by itself; the notice of that is still to be read.
+                # The association has already ended; its notification is still unread.
                 _log.debug("%r: %s", self, err)
 
     def abort(self) -> None:
@@ -81,7 +81,7 @@ class KernelAssociation:
 
 
 class KernelTransport:
-    """A listening socket with what it accepted, or one connected socket."""
+    """A listening socket with its accepted associations, or one connected socket."""
 
     mode = Mode.KERNEL
     udp_port = None
@@ -100,7 +100,7 @@ class KernelTransport:
         self._closing: asyncio.Future[None] | None = None
         self._closed = False
         if accept:
-            # Else the kernel does not let it listen again while there are associations.
+            # Without this option the kernel rejects a new listener while associations exist.
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             self._accept(True)
             self._loop.add_reader(self._fd, self._acceptable)
@@ -109,10 +109,10 @@ class KernelTransport:
     def listening(
         cls, family: int, ip: str, port: int, handler: Handler, limits: Limits
     ) -> "KernelTransport":
-        """Accept associations on an address of ours.
+        """Accept associations on a local address.
 
         Raises:
-            TransportError: no kernel SCTP here, or the address is not to be had.
+            TransportError: the kernel has no SCTP, or the address is not available.
         """
         return cls(_bound(family, ip, port, limits), handler, limits, accept=True)
 
@@ -120,10 +120,10 @@ class KernelTransport:
     def to_connect(
         cls, family: int, local: str, local_port: int, handler: Handler, limits: Limits
     ) -> "KernelTransport":
-        """Be ready to connect from an address of ours.
+        """Prepare to connect from a local address.
 
         Raises:
-            TransportError: no kernel SCTP here, or the address is not to be had.
+            TransportError: the kernel has no SCTP, or the address is not available.
         """
         return cls(_bound(family, local, local_port, limits), handler, limits, accept=False)
 
@@ -134,7 +134,7 @@ class KernelTransport:
         return f"{host}:{self.port} in the kernel"
 
     def pause(self) -> None:
-        """See `Transport.pause`. Ends of associations are not seen either until `resume`."""
+        """See `Transport.pause`. The end of an association is not seen either until `resume`."""
         self._paused = True
         for association in self._associations:
             self._loop.remove_reader(association.fd)
@@ -147,10 +147,11 @@ class KernelTransport:
                 self._loop.add_reader(association.fd, self._readable, association)
 
     async def connect(self, ip: str, _udp_port: int, port: int) -> None:
-        """Start the association and wait until it is up.
+        """Start the association and wait until it is established.
 
         Raises:
-            TransportError: it did not come up; the transport is still to be closed.
+            TransportError: the association was not established. The caller must still close the
+                transport.
         """
         done: asyncio.Future[None] = self._loop.create_future()
         try:
@@ -203,7 +204,7 @@ class KernelTransport:
             self._sock.close()
 
     def _accept(self, accepting: bool) -> None:
-        """Take associations, or have the kernel answer an INIT with ABORT."""
+        """Accept associations, or make the kernel answer an INIT with ABORT."""
         if accepting != self._accepting:
             self._sock.listen(_BACKLOG if accepting else 0)
             self._accepting = accepting
@@ -226,7 +227,7 @@ class KernelTransport:
             try:
                 association = KernelAssociation(self, sock)
             except OSError:
-                sock.close()  # gone before we looked
+                sock.close()  # closed before it was read
                 continue
             self._add(association)
         self._accept(len(self._associations) < self.limits.max_associations)
@@ -285,7 +286,7 @@ class KernelTransport:
             self._failed(association)
 
     def _noticed(self, association: KernelAssociation, notice: int) -> KernelAssociation:
-        """Gives the association to go on with."""
+        """Return the association to continue with."""
         if notice in (kernel_socket.COMM_LOST, kernel_socket.CANNOT_START):
             self._end(association, "lost")
         elif notice == kernel_socket.SHUTDOWN_COMPLETE:
@@ -298,7 +299,8 @@ class KernelTransport:
         return association
 
     def _restart(self, old: KernelAssociation) -> KernelAssociation:
-        """A peer that restarted has lost what it knew: to the user, a new association."""
+        """A peer that restarted has lost its state. Report this to the user as a new
+        association."""
         try:
             new = KernelAssociation(self, old.sock)
         except OSError:
@@ -312,7 +314,7 @@ class KernelTransport:
         return new
 
     def tell_when_writable(self, association: KernelAssociation) -> None:
-        """Call the handler once the association's send buffer has room."""
+        """Call the handler when the association's send buffer has free space."""
         self._loop.add_writer(association.fd, self._writable, association)
 
     def _writable(self, association: KernelAssociation) -> None:
@@ -328,7 +330,8 @@ class KernelTransport:
         association.abort()
 
     def aborted(self, association: KernelAssociation) -> None:
-        """The user aborted it: nothing more is read, and the end is told in a later turn."""
+        """Stop reading an association that the user aborted. Report its end in a later turn of the
+        loop."""
         self._loop.remove_reader(association.fd)
         self._loop.remove_writer(association.fd)
         self._loop.call_soon(lambda: self._end(association, "aborted", abort=True))

@@ -1,10 +1,9 @@
 """One-to-one style SCTP sockets of the Linux kernel (RFC 6458 clause 4).
 
-pysctp sets them up. Messages go through the standard library's sendmsg and recvmsg with the
-ancillary data of RFC 6458 clause 5.3: pysctp 0.7's sctp_send refuses payload protocol
-identifiers whose last octet is over 127 (it swaps them into a signed integer), and its
-sctp_recv loses memory at each call that finds nothing to read, which a non-blocking reader
-does all the time.
+pysctp configures them. Messages use the standard library's sendmsg and recvmsg with the ancillary
+data of RFC 6458 clause 5.3. sctp_send of pysctp 0.7 rejects payload protocol identifiers with a
+last octet above 127, because it swaps them into a signed integer. Its sctp_recv leaks memory at
+each call that finds no data, which happens all the time in a non-blocking reader.
 """
 
 import contextlib
@@ -16,34 +15,34 @@ from typing import Any
 from transport.contract import Limits, TransportError
 
 _LEVEL = socket.IPPROTO_SCTP
-# <linux/sctp.h>: the socket option, and the types of ancillary data.
+# From <linux/sctp.h>: the socket option and the types of ancillary data.
 _RECVRCVINFO = 32
 _SNDINFO = 2
 _RCVINFO = 3
 _SNDINFO_FORMAT = struct.Struct("=HH4sIi")
 _RCVINFO_FORMAT = struct.Struct("=HHHxx4sIIIi")
 _PPID = struct.Struct(">I")
-"""The kernel carries it as it is given: the order of octets is the application's."""
+"""The kernel does not convert the PPID; the application sets the order of its octets."""
 
 _MSG_NOTIFICATION = 0x8000
 _NOTIFICATION = struct.Struct("=HHI")
 _ASSOC_CHANGE_FORMAT = struct.Struct("=HHIHHHHi")
 _ASSOC_CHANGE = 0x8001
 _PARTIAL_DELIVERY = 0x8006
-# <asm-generic/socket.h>: beyond net.core.[rw]mem_max, with CAP_NET_ADMIN.
+# From <asm-generic/socket.h>: exceed net.core.[rw]mem_max, with CAP_NET_ADMIN.
 _SO_SNDBUFFORCE, _SO_RCVBUFFORCE = 32, 33
 
 _READ = 1 << 16
 _ANCILLARY = 128
 
 COMM_UP, COMM_LOST, RESTART, SHUTDOWN_COMPLETE, CANNOT_START = range(5)
-"""What an association change may be (RFC 6458 clause 6.1.1)."""
+"""Kinds of association changes (RFC 6458 clause 6.1.1)."""
 DELIVERY_ABORTED = 5
-"""The rest of a message that began to arrive will not come (clause 6.1.7)."""
+"""The rest of a partly received message will not arrive (RFC 6458 clause 6.1.7)."""
 
 
 class Piece:
-    """What one read gave: (a part of) a message, or a notice."""
+    """The result of one read: a message, a part of a message, or a notification."""
 
     __slots__ = ("data", "last", "notice", "ppid", "stream")
 
@@ -51,7 +50,7 @@ class Piece:
         self.data = data
         self.last = bool(flags & socket.MSG_EOR)
         self.notice = _notice(data) if flags & _MSG_NOTIFICATION else None
-        """A change of the association, `DELIVERY_ABORTED`, or None for a message."""
+        """The association change or `DELIVERY_ABORTED`; None for a message."""
         self.stream = self.ppid = 0
         for level, kind, content in ancillary:
             if level == _LEVEL and kind == _RCVINFO and len(content) >= _RCVINFO_FORMAT.size:
@@ -60,7 +59,7 @@ class Piece:
 
 
 def _notice(data: bytes) -> int:
-    """COMM_UP also for notices of no consequence."""
+    """Return the kind of a notification; COMM_UP also for notifications without effect."""
     if len(data) < _NOTIFICATION.size:
         return COMM_UP
     kind = _NOTIFICATION.unpack_from(data)[0]
@@ -70,9 +69,9 @@ def _notice(data: bytes) -> int:
 
 
 def why_no_kernel_sctp() -> str | None:
-    """Why the kernel's SCTP cannot be used here, None if it can.
+    """Return why the kernel's SCTP cannot be used; None if it can.
 
-    Asking a kernel that has SCTP as a module makes it load that.
+    The check makes a kernel load SCTP if it is a module.
     """
     try:
         _pysctp()
@@ -94,10 +93,10 @@ def _pysctp() -> Any:
 
 
 def open_socket(family: int, limits: Limits) -> Any:
-    """A non-blocking pysctp socket; the associations it accepts inherit what is set here.
+    """Return a non-blocking pysctp socket. Accepted associations inherit its settings.
 
     Raises:
-        TransportError: no pysctp, no SCTP in the kernel, or a limit that it refuses.
+        TransportError: pysctp is not installed, the kernel has no SCTP, or it rejects a limit.
     """
     sctp = _pysctp()
     try:
@@ -127,7 +126,8 @@ def _configure(sctp: Any, sock: Any, limits: Limits) -> None:
     sock.set_rtoinfo(retransmission)
 
     association = sock.get_assocparams()
-    # One path, so that its end is the association's: the kernel counts one further for that.
+    # Each association has one path, so a failed path must end the association. The kernel counts
+    # one more failure before it does.
     association.assocmaxrxt = limits.max_retransmissions + 1
     sock.set_assocparams(association)
 
@@ -138,7 +138,7 @@ def _configure(sctp: Any, sock: Any, limits: Limits) -> None:
     if limits.mtu is not None:
         path.pathmtu = limits.mtu
         path.flags |= path.flags_PMTUD_DISABLE
-    # Without an address in the right family the kernel takes it for a peer's.
+    # Without an address of the right family the kernel reads it as the address of a peer.
     path.sockaddr = ("::" if sock.family == socket.AF_INET6 else "0.0.0.0", 0)  # noqa: S104
     sock.set_paddrparams(path)
 
@@ -146,7 +146,7 @@ def _configure(sctp: Any, sock: Any, limits: Limits) -> None:
     sock.events.association = True
     sock.events.partial_delivery = True
     sock.setsockopt(_LEVEL, _RECVRCVINFO, 1)
-    # The kernel doubles both, for what it keeps beside the octets of messages.
+    # The kernel doubles both, to account for its overhead per message.
     for forced, plain, size in (
         (_SO_SNDBUFFORCE, socket.SO_SNDBUF, limits.send_buffer),
         (_SO_RCVBUFFORCE, socket.SO_RCVBUF, limits.receive_window),
@@ -160,8 +160,8 @@ def send_message(sock: socket.socket, stream: int, ppid: int, payload: bytes) ->
     """Queue a message.
 
     Raises:
-        BlockingIOError: there is no room; nothing was queued.
-        OSError: the association is gone, or the message is too large.
+        BlockingIOError: the buffer is full; the message was not queued.
+        OSError: the association has ended, or the message is too large.
     """
     info = _SNDINFO_FORMAT.pack(stream, 0, _PPID.pack(ppid), 0, 0)
     sock.sendmsg([payload], [(_LEVEL, _SNDINFO, info)], socket.MSG_NOSIGNAL)
@@ -171,23 +171,23 @@ def receive_piece(sock: socket.socket) -> Piece:
     """Read once.
 
     Raises:
-        BlockingIOError: there is nothing.
-        OSError: the association is gone.
+        BlockingIOError: there is no data.
+        OSError: the association has ended.
     """
     data, ancillary, flags, _ = sock.recvmsg(_READ, _ANCILLARY)
     return Piece(data, flags, ancillary)
 
 
 def outbound_streams(sock: Any) -> int:
-    """How many streams were negotiated for sending."""
+    """Return the number of streams negotiated for sending."""
     return int(sock.get_status().outstrms)
 
 
 def peer_text(sock: Any) -> str:
-    """The peer's addresses and port.
+    """Return the peer's addresses and port.
 
     Raises:
-        OSError: the association is gone already.
+        OSError: the association has already ended.
     """
     host, port = sock.getpeername()[:2]
     others = sorted({address for address, _ in sock.getpaddrs()} - {host})
@@ -195,7 +195,7 @@ def peer_text(sock: Any) -> str:
 
 
 def abort(sock: socket.socket) -> None:
-    """Close with an ABORT, and drop what is queued (RFC 6458 clause 4.1.4)."""
+    """Close with an ABORT and discard queued data (RFC 6458 clause 4.1.4)."""
     with contextlib.suppress(OSError):
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     sock.close()

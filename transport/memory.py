@@ -1,7 +1,8 @@
-"""Transports without sockets, for tests of whoever uses a transport.
+"""Transports without sockets, for tests of code that uses a transport.
 
-The contract is that of the real ones, back-pressure and ends included. Nothing is ever lost on
-the way, and time plays no part: what one side does, the other sees in a later turn of the loop.
+The contract is the same as for real transports, including back-pressure and ends of associations.
+No message is lost, and there are no delays: one side sees an action of the other in a later turn of
+the loop.
 """
 
 import asyncio
@@ -38,20 +39,20 @@ class MemoryAssociation:
         self.transport = transport
         self.alive = True
         self.ending: str | None = None
-        """Why it is going to be over once all that was sent has been read."""
+        """Why the association ends after all sent messages have been read."""
         self.inbox: deque[tuple[int, int, bytes]] = deque()
         self.waiting = 0
         """Octets in the inbox."""
         self.refused = False
         self.other = self
-        """The peer's end."""
+        """The peer's end of the association."""
 
     def __repr__(self) -> str:
         return f"<association with {self.peer}>"
 
     @property
     def capacity(self) -> int:
-        """How many octets may wait in the peer's inbox."""
+        """Return how many octets may wait in the peer's inbox."""
         return self.transport.limits.send_buffer + self.other.transport.limits.receive_window
 
     def send(self, stream: int, payload: bytes, ppid: int = NGAP_PPID) -> None:
@@ -81,7 +82,7 @@ class MemoryAssociation:
             self.alive = False
 
     def discard(self) -> None:
-        """Forget what was not read."""
+        """Discard unread messages."""
         self.inbox.clear()
         self.waiting = 0
 
@@ -92,7 +93,7 @@ class MemoryAssociation:
                 end.transport.end_of(end)
 
     def take(self) -> tuple[int, int, bytes]:
-        """The next message out of the inbox."""
+        """Return the next message of the inbox."""
         message = self.inbox.popleft()
         self.waiting -= len(message[2])
         other = self.other
@@ -105,7 +106,7 @@ class MemoryAssociation:
 
     @property
     def over(self) -> bool:
-        """Whether it is ending and all that was sent has been read, on both sides."""
+        """Whether the association is ending and both sides have read all messages."""
         return self.ending is not None and not self.inbox and not self.other.inbox
 
 
@@ -113,7 +114,7 @@ class MemoryTransport:
     """A transport of a `MemoryNetwork`."""
 
     mode = Mode.USERSPACE_UDP
-    """What it passes for."""
+    """The mode that it reports."""
 
     def __init__(
         self, network: "MemoryNetwork", host: str, port: int, handler: Handler, limits: Limits
@@ -166,7 +167,7 @@ class MemoryTransport:
         self._closed = True
 
     def vanish(self) -> None:
-        """Be gone as if the machine had died: the peers' heartbeats go unanswered."""
+        """Stop like a machine that died: the peers' heartbeats get no answer."""
         self._network.release(self)
         self._closed = True
         for association in self.associations:
@@ -177,22 +178,22 @@ class MemoryTransport:
         self.associations.clear()
 
     def add(self, association: MemoryAssociation) -> None:
-        """Take an association, and tell the handler."""
+        """Add an association and notify the handler."""
         self.associations.append(association)
         self.call_soon(self.handler.up, association)
 
     def call_soon(self, call: _Call, association: MemoryAssociation) -> None:
-        """Have the handler called."""
+        """Schedule a call of the handler."""
         self._calls.append((call, association))
         self._schedule()
 
     def messages_for(self, association: MemoryAssociation) -> None:
-        """There are messages in its inbox, which was empty."""
+        """Schedule reading of an inbox that was empty and has messages now."""
         self._messages.append(association)
         self._schedule()
 
     def end_of(self, association: MemoryAssociation) -> None:
-        """It may be over now."""
+        """Report the end of the association if it is complete."""
         self._ends.append(association)
         self._schedule()
 
@@ -247,7 +248,7 @@ class MemoryTransport:
 
 
 class MemoryNetwork:
-    """Where the transports of one test find one another, by host and port."""
+    """Connects the transports of one test, by host and port."""
 
     def __init__(self) -> None:
         self._listening: dict[tuple[str, int], MemoryTransport] = {}
@@ -275,7 +276,7 @@ class MemoryNetwork:
         """See `transport.connect`."""
         server = self._listening.get((host, port))
         if server is None or len(server.associations) >= server.limits.max_associations:
-            raise TransportError(f"not connected: nobody answers at {host} port {port}")
+            raise TransportError(f"not connected: no answer from {host} port {port}")
         local_port = local_port or next(self._ports)
         client = MemoryTransport(self, local_host, local_port, handler, limits)
         streams = min(limits.streams, server.limits.streams)
@@ -288,7 +289,7 @@ class MemoryNetwork:
         return client
 
     def release(self, transport: MemoryTransport) -> None:
-        """Take a transport's address back."""
+        """Release a transport's address."""
         where = (transport.host, transport.port)
         if self._listening.get(where) is transport:
             del self._listening[where]

@@ -1,4 +1,4 @@
-"""How transports are opened: `listen` and `connect`, for every mode."""
+"""Open transports: `listen` and `connect`, for every mode."""
 
 import asyncio
 import itertools
@@ -19,7 +19,8 @@ from transport.kernel import KernelTransport, why_no_kernel_sctp
 from transport.userspace import UserspaceTransport
 
 _EPHEMERAL = range(49152, 65536)
-# One after the other from a random start: over raw IP, a port is for one transport of the host.
+# Ports are used in sequence from a random start. Over raw IP only one transport of the host can use
+# a port.
 _next_port = itertools.count(random.randrange(len(_EPHEMERAL)))  # noqa: S311
 
 
@@ -32,23 +33,23 @@ async def listen(
     udp_port: int = UDP_ENCAPSULATION_PORT,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Transport:
-    """Accept associations on an SCTP port of one address of ours; 0 picks a free port.
+    """Accept associations on an SCTP port of one local address; 0 picks a free port.
 
-    One address only: an association then leaves by the interface it came in by, which a
-    multi-homed kernel socket does not promise. "0.0.0.0" and "::" mean all of them; over UDP
-    and raw IP, answers then leave from the address that routing picks, so a machine with
-    several is better given the one its peers know.
+    Only one address is used: an association then leaves through the interface on which it arrived,
+    which a multi-homed kernel socket does not guarantee. "0.0.0.0" and "::" mean all addresses.
+    Over UDP and raw IP the answers then leave from the address that routing selects. On a machine
+    with several addresses, prefer the address that the peers know.
 
     Args:
-        mode: Which SCTP.
-        host: A name or an address of IPv4 or IPv6.
-        port: The SCTP port, as 38412 for N2.
-        handler: Who is told.
-        udp_port: For mode userspace-udp, the UDP port to be reached at; 0 picks a free one.
-        limits: Bounds and timers.
+        mode: The SCTP implementation.
+        host: A name or an IPv4 or IPv6 address.
+        port: The SCTP port; 38412 for N2.
+        handler: Receives the events.
+        udp_port: For mode userspace-udp, the local UDP port; 0 picks a free one.
+        limits: Limits and timers.
 
     Raises:
-        TransportError: the mode, the address or the port is not to be had.
+        TransportError: the mode, the address or the port is not available.
     """
     mode = _chosen(mode)
     family, ip = await _resolve(host)
@@ -74,24 +75,24 @@ async def connect(
     local_udp_port: int = 0,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Transport:
-    """Open a transport with one association on it, and return once that is up.
+    """Open a transport with one association, and return when it is established.
 
-    `Handler.up` has been called by then and has the association; when it ends, `Handler.down`
-    is called and the transport is only good for `close`. To connect again, call this again.
+    `Handler.up` has been called by then with the association. When it ends, `Handler.down` is
+    called and the transport can only be closed. Call this function again to reconnect.
 
     Args:
-        mode: Which SCTP.
+        mode: The SCTP implementation.
         host: The peer's name or address.
         port: The peer's SCTP port.
-        handler: Who is told. It is not called for an association that does not come up.
-        udp_port: For mode userspace-udp, the UDP port the peer is reached at.
-        local_host: An address of ours to come from.
-        local_port: The SCTP port to come from; 0 picks one.
-        local_udp_port: For mode userspace-udp, the UDP port to come from; 0 picks a free one.
-        limits: Bounds and timers; `Limits.connect_timeout` is for the whole call.
+        handler: Receives the events. It is not called for an association that is not established.
+        udp_port: For mode userspace-udp, the peer's UDP port.
+        local_host: The local address.
+        local_port: The local SCTP port; 0 picks one.
+        local_udp_port: For mode userspace-udp, the local UDP port; 0 picks a free one.
+        limits: Limits and timers; `Limits.connect_timeout` applies to the whole call.
 
     Raises:
-        TransportError: the mode is not to be had, or the peer does not answer or refuses.
+        TransportError: the mode is not available, or the peer does not answer or rejects.
     """
     mode = _chosen(mode)
     family, ip = await _resolve(host)

@@ -1,6 +1,6 @@
 """SCTP in user space for asyncio: `wire.SctpEndpoint` on a datagram socket.
 
-One reader and one timer for all associations. What comes in one wake-up is worked off as one
+One reader and one timer serve all associations. The packets of one wake-up are processed as one
 batch: packets in, then events, messages and packets out, once.
 """
 
@@ -27,14 +27,14 @@ _log = logging.getLogger(__name__)
 _BATCH_PACKETS = 64
 """Packets read in one wake-up."""
 _BATCH_MESSAGES = 256
-"""Messages delivered before the loop gets its turn."""
+"""Messages delivered before the transport yields to the loop."""
 _MAX_UNSENT = 1024
-"""Packets that wait for the socket; SCTP repeats what is dropped beyond."""
+"""Packets that may wait for the socket. Further packets are dropped; SCTP retransmits them."""
 _SHORTEST_TIMER = 0.001
-"""Seconds. A loop may round a shorter delay to none, and fire again and again."""
+"""In seconds. A loop may round a shorter delay down to 0 and fire repeatedly."""
 _CLOSE_SECONDS = 1.0
-_NOBODY_THERE = (errno.ECONNREFUSED, errno.ENOPROTOOPT)
-"""ICMP's port unreachable and protocol unreachable."""
+_UNREACHABLE = (errno.ECONNREFUSED, errno.ENOPROTOOPT)
+"""ICMP port unreachable and protocol unreachable."""
 
 _MTU = {Mode.USERSPACE_UDP: 1400, Mode.USERSPACE_RAW: 1460}
 
@@ -90,10 +90,10 @@ class UserspaceTransport:
     def __init__(
         self, datagrams: Datagrams, port: int, handler: Handler, limits: Limits, *, accept: bool
     ) -> None:
-        """Take over a bound socket; `accept` for a server.
+        """Take over a bound socket; `accept` is true for a server.
 
         Raises:
-            TransportError: a limit that cannot be.
+            TransportError: a limit is invalid.
         """
         self.mode = datagrams.mode
         self.port = port
@@ -148,10 +148,11 @@ class UserspaceTransport:
         self.turn_soon()
 
     async def connect(self, ip: str, udp_port: int, port: int) -> None:
-        """Start an association and wait until it is up.
+        """Start an association and wait until it is established.
 
         Raises:
-            TransportError: it did not come up; the transport is still to be closed.
+            TransportError: the association was not established. The caller must still close the
+                transport.
         """
         up: asyncio.Future[None] = self._loop.create_future()
         try:
@@ -198,12 +199,12 @@ class UserspaceTransport:
         self._loop.remove_reader(self._fd)
         self._loop.remove_writer(self._fd)
         self._datagrams.close()
-        # It may only be freed in this thread: not left to the garbage collector, which runs in
-        # any, for handlers, associations and this refer to one another.
+        # The endpoint may only be freed in this thread. Handlers, associations and this object are
+        # a reference cycle, which the garbage collector may free in another thread.
         del self.endpoint
 
     def turn_soon(self) -> None:
-        """Have what the endpoint has to say and to send worked off by the loop."""
+        """Schedule a turn of the loop that processes the endpoint's events and packets."""
         if not self._turn_due and not self._closed:
             self._turn_due = True
             self._loop.call_soon(self._turn)
@@ -216,17 +217,18 @@ class UserspaceTransport:
             except BlockingIOError:
                 break
             except OSError as err:
-                # Of an earlier packet, from ICMP: a hint that a peer is gone, or a forgery.
+                # An ICMP error for an earlier packet. It may show that a peer is unreachable, or be
+                # forged.
                 self._unreachable(err)
                 continue
             take(data, ip, udp_port, now)
         self._turn()
 
     def _unreachable(self, err: OSError) -> None:
-        if self._connecting is not None and err.errno in _NOBODY_THERE:
-            self._connected(f"not connected: nobody answers there ({err.strerror})")
+        if self._connecting is not None and err.errno in _UNREACHABLE:
+            self._connected(f"not connected: the peer is unreachable ({err.strerror})")
         else:
-            _log.debug("%s: a packet did not arrive: %s", self.address, err)
+            _log.debug("%s: a packet was not delivered: %s", self.address, err)
 
     def _expired(self) -> None:
         self._timer = None
@@ -236,11 +238,11 @@ class UserspaceTransport:
     def _turn(self) -> None:
         if self._closed:
             return
-        # What is sent from a handler goes out at the end of this turn.
+        # Messages sent from a handler leave at the end of this turn.
         self._turn_due = True
         self._report()
         more = self._deliver()
-        # A handler of these may have resumed, and sending may find that a peer is gone.
+        # A handler may have resumed the transport, and sending may detect a lost peer.
         more |= self._report()
         self._send_packets()
         more |= self._report()
@@ -252,11 +254,11 @@ class UserspaceTransport:
             self._closing.set_result(None)
 
     def _deliver(self) -> bool:
-        """Deliver messages; true when there are more than one turn's."""
+        """Deliver messages. Return true if some are left for the next turn."""
         messages, associations = self.endpoint.messages, self._associations
         received = self._handler.received
         for _ in range(_BATCH_MESSAGES):
-            # One by one, for the handler may pause or abort at any of them.
+            # Read one message at a time, because the handler may pause or abort after any of them.
             if self._paused:
                 return False
             batch = messages(1)
@@ -273,7 +275,7 @@ class UserspaceTransport:
         return True
 
     def _report(self) -> bool:
-        """Report events; true when there were any."""
+        """Report events. Return true if there were any."""
         events = self.endpoint.events()
         for kind, number, text in events:
             if kind == "up":
@@ -358,7 +360,7 @@ class UserspaceTransport:
 
     def _set_timer(self) -> None:
         due = self.endpoint.timeout()
-        # A timer that fires too early only looks again: cheaper than moving it all the time.
+        # A timer that fires too early only checks again. This is cheaper than moving it each time.
         if due is None or (self._timer is not None and self._timer_due <= due):
             return
         if self._timer is not None:

@@ -234,7 +234,7 @@ async def test_nobody_there() -> None:
         await run(site.config, site.connect)
     assert str(caught.value) == (
         "2 of 2 gNBs are not set up with the AMF at 127.0.0.1 port 38412 after 0.2 s: "
-        "not connected: nobody answers at amf port 38412"
+        "not connected: no answer from amf port 38412"
     )
 
 

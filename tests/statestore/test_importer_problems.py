@@ -61,7 +61,10 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     (
         "slices[0].dnns[0].session_types[1]",
         "ipv4",
-        "slices[0].dnns[0].session_types[1] is not one of IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET",
+        (
+            "slices[0].dnns[0].session_types[1] is not one of"
+            " IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET"
+        ),
     ),
     ("slices[0].dnns[0].five_qi", 0, "slices[0].dnns[0].five_qi is 0, not a number from 1 to 255"),
     ("slices[0].dnns[0].qi", 0, "slices[0].dnns[0].qi is not a field of this format"),
@@ -120,7 +123,10 @@ FREE5GC_PROBLEMS: list[tuple[str, Any, str]] = [
     (
         "AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink",
         "1 Gbit",
-        'AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink is not a bit rate such as "100 Mbps"',
+        (
+            "AccessAndMobilitySubscriptionData.subscribedUeAmbr.uplink"
+            ' is not a bit rate such as "100 Mbps"'
+        ),
     ),
     (
         "SessionManagementSubscriptionData[1].singleNssai",
