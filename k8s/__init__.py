@@ -1,1 +1,1 @@
-"""Manifests for Kubernetes, the generator of those of the functions, and their check."""
+"""Kubernetes manifests, the generator of the function manifests, and their checks."""

@@ -1,13 +1,13 @@
-"""`python -m k8s.check`: every manifest, by the schemas of what would take it and by rules beyond.
+"""`python -m k8s.check`: check every manifest with schemas and with additional rules.
 
-1. The generated manifests are those of the configuration in k8s/base/evcore.toml.
+1. The generated manifests match the configuration in k8s/base/evcore.toml.
 2. Each overlay builds, and is valid by the schemas of Kubernetes, Knative, KEDA and the
-   fdb-kubernetes-operator (k8s/tools.py), the pods of ContainerSources too.
-3. What the schemas do not see (k8s/rules.py), and what names something that is not there
-   (k8s/references.py).
-4. The Containerfile, by hadolint.
+   fdb-kubernetes-operator (k8s/tools.py). The pods of ContainerSources are checked too.
+3. The rules that schemas cannot express (k8s/rules.py), and references to resources that do
+   not exist (k8s/references.py).
+4. The Containerfile, with hadolint.
 
-It needs no network; scripts/k8s-setup.sh has fetched what it takes.
+The check needs no network. scripts/k8s-setup.sh fetches its tools and schemas.
 """
 
 import argparse
@@ -23,22 +23,22 @@ from eventing import subjects
 from k8s import generate, references, rules, tools
 from k8s.pods import Manifest
 from k8s.tools import ToolError
-from schemas.config import Config
+from schemas.config.reading import Config
 from schemas.procedures import Procedure
 
 ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 def overlay(folder: Path) -> list[str]:
-    """A sentence for each fault of an overlay.
+    """Return a sentence for each fault of an overlay.
 
     Raises:
-        ToolError: a tool is missing, or a kind is not known.
+        ToolError: a tool is missing, or a kind has no schema.
     """
     manifests = tools.build(folder)
     found = tools.invalid([*manifests, *references.pods(manifests)])
     if found:
-        return found  # the rules count on the shape that schemas have seen to
+        return found  # the rules rely on the shape that the schemas have checked
     partitions = config_of(manifests).nats.partitions
     names = {subjects.consumer(n, procedure) for n in range(partitions) for procedure in Procedure}
     for manifest in manifests:
@@ -47,7 +47,7 @@ def overlay(folder: Path) -> list[str]:
 
 
 def config_of(manifests: list[Manifest]) -> Config:
-    """The evcore.toml that the pods are given."""
+    """Return the evcore.toml that the pods mount."""
     text = next(
         one["data"]["evcore.toml"]
         for one in manifests
@@ -57,7 +57,7 @@ def config_of(manifests: list[Manifest]) -> Config:
 
 
 def faults(root: Path) -> list[str]:
-    """A sentence for each fault of everything under `root`, a clone of evcore."""
+    """Return a sentence for each fault in the files under `root`, a clone of evcore."""
     k8s = root / "k8s"
     config = generate.configuration.load(k8s / "base" / "evcore.toml")
     sizing = generate.sizing_of(config)
@@ -73,7 +73,7 @@ def faults(root: Path) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit status."""
+    """Run the check and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m k8s.check", description=__doc__)
     parser.add_argument("root", nargs="?", type=Path, default=ROOT)
     options = parser.parse_args(arguments)

@@ -1,6 +1,7 @@
-"""`python -m k8s.generate`: the manifests of the functions, for a number of partitions.
+"""`python -m k8s.generate`: generate the manifests of the functions for a number of partitions.
 
-It writes k8s/functions, and the pods of k8s/components; `--check` only says what is out of date.
+The command writes k8s/functions, and the pods of k8s/components. With `--check` it only lists
+outdated files.
 """
 
 import argparse
@@ -18,9 +19,9 @@ from evcore.local.group import Group
 from k8s import others, pull, push
 from k8s.pods import Manifest
 from k8s.sizing import Sizing, name_of
-from schemas import config as configuration
-from schemas.config import Config, ConfigError
-from schemas.objectives import objectives_of
+from schemas.config import reading as configuration
+from schemas.config.objectives import objectives_of
+from schemas.config.reading import Config, ConfigError
 
 FOLDER: Final = Path(__file__).resolve().parent
 CONFIG: Final = FOLDER / "base" / "evcore.toml"
@@ -34,12 +35,12 @@ MODES: Final[dict[str, Callable[[Group, Sizing], list[Manifest]]]] = {
 
 
 def sizing_of(config: Config) -> Sizing:
-    """What a configuration says of it: partitions and objectives."""
+    """Return the sizing of a configuration: its partitions and objectives."""
     return Sizing(config.nats.partitions, objectives_of(config.objective))
 
 
 def files(groups: tuple[Group, ...], sizing: Sizing) -> dict[Path, str]:
-    """The text of every file, by its path under ``k8s/``."""
+    """Return the text of every file, by its path under ``k8s/``."""
     made = {
         Path("components/domain-events/announcer.yaml"): _text(others.announcer()),
         Path("components/toolbox/toolbox.yaml"): _text(others.toolbox()),
@@ -59,19 +60,19 @@ def files(groups: tuple[Group, ...], sizing: Sizing) -> dict[Path, str]:
 
 
 def differences(folder: Path, made: dict[Path, str]) -> list[str]:
-    """A sentence for each file that is missing, out of date, or no longer generated."""
+    """Return a sentence for each file that is missing, outdated, or no longer generated."""
     found = [f"{path} is no longer generated" for path in _stale(folder, made)]
     for path, text in made.items():
         there = folder / path
         if not there.exists():
             found.append(f"{path} is missing")
         elif there.read_text() != text:
-            found.append(f"{path} is out of date")
+            found.append(f"{path} is outdated")
     return found
 
 
 def write(folder: Path, made: dict[Path, str]) -> None:
-    """Write all files, and remove those that are generated no longer."""
+    """Write all files, and remove files that are no longer generated."""
     for path in _stale(folder, made):
         (folder / path).unlink()
     for path, text in made.items():
@@ -85,7 +86,7 @@ def _stale(folder: Path, made: dict[Path, str]) -> list[Path]:
 
 
 class _Dumper(yaml.CSafeDumper):
-    """YAML without anchors, which people do not write either."""
+    """A YAML dumper that writes no anchors."""
 
     def ignore_aliases(self, data: object) -> bool:
         del data
@@ -98,30 +99,35 @@ def _text(*documents: Manifest) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit status."""
+    """Run the command and return the exit status."""
     defaults = Sizing()
     parser = argparse.ArgumentParser(prog="python -m k8s.generate", description=__doc__)
     parser.add_argument("--config", type=Path, default=CONFIG, help="evcore.toml; %(default)s")
     parser.add_argument(
-        "--partitions", type=int, help="of the streams, if not those of the configuration"
+        "--partitions",
+        type=int,
+        help="default: those of the configuration",
     )
     parser.add_argument(
-        "--groups", default="each", help='what is hosted together: "all", "each", or "a,b;c"'
+        "--groups", default="each", help='procedures hosted together: "all", "each", or "a,b;c"'
     )
     parser.add_argument(
         "--service-ms",
         type=float,
         default=defaults.service_ms,
-        help="milliseconds of a worker that a decision takes; %(default)s",
+        help="worker time of one decision in milliseconds; %(default)s",
     )
     parser.add_argument(
         "--max-replicas", type=int, default=defaults.max_replicas, help="%(default)s"
     )
     parser.add_argument(
-        "--polling", type=int, default=defaults.polling, help="seconds of KEDA; %(default)s"
+        "--polling",
+        type=int,
+        default=defaults.polling,
+        help="KEDA polling seconds; %(default)s",
     )
     parser.add_argument("--output", type=Path, default=FOLDER)
-    parser.add_argument("--check", action="store_true", help="say what is out of date")
+    parser.add_argument("--check", action="store_true", help="list outdated files")
     options = parser.parse_args(arguments)
     try:
         sizing = sizing_of(configuration.load(options.config))

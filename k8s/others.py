@@ -1,11 +1,11 @@
-"""What is not for a group of procedures, and is made of the same pods: announcer and toolbox."""
+"""Manifests that belong to no group of procedures: the announcer and the toolbox."""
 
 from k8s import pods
 from k8s.pods import Manifest
 
 
 def announcer() -> Manifest:
-    """The ContainerSource of domain events: from the feed of the log to a Broker."""
+    """Return the ContainerSource of domain events: from the feed of the log to a Broker."""
     marks = pods.labels("announcer", "announcer")
     needs = pods.Needs(keys=("EVCORE_MASTER_KEY",))
     container = pods.container(
@@ -33,7 +33,7 @@ def announcer() -> Manifest:
 
 
 def toolbox() -> Manifest:
-    """A pod that waits for ``kubectl exec``, with the store and the keys."""
+    """Return a pod that waits for ``kubectl exec``, with the store and the keys."""
     marks = pods.labels("toolbox", "toolbox")
     needs = pods.Needs()
     container = pods.container(

@@ -1,4 +1,4 @@
-"""What the pods of evcore have in common: the image, the configuration, keys, and no privileges."""
+"""The common parts of evcore's pods: image, configuration, keys, and no privileges."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -10,15 +10,15 @@ from schemas.procedures import Procedure
 Manifest: TypeAlias = dict[str, Any]
 
 IMAGE: Final = "evcore"
-"""What overlays replace by an image of a registry."""
+"""The image name. Overlays replace it by an image of a registry."""
 CONFIG_FILE: Final = "/etc/evcore/evcore.toml"
 HOME_NETWORK_FILE: Final = "/etc/evcore-home-network/secrets.json"
 ALIVE: Final = "/run/evcore/alive"
 CLUSTER_FOLDER: Final = "/run/foundationdb"
 HTTP_PORT: Final = 8080
-"""Knative's own default; the function finds it in $PORT."""
+"""Knative's default port. The function reads it from $PORT."""
 PATIENCE: Final = 15
-"""Seconds after which a process whose file is untouched is started anew."""
+"""In seconds. A process is restarted if it does not touch its file for this time."""
 
 UNPRIVILEGED: Final[Manifest] = {
     "allowPrivilegeEscalation": False,
@@ -30,7 +30,7 @@ UNPRIVILEGED: Final[Manifest] = {
 
 
 def labels(component: str, name: str) -> dict[str, str]:
-    """Those by which Services, policies and people select."""
+    """Return the labels that Services, policies and users select by."""
     return {
         "app.kubernetes.io/name": "evcore",
         "app.kubernetes.io/component": component,
@@ -39,31 +39,31 @@ def labels(component: str, name: str) -> dict[str, str]:
 
 
 class Needs(Struct, frozen=True):
-    """What a process has to be given."""
+    """The resources that a process needs."""
 
     store: bool = True
     """The event log, by its cluster file."""
     keys: tuple[str, ...] = ("EVCORE_MASTER_KEY", "EVCORE_TMSI_KEY")
-    """Of the Secret evcore-keys."""
+    """Names in the Secret evcore-keys."""
     home_network: bool = False
-    """The private keys that SUCIs are deciphered with."""
+    """The private keys that decipher SUCIs."""
     writable: bool = True
-    """Whether the FoundationDB client may write the cluster file anew when the coordinators
-    change. Knative allows no init container, which would copy it, unless told to."""
+    """Whether the FoundationDB client may rewrite the cluster file when the coordinators change. An
+    init container copies the file for this. Knative allows no init container by default."""
 
 
 def needs_of(procedures: Sequence[Procedure], *, writable: bool) -> Needs:
-    """What the functions of some procedures need."""
+    """Return the needs of the functions of some procedures."""
     return Needs(home_network=Procedure.IDENTIFICATION in procedures, writable=writable)
 
 
 def account_of(needs: Needs) -> str:
-    """The ServiceAccount of functions that need this."""
+    """Return the ServiceAccount for functions with these needs."""
     return "evcore-identification" if needs.home_network else "evcore-function"
 
 
 def container(name: str, args: Sequence[str], needs: Needs, **rest: Any) -> Manifest:
-    """A container of the image that runs ``evcore ARGS``."""
+    """Return a container of the image that runs ``evcore ARGS``."""
     files = ["--config", CONFIG_FILE]
     mounts = [{"name": "config", "mountPath": CONFIG_FILE.rpartition("/")[0], "readOnly": True}]
     if needs.store:
@@ -84,7 +84,7 @@ def container(name: str, args: Sequence[str], needs: Needs, **rest: Any) -> Mani
 
 
 def beating(made: Manifest) -> Manifest:
-    """The same container with probes that look at the file which the process touches."""
+    """Return the container with probes that check the file which the process touches."""
     test = f"test -n \"$(find {ALIVE} -newermt '-{PATIENCE} seconds')\""
     probe = {"exec": {"command": ["sh", "-c", test]}, "timeoutSeconds": 3}
     mount = {"name": "run", "mountPath": ALIVE.rpartition("/")[0]}
@@ -98,7 +98,7 @@ def beating(made: Manifest) -> Manifest:
 
 
 def pod(made: Manifest, account: str, needs: Needs) -> Manifest:
-    """A pod of one container that was made for the same needs."""
+    """Return a pod of one container made for the same needs."""
     volumes: list[Manifest] = [{"name": "config", "configMap": {"name": "evcore-config"}}]
     spec: Manifest = {
         "serviceAccountName": account,
@@ -124,7 +124,7 @@ _CLUSTER_FILE: Final = {
     "name": "evcore-fdb-config",
     "items": [{"key": "cluster-file", "path": "cluster-file"}],
 }
-"""The ConfigMap that the operator keeps for the FoundationDBCluster ``evcore-fdb``."""
+"""The ConfigMap that the operator maintains for the FoundationDBCluster ``evcore-fdb``."""
 
 
 def _key(name: str) -> Manifest:

@@ -1,4 +1,4 @@
-"""Functions that pull: a Deployment and a KEDA ScaledObject for each group of procedures."""
+"""Pull functions: a Deployment and a KEDA ScaledObject for each group of procedures."""
 
 from evcore.local.group import Group
 from eventing import subjects
@@ -7,16 +7,16 @@ from k8s.pods import Manifest
 from k8s.sizing import MONITORING, Sizing, name_of, triggers
 
 COOLDOWN = 60
-"""Seconds without an event before the last worker of a group goes."""
+"""Seconds without an event before the last worker of a group is stopped."""
 
 
 def manifests(group: Group, sizing: Sizing) -> list[Manifest]:
-    """The two manifests of a group."""
+    """Return the two manifests of a group."""
     return [deployment(group), scaled_object(group, sizing)]
 
 
 def deployment(group: Group) -> Manifest:
-    """The workers. It says no number of replicas, which is KEDA's to set."""
+    """Return the Deployment of the workers. It sets no number of replicas, because KEDA sets it."""
     name = name_of(group)
     marks = pods.labels("worker", name)
     needs = pods.needs_of(group.procedures, writable=True)
@@ -49,7 +49,8 @@ def deployment(group: Group) -> Manifest:
 
 
 def scaled_object(group: Group, sizing: Sizing) -> Manifest:
-    """One trigger for each consumer, and one number of all of them: what waits for the group."""
+    """Return a ScaledObject with one trigger for each consumer. Their sum is the lag of the
+    group."""
     watched = triggers(group, sizing.partitions)
     name = name_of(group)
     return {

@@ -1,4 +1,4 @@
-"""Functions that are called: a Knative Service and the ContainerSource that POSTs to it."""
+"""Push functions: a Knative Service and the ContainerSource that POSTs to it."""
 
 from evcore.local.group import Group
 from k8s import pods
@@ -9,22 +9,25 @@ SERVING = "serving.knative.dev/v1"
 CONCURRENCY = 128
 """Requests that one instance decides together: the events of one transaction."""
 BACKLOG = 1024
-"""Events that a dispatcher has at a time, at most, and so requests under way."""
+"""The most events that a dispatcher holds at a time, and so the most concurrent requests."""
 
 
 def manifests(group: Group, sizing: Sizing) -> list[Manifest]:
-    """The two manifests of a group."""
+    """Return the two manifests of a group."""
     return [service(group, sizing), source(group, sizing)]
 
 
 def target_of(group: Group, sizing: Sizing) -> int:
-    """Requests under way for each instance, beyond which more are wanted."""
+    """Return the concurrent requests per instance above which Knative adds instances."""
     return min(sizing.target(group), CONCURRENCY)
 
 
 def service(group: Group, sizing: Sizing) -> Manifest:
-    """The function. Requests under way stand for the events that wait, so the target is as
-    many as wait for a worker that pulls, within what an instance takes at a time."""
+    """Return the Knative Service of the function.
+
+    Concurrent requests represent waiting events. The target is therefore the number of events that
+    wait for one pull worker, within the concurrency of an instance.
+    """
     name = name_of(group)
     marks = pods.labels("function", name)
     needs = pods.needs_of(group.procedures, writable=False)
@@ -73,10 +76,11 @@ def service(group: Group, sizing: Sizing) -> Manifest:
 
 
 def source(group: Group, sizing: Sizing) -> Manifest:
-    """The dispatcher: it pulls the group's consumers and POSTs to the Service, in order per UE.
+    """Return the ContainerSource of the dispatcher. It pulls the group's consumers and POSTs to the
+    Service, in order per UE.
 
-    As many requests at a time as all instances are to have: fewer would keep the autoscaler from
-    ever starting them.
+    It sends as many concurrent requests as all instances can hold. With fewer, the autoscaler would
+    never start them all.
     """
     name = name_of(group)
     marks = pods.labels("dispatcher", name)

@@ -1,4 +1,4 @@
-"""What manifests say of each other, and whether it is there."""
+"""Check that every reference between manifests has a target."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,15 +10,15 @@ OUTSIDE = {
     ("Secret", "evcore-home-network"),
     ("ConfigMap", "evcore-fdb-config"),
 }
-"""What people make (docs/kubernetes.md), and what the operator of FoundationDB makes."""
+"""Resources that users create (docs/kubernetes.md) or that the FoundationDB operator creates."""
 
 SPEAK_NATS = ("gateway", "function", "dispatch", "announce")
-"""The commands of evcore whose processes are on NATS."""
+"""The evcore commands that connect to NATS."""
 NATS_PORT = 4222
 
 
 def pod_of(manifest: Manifest) -> Manifest | None:
-    """The pod's specification in a manifest of evcore that has one."""
+    """Return the pod specification of an evcore manifest that has one."""
     if manifest["kind"] == "FoundationDBCluster":
         return None
     template: Manifest = manifest.get("spec", {}).get("template", {})
@@ -27,7 +27,8 @@ def pod_of(manifest: Manifest) -> Manifest | None:
 
 
 def pods(manifests: list[Manifest]) -> list[Manifest]:
-    """Pods as the ContainerSources would make them: their CRD takes whatever is in a template."""
+    """Return the pods that the ContainerSources create. Their CRD does not check the pod
+    template."""
     return [
         {
             "apiVersion": "v1",
@@ -44,7 +45,7 @@ def pods(manifests: list[Manifest]) -> list[Manifest]:
 
 
 def dangling(manifests: list[Manifest]) -> list[str]:
-    """A sentence for each thing that is named and is not there."""
+    """Return a sentence for each reference without a target."""
     there = {(one["kind"], one["metadata"]["name"]) for one in manifests} | OUTSIDE
     found: list[str] = []
     for manifest in manifests:
@@ -85,7 +86,8 @@ def _of_spec(manifest: Manifest) -> Iterator[tuple[str, str]]:
 
 
 def _selectors(manifests: list[Manifest]) -> Iterator[str]:
-    """Services, budgets and policies of evcore that select no pod, and ports that are not there."""
+    """Find Services, budgets and policies of evcore that select no pod, and ports that do not
+    exist."""
     templates = [
         (one["spec"]["template"].get("metadata", {}).get("labels", {}), pod_of(one) or {})
         for one in manifests
@@ -108,23 +110,23 @@ def _selectors(manifests: list[Manifest]) -> Iterator[str]:
             }
             for port in one["spec"]["ports"]:
                 if port["targetPort"] not in ports:
-                    yield f"{name}: no pod that it selects has a port {port['targetPort']}"
+                    yield f"{name}: no selected pod has a port {port['targetPort']}"
         elif one["kind"] == "PodDisruptionBudget":
             wanted = one["spec"]["selector"]["matchLabels"]
             if not any(wanted.items() <= labels.items() for labels, _ in templates):
-                yield f"{name}: it selects no pod"
+                yield f"{name}: selects no pod"
         elif one["kind"] == "Deployment":
             wanted = one["spec"]["selector"]["matchLabels"]
             labels = one["spec"]["template"]["metadata"]["labels"]
             if not wanted.items() <= labels.items():
-                yield f"{name}: it does not select its own pods"
+                yield f"{name}: does not select its own pods"
     policies = {
         one["spec"]["podSelector"].get("matchLabels", {}).get("app.kubernetes.io/component"): one
         for one in manifests
         if one["kind"] == "NetworkPolicy"
     }
     for component in sorted(components - policies.keys() - {None}):
-        yield f"no NetworkPolicy says whom the pods of {component} reach"
+        yield f"no NetworkPolicy for the pods of {component}"
     speakers = {
         labels.get("app.kubernetes.io/component")
         for labels, pod in templates
@@ -133,7 +135,7 @@ def _selectors(manifests: list[Manifest]) -> Iterator[str]:
     }
     for component in sorted(speakers & policies.keys() - {None}):
         if not _reaches(policies[component], NATS_PORT):
-            yield f"NetworkPolicy {component}: its pods do not reach NATS, port {NATS_PORT}"
+            yield f"NetworkPolicy {component}: its pods cannot reach NATS, port {NATS_PORT}"
 
 
 def _reaches(policy: Manifest, port: int) -> bool:

@@ -1,4 +1,4 @@
-"""What schemas cannot see: what KEDA, Knative and the cluster would find wrong only later."""
+"""Rules that schemas cannot express: errors that KEDA, Knative and the cluster report late."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -14,17 +14,17 @@ _FORMULA: Final = re.compile(r"[a-z][a-z0-9_]*(?: \+ [a-z][a-z0-9_]*)*")
 _DURATION: Final = re.compile(r"(?:[0-9]+(?:\.[0-9]+)?(?:h|m|s|ms))+")
 
 JETSTREAM: Final = ("account", "natsServerMonitoringEndpoint", "stream", "consumer")
-"""What the scaler refuses to be without (KEDA 2.16, nats_jetstream_scaler.go)."""
+"""Mandatory metadata of the scaler (KEDA 2.16, nats_jetstream_scaler.go)."""
 JETSTREAM_NUMBERS: Final = ("lagThreshold", "activationLagThreshold")
 
 
 def faults(manifest: Manifest, consumers: set[str], partitions: int) -> list[str]:
-    """A sentence for each fault of one manifest.
+    """Return a sentence for each fault of one manifest.
 
     Args:
-        manifest: as it would be applied.
-        consumers: those that evcore makes.
-        partitions: of the streams.
+        manifest: in the form in which it is applied.
+        consumers: the consumers that evcore creates.
+        partitions: the number of partitions of the streams.
     """
     kind, name = manifest["kind"], manifest["metadata"]["name"]
     group = manifest["apiVersion"].partition("/")[0]
@@ -40,7 +40,7 @@ def faults(manifest: Manifest, consumers: set[str], partitions: int) -> list[str
 
 
 def _scaled_object(spec: Manifest, consumers: set[str], partitions: int) -> Iterator[str]:
-    """See KEDA's apis/keda/v1alpha1/scaledobject_webhook.go, and beyond it."""
+    """See KEDA's apis/keda/v1alpha1/scaledobject_webhook.go. Some checks go further."""
     names: list[str] = []
     for number, trigger in enumerate(spec["triggers"]):
         names.append(trigger.get("name", ""))
@@ -50,22 +50,22 @@ def _scaled_object(spec: Manifest, consumers: set[str], partitions: int) -> Iter
         for fault in _trigger(trigger["metadata"], consumers):
             yield f"trigger {number}: {fault}"
     if sorted(names) != sorted(set(names)) or not all(map(_NAME.fullmatch, names)):
-        yield "each trigger needs a name of its own, of small letters, digits and underscores"
+        yield "each trigger needs a unique name of lower-case letters, digits and underscores"
     modifiers = spec.get("advanced", {}).get("scalingModifiers", {})
     formula = modifiers.get("formula", "")
     if not _FORMULA.fullmatch(formula) or sorted(formula.split(" + ")) != sorted(names):
         yield "the formula must be the sum of all triggers, each once"
     if not _positive(modifiers.get("target", "")):
-        yield f"the target {modifiers.get('target')!r} is no number above 0"
+        yield f"the target {modifiers.get('target')!r} is not a number above 0"
     if modifiers.get("activationTarget") != "0":
         yield "activationTarget must be 0: one event wakes a worker"
     if modifiers.get("metricType") != "AverageValue":
-        yield "metricType must be AverageValue: the target is that of one worker"
+        yield "metricType must be AverageValue: the target applies to one worker"
     least, most = spec.get("minReplicaCount", 0), spec.get("maxReplicaCount", 100)
     if not 0 <= least <= most:
         yield f"minReplicaCount {least} is above maxReplicaCount {most}"
     if most > partitions:
-        yield f"maxReplicaCount {most} is above the {partitions} partitions there are to pull from"
+        yield f"maxReplicaCount {most} is above the number of partitions, {partitions}"
     if spec.get("idleReplicaCount", -1) >= least > 0:
         yield "idleReplicaCount must be below minReplicaCount"
 
@@ -76,12 +76,12 @@ def _trigger(metadata: Manifest, consumers: set[str]) -> Iterator[str]:
             yield f"the scaler needs {key}"
     for key in JETSTREAM_NUMBERS:
         if key in metadata and not _COUNT.fullmatch(metadata[key]):
-            yield f"{key} {metadata[key]!r} is no number"
+            yield f"{key} {metadata[key]!r} is not a number"
     for key in metadata.keys() - {*JETSTREAM, *JETSTREAM_NUMBERS, "useHttps"}:
         yield f"the scaler does not know {key}"
     consumer = metadata.get("consumer")
     if consumer and consumer not in consumers:
-        # KEDA takes the last sequence number of the stream for its lag then.
+        # Without its consumer KEDA takes the last sequence number of the stream as the lag.
         yield f"there is no consumer {consumer}"
 
 
@@ -93,9 +93,9 @@ def _knative_service(template: Manifest) -> Iterator[str]:
             continue
         valid = _ANNOTATIONS.get(key.removeprefix(AUTOSCALING))
         if valid is None:
-            yield f"{key} is no annotation of the autoscaler"
+            yield f"{key} is not an annotation of the autoscaler"
         elif not valid(value):
-            yield f"{key}: {value!r} is not what it takes"
+            yield f"{key}: {value!r} is not a valid value"
     least = annotations.get(AUTOSCALING + "min-scale", "0")
     most = annotations.get(AUTOSCALING + "max-scale", "0")
     if _COUNT.fullmatch(least) and _COUNT.fullmatch(most) and 0 < int(most) < int(least):
@@ -105,7 +105,7 @@ def _knative_service(template: Manifest) -> Iterator[str]:
         if not probe.get("periodSeconds") and {"timeoutSeconds", "failureThreshold"} & probe.keys():
             yield "readinessProbe: timeoutSeconds and failureThreshold need periodSeconds"
     if len(template["spec"]["containers"]) > 1:
-        yield "one container: more than one needs ports that say which is called"
+        yield "only one container: several would need ports that select one"
     for key in ("initContainers", "hostNetwork", "nodeSelector", "affinity", "securityContext"):
         if key in template["spec"]:
             yield f"{key} is behind a feature flag of Knative (config-features)"
@@ -140,15 +140,16 @@ _ANNOTATIONS: Final[dict[str, Callable[[str], bool]]] = {
     "scale-down-delay": _duration,
     "scale-to-zero-pod-retention-period": _duration,
 }
-"""Those that are used, or might be, and what they take."""
+"""The annotations that evcore uses or may use, and their valid values."""
 
 
 def _pod(spec: Manifest) -> Iterator[str]:
-    """No privileges, no tokens, known resources, and something to see that it is alive by."""
+    """Check for no privileges, no tokens, known resources, and a probe that shows whether the
+    process is alive."""
     if spec.get("automountServiceAccountToken") is not False:
         yield "automountServiceAccountToken must be false"
     if spec.get("serviceAccountName", "default") == "default":
-        yield "it runs under the default ServiceAccount"
+        yield "the pod runs under the default ServiceAccount"
     volumes = {volume["name"] for volume in spec.get("volumes", ())}
     for container in (*spec.get("initContainers", ()), *spec["containers"]):
         for fault in _container(container, volumes):
@@ -169,9 +170,9 @@ def _container(container: Manifest, volumes: set[str]) -> Iterator[str]:
             yield f"securityContext.{key} must be {value}"
     resources = container.get("resources", {})
     if not {"cpu", "memory"} <= resources.get("requests", {}).keys():
-        yield "it requests no CPU or no memory"
+        yield "no CPU or no memory request"
     if "memory" not in resources.get("limits", {}):
-        yield "it has no memory limit"
+        yield "no memory limit"
     _, _, tag = container["image"].rpartition("/")[2].partition(":")
     if "@sha256:" not in container["image"] and tag in ("", "latest"):
         yield f"the image {container['image']} has no version"

@@ -1,4 +1,4 @@
-"""How the functions are cut into deployments, and what they scale on."""
+"""How the procedures are grouped into deployments, and the metrics that scale them."""
 
 from typing import Final
 
@@ -6,58 +6,60 @@ from msgspec import Struct
 
 from evcore.local.group import Group
 from eventing import subjects
-from schemas.objectives import Objectives
+from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
 
 NAMESPACE: Final = "evcore"
 MONITORING: Final = f"nats-headless.{NAMESPACE}.svc.cluster.local:8222"
-"""The headless Service: KEDA puts the name of the server that leads a consumer before it."""
+"""The headless Service. KEDA prepends the name of the server that leads a consumer."""
 
 
 TOGETHER: Final = 4
-"""Events in a message where many wait, about: KEDA counts messages."""
+"""Approximate number of events per message under load. KEDA counts messages."""
 
 
 class Sizing(Struct, frozen=True):
-    """What the manifests of the functions are generated from."""
+    """The inputs of the function manifests."""
 
     partitions: int = 16
-    """Those of the streams; the ``nats.partitions`` of evcore.toml."""
+    """The number of partitions of the streams: ``nats.partitions`` of evcore.toml."""
     objectives: Objectives = Objectives()
-    """How long an event may take, by procedure; the ``[[objective]]`` of evcore.toml."""
+    """The longest time for an event, by procedure: ``[[objective]]`` of evcore.toml."""
     service_ms: float = 2.0
-    """What one decision takes of a worker, all told: 1000 divided by its measured steps/s."""
+    """The total worker time of one decision: 1000 divided by the measured steps/s."""
     max_replicas: int = 16
-    """Of one group. A worker beyond the partitions would have none to pull from."""
+    """The limit for one group. A worker above the number of partitions has none to pull from."""
 
     polling: int = 5
-    """Seconds between two looks of KEDA at the consumers of a group."""
+    """Seconds between two polls of the consumers of a group by KEDA."""
 
     def __post_init__(self) -> None:
-        """Refuse what nothing can be scaled on.
+        """Check the values.
 
         Raises:
-            ValueError: it says which value, and why.
+            ValueError: a value cannot be scaled on. The message names it and the reason.
         """
         if self.service_ms <= 0:
-            raise ValueError("the service time is above 0")
+            raise ValueError("the service time must be above 0")
         if min(self.partitions, self.max_replicas, self.polling) < 1:
-            raise ValueError("partitions, replicas and seconds of polling are 1 or more")
+            raise ValueError("partitions, replicas and polling seconds must be 1 or more")
 
     def target(self, group: Group) -> int:
-        """Events that wait or are decided for each worker of a group when the last of them just
-        meets the objective: the predicted time is ``lag * service_ms / workers``. Of a group's
-        procedures the strictest objective counts."""
+        """Return the lag per worker of a group at which the last event just meets the objective.
+
+        The lag counts events that wait or are being decided. The predicted time is ``lag *
+        service_ms / workers``. The strictest objective of the group's procedures applies.
+        """
         objective = min(map(self.objectives.of, group.procedures))
         return max(1, int(objective * 1000 / self.service_ms))
 
     def messages(self, group: Group) -> int:
-        """The same as messages of a stream."""
+        """Return the target as messages of a stream."""
         return max(1, self.target(group) // TOGETHER)
 
     @property
     def replicas(self) -> int:
-        """The most workers of a group that have something to pull."""
+        """Return the largest useful number of workers of a group."""
         return min(self.max_replicas, self.partitions)
 
 
@@ -65,12 +67,13 @@ class Trigger(Struct, frozen=True):
     """One consumer that KEDA watches."""
 
     name: str
-    """In the formula: letters, digits and underscores."""
+    """The name in the formula: letters, digits and underscores."""
     consumer: str
 
 
 def triggers(group: Group, partitions: int) -> list[Trigger]:
-    """The consumers of a group: ``p00``, ``p01``, ...; with the procedure before, of several."""
+    """Return the consumers of a group: ``p00``, ``p01``, ...; prefixed with the procedure if the
+    group has several."""
     width = max(2, len(str(partitions - 1)))
     return [
         Trigger(
@@ -87,5 +90,5 @@ def _prefix(group: Group, procedure: Procedure) -> str:
 
 
 def name_of(group: Group) -> str:
-    """The name of a group's resources, as RFC 1123 has labels."""
+    """Return the name of a group's resources, an RFC 1123 label."""
     return group.name.replace("+", "-")

@@ -1,4 +1,4 @@
-"""The tools that `scripts/k8s-setup.sh` has put into the cache folder."""
+"""The tools that `scripts/k8s-setup.sh` has installed in the cache folder."""
 
 import json
 import os
@@ -14,24 +14,24 @@ from k8s.pods import Manifest
 KUBERNETES: Final = "1.33.0"
 
 _PREAMBLE: Final = re.compile(r"^.*failed with '[^']*'[\s-]*")
-"""What kubeconform says before it says what is wrong where."""
+"""The prefix that kubeconform puts before the place and the reason of a fault."""
 
 
 class ToolError(Exception):
-    """A tool is missing, or refuses what it is given; the text says what."""
+    """A tool is missing, or rejects its input. The message names the reason."""
 
 
 def cache() -> Path:
-    """Where they are."""
+    """Return the folder of the tools."""
     home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(home) / "evcore" / "k8s"
 
 
 def tool(name: str) -> str:
-    """The path of a tool.
+    """Return the path of a tool.
 
     Raises:
-        ToolError: it is not there.
+        ToolError: the tool is not installed.
     """
     path = cache() / "bin" / name
     if not path.exists():
@@ -40,10 +40,10 @@ def tool(name: str) -> str:
 
 
 def build(folder: Path) -> list[Manifest]:
-    """The manifests of a kustomization.
+    """Return the manifests of a kustomization.
 
     Raises:
-        ToolError: kustomize cannot make them.
+        ToolError: kustomize cannot build them.
     """
     made = subprocess.run(
         [tool("kustomize"), "build", str(folder)], capture_output=True, text=True, check=False
@@ -55,10 +55,11 @@ def build(folder: Path) -> list[Manifest]:
 
 
 def invalid(manifests: list[Manifest]) -> list[str]:
-    """What the schemas of Kubernetes and of the CRDs say is wrong, a sentence for each.
+    """Check manifests with the schemas of Kubernetes and of the CRDs. Return a sentence for each
+    fault.
 
     Raises:
-        ToolError: a kind has no schema here, or kubeconform does not run.
+        ToolError: a kind has no schema, or kubeconform does not run.
     """
     schemas = cache() / "schemas"
     core = "core/{{.ResourceKind}}{{.KindSuffix}}.json"
@@ -88,7 +89,7 @@ def invalid(manifests: list[Manifest]) -> list[str]:
 
 
 def lint_containerfile(path: Path) -> list[str]:
-    """What hadolint says of a Containerfile, a sentence for each fault."""
+    """Check a Containerfile with hadolint. Return a sentence for each fault."""
     made = subprocess.run(
         [
             tool("hadolint"),

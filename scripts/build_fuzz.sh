@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds wire for fuzzing into .fuzz/wire: LLVM's coverage counters in every function, and
-# overflow checks and debug assertions on. An ordinary, stable Rust toolchain does it.
+# Build wire for fuzzing into .fuzz/wire, with LLVM's coverage counters in every function, overflow
+# checks and debug assertions. An ordinary stable Rust toolchain is enough.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}
@@ -16,7 +16,7 @@ export RUSTFLAGS="-Cpasses=sancov-module \
     -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares"
 echo "fuzz: building wire with coverage counters (a few minutes the first time)"
-# With --target, the flags are for wire and its crates, not for build scripts and macros.
+# With --target, the flags apply to wire and its crates, not to build scripts and macros.
 PYO3_PYTHON=$PWD/.venv/bin/python \
     cargo build --quiet --manifest-path wire/Cargo.toml --profile fuzz --target "$target"
 mkdir -p .fuzz/wire

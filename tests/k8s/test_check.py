@@ -99,12 +99,12 @@ TRIGGERS = [
     (PULL, "account: $G", "accounts: $G", "the scaler needs account"),
     (PULL, "consumer: registration-0007", "consumer: registration-7", "no consumer"),
     (PULL_2, "type: nats-jetstream", "type: nats-jetstrem", "'nats-jetstrem' is not"),
-    (PULL, "lagThreshold: '125'", "lagThreshold: high", "lagThreshold 'high' is no number"),
+    (PULL, "lagThreshold: '125'", "lagThreshold: high", "lagThreshold 'high' is not a number"),
 ]
 FORMULA = [
     (PULL, "name: p05", "name: p04", "a name of its own"),
     (PULL_2, "p03 + p04", "p03", "ScaledObject session: the formula must be the sum"),
-    (PULL, "target: '125'", "target: ten", "the target 'ten' is no number above 0"),
+    (PULL, "target: '125'", "target: ten", "the target 'ten' is not a number above 0"),
     (PULL, "activationTarget: '0'", "activationTarget: '5'", "activationTarget must be 0"),
     (PULL, "metricType: Average", "metricType: ", "metricType must be AverageValue"),
     (PULL, "minReplicaCount: 0", "minReplicaCount: 17", "minReplicaCount 17 is above"),
@@ -112,10 +112,10 @@ FORMULA = [
 ]
 # What Knative's webhook would refuse.
 ANNOTATIONS = [
-    (KNATIVE, "min-scale: '0'", "min-scale: '-1'", "min-scale: '-1' is not what it takes"),
+    (KNATIVE, "min-scale: '0'", "min-scale: '-1'", "min-scale: '-1' is not a valid value"),
     (KNATIVE_2, "min-scale: '0'", "min-scale: '99'", "max-scale 16 is below min-scale 99"),
-    (KNATIVE, "dev/window", "dev/windows", "dev/windows is no annotation of the autoscaler"),
-    (KNATIVE_2, "window: 30s", "window: soon", "window: 'soon' is not what it takes"),
+    (KNATIVE, "dev/window", "dev/windows", "dev/windows is not an annotation of the autoscaler"),
+    (KNATIVE_2, "window: 30s", "window: soon", "window: 'soon' is not a valid value"),
     (KNATIVE, "          periodSeconds: 5\n", "", "timeoutSeconds and failureThreshold need"),
 ]
 REFERENCES = [
@@ -125,11 +125,11 @@ REFERENCES = [
     (PULL, "name: evcore-config", "name: evcore-conf", "there is no ConfigMap evcore-conf"),
     ("base/gateway-n2.yaml", "name: n2, con", "name: ngap, con", "has a port n2"),
     ("base/network-policies.yaml", "component: worker", "component: w", "the pods of worker"),
-    ("base/network-policies.yaml", "port: 4222", "port: 4223", "gateway-n2: its pods do not reach"),
+    ("base/network-policies.yaml", "port: 4222", "port: 4223", "gateway-n2: its pods cannot reach"),
 ]
 PRIVILEGES = [
     (PULL, "runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot must be True"),
-    (PULL_2, "cpu: 250m", "storage: 1Gi", "it requests no CPU or no memory"),
+    (PULL_2, "cpu: 250m", "storage: 1Gi", "no CPU or no memory request"),
     ("overlays/pull/kustomization.yaml", "0.1.0", "latest", "has no version"),
     ("base/gateway-n4.yaml", "automountServiceAccountToken: false", "", "must be false"),
 ]
@@ -172,7 +172,7 @@ def test_generated_files_out_of_date_are_found(clone: Path) -> None:
     broken(clone, "base/evcore.toml", "partitions = 16", "partitions = 32")
     done = run(clone)
     assert done.returncode == 1
-    assert "functions/pull/registration.yaml is out of date" in done.stderr
+    assert "functions/pull/registration.yaml is outdated" in done.stderr
 
 
 def test_a_fault_of_the_containerfile_is_found(clone: Path) -> None:

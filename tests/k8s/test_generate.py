@@ -13,7 +13,7 @@ from eventing import subjects
 from k8s import generate
 from k8s.generate import FOLDER, differences, files, main
 from k8s.sizing import Sizing
-from schemas.objectives import ObjectiveConfig, objectives_of
+from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.procedures import Procedure
 
 
@@ -115,7 +115,7 @@ def test_check_finds_what_is_missing_stale_or_other(
     said = capsys.readouterr().err
     assert "functions/pull/ran.yaml is missing" in said
     assert "functions/pull/old.yaml is no longer generated" in said
-    assert "functions/pull/upf.yaml is out of date" in said
+    assert "functions/pull/upf.yaml is outdated" in said
     assert main(["--output", str(tmp_path)]) == 0
     sizing = generate.sizing_of(generate.configuration.load(generate.CONFIG))
     assert not differences(tmp_path, files(groups_of("each", 16), sizing))
