@@ -1,4 +1,4 @@
-"""`python -m bench`: measure, print Markdown, and keep it with the figures in a folder."""
+"""`python -m bench`: measure, print Markdown, and save it with the figures in a folder."""
 
 import argparse
 import os
@@ -29,11 +29,11 @@ from bench.throughput import PROGRAMMES, Run
 
 UES: Final = (1, 32, 64, 128, 256)
 COMING: Final = 0.6
-"""The share of the capacity at which the UEs come whose memory is measured."""
+"""The arrival rate of the memory measurement, as a share of the capacity."""
 
 
 async def measure(*, quick: bool) -> Result:
-    """Run everything, one thing after the other."""
+    """Run all measurements in sequence."""
     starts, seconds, runs = (7, 4.0, 1) if quick else (25, 10.0, 5)
     with tempfile.TemporaryDirectory(prefix="evcore-bench-") as made:
         folder = Path(made)
@@ -64,7 +64,7 @@ async def measure(*, quick: bool) -> Result:
         seen: kernel.Outcome | None = None
         resident: list[memory.Resident] = []
         if not quick:
-            _progress("what the kernel sees")
+            _progress("system calls and context switches")
             seen = await kernel.outcome(folder / "kernel")
             _progress(f"{many.UES} UEs, {many.SCENARIO}")
             crowd = await many.outcome(folder / "many")
@@ -73,7 +73,7 @@ async def measure(*, quick: bool) -> Result:
             resident = await memory.looks(folder / "memory", rate)
             _progress(f"objectives: {len(slo.WAYS)} ways")
             objectives = await slo.outcomes(folder / "slo")
-            _progress("the parts on their own")
+            _progress("the parts by themselves")
             parts = await micro.rows(folder / "parts")
     return Result(
         machine=f"{platform.machine()}, {os.cpu_count()} CPUs, Python {platform.python_version()}",
@@ -97,7 +97,7 @@ def _progress(text: str) -> None:
 
 
 def main() -> int:
-    """Measure and print; 1 when a procedure failed."""
+    """Measure and print. Return 1 if a procedure failed."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="one short run of each")
     parser.add_argument("--results", type=Path, default=Path("bench/results"), metavar="FOLDER")

@@ -1,7 +1,7 @@
-"""`python -m bench.check`: fail where evcore has become slower than the bounds in bounds.toml say.
+"""`python -m bench.check`: fail if evcore is slower than the bounds in bounds.toml.
 
-Each bound is of a ratio of two CPU times in this one run, so that neither another machine nor a
-slow hour of this one breaks it.
+Each bound limits the ratio of two CPU times in the same run, so neither another machine nor a slow
+hour breaks it.
 """
 
 import argparse
@@ -20,11 +20,11 @@ BOUNDS = Path(__file__).with_name("bounds.toml")
 
 
 class BoundsError(Exception):
-    """Bounds that cannot be checked: one sentence."""
+    """The bounds cannot be checked. The message is one sentence."""
 
 
 class Bound(Struct, frozen=True, forbid_unknown_fields=True):
-    """What a ratio may be."""
+    """The upper limit of a ratio."""
 
     ratio: str
     most: float
@@ -36,10 +36,10 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read(path: Path) -> tuple[Bound, ...]:
-    """The bounds of a file.
+    """Return the bounds of a file.
 
     Raises:
-        BoundsError: it cannot be read, or a bound in it has no reason or is there twice.
+        BoundsError: the file cannot be read, or a bound has no reason or occurs twice.
     """
     try:
         bounds = msgspec.toml.decode(path.read_bytes(), type=_File).bound
@@ -50,16 +50,16 @@ def read(path: Path) -> tuple[Bound, ...]:
         if bound.ratio in seen:
             raise BoundsError(f"{path}: {bound.ratio!r} has two bounds")
         if not bound.why.strip():
-            raise BoundsError(f"{path}: {bound.ratio!r} does not say why")
+            raise BoundsError(f"{path}: {bound.ratio!r} has no reason")
         seen.add(bound.ratio)
     return bounds
 
 
 def broken(bounds: Sequence[Bound], found: Mapping[str, float]) -> list[str]:
-    """A line for each bound that a ratio is above.
+    """Return a line for each ratio above its bound.
 
     Raises:
-        BoundsError: a bound is of a ratio that was not measured, or a ratio has no bound.
+        BoundsError: a bound names a ratio that was not measured, or a ratio has no bound.
     """
     names = {bound.ratio for bound in bounds}
     if missing := sorted(names - found.keys()):
@@ -67,17 +67,17 @@ def broken(bounds: Sequence[Bound], found: Mapping[str, float]) -> list[str]:
     if unbound := sorted(found.keys() - names):
         raise BoundsError(f"there is no bound for {unbound[0]!r}")
     return [
-        f"{bound.ratio} is {found[bound.ratio]:.3g}, at most {bound.most:g} is allowed: {bound.why}"
+        f"{bound.ratio} is {found[bound.ratio]:.3g}, the limit is {bound.most:g}: {bound.why}"
         for bound in bounds
         if not found[bound.ratio] <= bound.most
     ]
 
 
 def judge(bounds: Sequence[Bound], found: Mapping[str, float]) -> int:
-    """Print the ratios, then what is broken; the exit status.
+    """Print the ratios, then the broken bounds. Return the exit status.
 
     Raises:
-        BoundsError: the bounds are not those of the ratios.
+        BoundsError: the bounds do not match the ratios.
     """
     lines = broken(bounds, found)
     for bound in bounds:
@@ -88,7 +88,7 @@ def judge(bounds: Sequence[Bound], found: Mapping[str, float]) -> int:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure and judge; 1 where a bound is broken, 2 where that cannot be told."""
+    """Measure and judge. Return 1 if a bound is broken, 2 if the check is not possible."""
     parser = argparse.ArgumentParser(prog="python -m bench.check", description=__doc__)
     parser.add_argument("--bounds", type=Path, default=BOUNDS, metavar="FILE")
     options = parser.parse_args(arguments)
@@ -97,7 +97,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="evcore-check-") as made:
             found = uvloop.run(ratios.measured(Path(made) / "check"))
             if broken(bounds, found):
-                # Once more: a minute in which the machine did something else breaks no bound twice.
+                # Measure again. A disturbance of a minute does not break a bound twice.
                 again = uvloop.run(ratios.measured(Path(made) / "again"))
                 found = {name: min(value, again[name]) for name, value in found.items()}
             return judge(bounds, found)

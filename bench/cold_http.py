@@ -1,4 +1,4 @@
-"""From the start of an HTTP function to its first response, to a caller that keeps knocking."""
+"""Measure an HTTP function from its start to its first response, with a caller that retries."""
 
 import asyncio
 import sys
@@ -18,11 +18,13 @@ from eventing.jetstream.streams import BusConfig, ensure
 from schemas.config.reading import Config, NatsConfig
 
 KNOCK: Final = 0.002
-"""Seconds between two attempts to connect; Knative's queue-proxy probes as it starts a pod."""
+"""Seconds between two attempts to connect. Knative's queue-proxy probes at this rate while a pod
+starts."""
 
 
 async def first_responses(folder: Path, runs: int) -> list[float]:
-    """Seconds from the start of the process to its response to an NG SETUP, once for each run."""
+    """Return the seconds from the start of the process to its response to an NG SETUP, once per
+    run."""
     data = DataDirectory(folder)
     data.prepare()
     broker = await Broker.start(data.broker, data.log("nats-server"))

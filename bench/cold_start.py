@@ -1,4 +1,5 @@
-"""From the start of a worker process to its first answer, which waits for it in the stream."""
+"""Measure a worker process from its start to its first response. The request waits in the
+stream."""
 
 import asyncio
 import sys
@@ -52,10 +53,10 @@ NG_SETUP = wire.ngap_encode(
 
 
 async def first_messages(folder: Path, runs: int, *, forked: bool) -> list[float]:
-    """Seconds from the start of the process to its answer to an NG SETUP, once for each run.
+    """Return the seconds from the start of the process to its response to an NG SETUP, once per
+    run.
 
-    The process is `forked` by a server that runs already, as with `evcore up`, or a Python of its
-    own.
+    The process is `forked` by a running server, as with `evcore up`, or is a separate Python.
     """
     data = DataDirectory(folder)
     data.prepare()
@@ -88,7 +89,7 @@ async def first_messages(folder: Path, runs: int, *, forked: bool) -> list[float
 
 
 def set_up(number: int) -> CloudEvent:
-    """The NG SETUP REQUEST of a gNB as an event, one that was not sent before."""
+    """Return the NG SETUP REQUEST of a gNB as a new event."""
     return CloudEvent(
         id=f"bench-{number}",
         source=f"/n2/{GNB}/{ASSOCIATION}",
@@ -102,7 +103,7 @@ def set_up(number: int) -> CloudEvent:
 
 
 async def python_starts(runs: int) -> list[float]:
-    """Seconds of a Python process that does nothing, to compare with."""
+    """Return the seconds of a Python process that does nothing, as a reference."""
     found: list[float] = []
     for _ in range(runs):
         begun = time.perf_counter()

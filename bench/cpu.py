@@ -1,4 +1,4 @@
-"""CPU time of processes that come and go, from /proc."""
+"""CPU time of processes that start and end, from /proc."""
 
 import asyncio
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 _CPUCLOCK_SCHED = 2
-"""The clock of a process's CPU time, as clock_getcpuclockid(3) makes its id of the process's."""
+"""The CPU time clock of a process: clock_getcpuclockid(3) forms its id from the process id."""
 
 
 def cpu_seconds(pid: int) -> float | None:
-    """User and system time of a process, None once it is gone."""
+    """Return the user and system time of a process; None if it has ended."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -22,7 +22,8 @@ def cpu_seconds(pid: int) -> float | None:
 
 
 def busy_seconds(pid: int) -> float | None:
-    """The same to the nanosecond, with threads that have ended; None once it is gone."""
+    """Return the CPU time in nanosecond resolution, including ended threads; None if the process
+    has ended."""
     try:
         return time.clock_gettime((~pid << 3) | _CPUCLOCK_SCHED)
     except OSError:
@@ -32,7 +33,7 @@ def busy_seconds(pid: int) -> float | None:
 class CpuMeter:
     """Adds up the CPU time of groups of processes while it runs.
 
-    A process that ends between two looks loses what it used after the last one.
+    If a process ends between two samples, its use since the last sample is lost.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class CpuMeter:
         self._group: dict[int, str] = {}
 
     def look(self, *, begin: bool = False) -> None:
-        """Note the time that each process has used; one first seen later began at nothing."""
+        """Record the CPU time of each process. The time of a new process counts from 0."""
         for group, pids in self._pids().items():
             for pid in pids:
                 used = cpu_seconds(pid)
@@ -55,14 +56,14 @@ class CpuMeter:
                     self._last[pid] = used
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Sample until cancelled."""
         self.look(begin=True)
         while True:
             await asyncio.sleep(self._every)
             self.look()
 
     def totals(self) -> dict[str, float]:
-        """Seconds that each group used."""
+        """Return the seconds that each group used."""
         found: dict[str, float] = {}
         for pid, group in self._group.items():
             found[group] = found.get(group, 0.0) + self._last[pid] - self._first[pid]

@@ -1,4 +1,4 @@
-"""Several runs of one thing, made one figure."""
+"""Figures of repeated measurements, and CPU times of short functions."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Figure(Struct, frozen=True):
-    """The median of several runs, and how far they were apart."""
+    """The median of several runs, with the least and the greatest."""
 
     median: float
     least: float
@@ -18,11 +18,11 @@ class Figure(Struct, frozen=True):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> "Figure":
-        """The figure of at least one value."""
+        """Return the figure of one or more values."""
         return cls(median(values), min(values), max(values), len(values))
 
     def text(self, digits: int = 1) -> str:
-        """The median, with the spread behind it when there is one."""
+        """Return the median, followed by the spread if there are several runs."""
         if self.runs == 1:
             return f"{self.median:.{digits}f}"
         return f"{self.median:.{digits}f} ({self.least:.{digits}f}-{self.greatest:.{digits}f})"
@@ -38,7 +38,7 @@ class Row(Struct, frozen=True):
 
 
 def microseconds(work: Callable[[], object], runs: int = 7, seconds: float = 0.03) -> Figure:
-    """CPU microseconds of one call: the mean of a run, and the median of runs."""
+    """Return the CPU microseconds of one call: the mean of each run, and the median of the runs."""
     count = 1
     while (spent := run(work, count)) < seconds / 4:
         count = max(count + 1, int(count * (seconds / max(spent, 1e-6))))
@@ -46,7 +46,7 @@ def microseconds(work: Callable[[], object], runs: int = 7, seconds: float = 0.0
 
 
 def run(work: Callable[[], object], count: int) -> float:
-    """CPU seconds of so many calls."""
+    """Return the CPU seconds of `count` calls."""
     begun = time.process_time()
     for _ in range(count):
         work()
@@ -55,13 +55,13 @@ def run(work: Callable[[], object], count: int) -> float:
 
 RUNS: Final = 5
 LONG: Final = 0.006
-"""CPU seconds of a run, about."""
+"""Approximate CPU seconds of a run."""
 
 
 def least(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
-    """CPU seconds of one call of each, the least of some runs.
+    """Return the CPU seconds of one call of each function, the least of several runs.
 
-    The runs of all take turns, so that a machine that changes its speed does so for each of them.
+    The functions take turns, so that a change of the machine's speed affects all of them.
     """
     counts = {name: _enough(work) for name, work in works.items()}
     found = dict.fromkeys(works, float("inf"))
@@ -72,7 +72,7 @@ def least(works: Mapping[str, Callable[[], object]]) -> dict[str, float]:
 
 
 def _enough(work: Callable[[], object]) -> int:
-    """How many calls make a run, after which the work is warm."""
+    """Return how many calls make a run. The function is warm after that."""
     count = 1
     while (spent := run(work, count)) < LONG / 2:
         count = max(2 * count, int(count * LONG / max(spent, 1e-6)))

@@ -1,8 +1,8 @@
-"""What the kernel sees of each procedure: system calls by kind, and context switches.
+"""System calls by kind, and context switches, of each procedure.
 
-System calls are those that strace saw between the beginning and the end of a phase in which all
-UEs do one procedure. Under strace a process is several times slower, so that more waits for it and
-is done at once: without it there are rather more calls than less. Context switches are counted
+System calls are those that strace records between the start and the end of a phase in which all UEs
+run one procedure. Under strace a process is several times slower, so more events wait and are
+processed at once. Without strace there are more calls, not fewer. Context switches are counted
 without strace.
 """
 
@@ -32,27 +32,27 @@ RUNS: Final = 5
 _CALL: Final = re.compile(r"(?:\d+ +)?(\d+\.\d+) (\w+)\(")
 _SWITCHES: Final = re.compile(r"^(?:non)?voluntary_ctxt_switches:\s+(\d+)$", re.MULTILINE)
 FEW: Final = 0.05
-"""Calls a registration below which a kind is one of the others."""
+"""Kinds with fewer calls per registration are listed as others."""
 
 
 class StraceError(Exception):
-    """Why strace cannot be used, in a sentence."""
+    """strace cannot be used. The message gives the reason in a sentence."""
 
 
 class Switches(Struct, frozen=True):
-    """Context switches of a process for one registration, in each run."""
+    """Context switches of a process per registration, in each run."""
 
     voluntary: list[float]
     involuntary: list[float]
 
 
 class Outcome(Struct, frozen=True):
-    """All of one registration."""
+    """All figures per registration."""
 
     calls: dict[str, dict[str, float]] | None
-    """System calls, by process and kind; None where strace cannot be used."""
+    """System calls, by process and kind; None if strace cannot be used."""
     switches: dict[str, Switches]
-    """By process."""
+    """Context switches, by process."""
     why_not: str = ""
     """Why strace cannot be used, in a sentence."""
 
@@ -64,7 +64,7 @@ class _Cut(NamedTuple):
 
 
 async def outcome(folder: Path, ues: int = UES, runs: int = RUNS) -> Outcome:
-    """What `ues` UEs at once cost, on a fresh core.
+    """Measure `ues` concurrent UEs on a new core.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -97,7 +97,8 @@ async def _switches(core: Core) -> dict[str, Counters]:
 
 
 def switches_of(pid: int) -> Counters | None:
-    """The voluntary and the involuntary switches of the threads there are; None once it is gone."""
+    """Return the voluntary and the involuntary switches of a process's threads; None if it has
+    ended."""
     voluntary = involuntary = 0
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():
@@ -111,7 +112,7 @@ def switches_of(pid: int) -> Counters | None:
 
 async def _calls(core: Core, folder: Path) -> dict[str, dict[str, float]]:
     if shutil.which("strace") is None:
-        raise StraceError("there is no strace here")
+        raise StraceError("strace is not installed")
     files: dict[str, list[Path]] = {}
     async with _traced(core, folder, files):
         report = await core.load.phases(phases_of(ROUND, 1))
@@ -127,7 +128,8 @@ async def _calls(core: Core, folder: Path) -> dict[str, dict[str, float]]:
 
 @asynccontextmanager
 async def _traced(core: Core, folder: Path, files: dict[str, list[Path]]) -> AsyncGenerator[None]:
-    """Trace the processes of a core for the length of a block; `files` says into what files."""
+    """Trace the processes of a core for the duration of a block. `files` receives the output
+    files."""
     tracers: list[asyncio.subprocess.Process] = []
     try:
         for name, pids in processes(core.core).items():
@@ -144,7 +146,7 @@ async def _traced(core: Core, folder: Path, files: dict[str, list[Path]]) -> Asy
 
 
 async def _tracer(pid: int, file: Path) -> asyncio.subprocess.Process:
-    """An strace that is attached to a process and its threads."""
+    """Start an strace attached to a process and its threads."""
     tracer = await asyncio.create_subprocess_exec(
         *("strace", "-f", "-ttt", "-s", "0", "-o", str(file), "-p", str(pid)),
         stdin=asyncio.subprocess.DEVNULL,
@@ -158,7 +160,7 @@ async def _tracer(pid: int, file: Path) -> asyncio.subprocess.Process:
 
 
 def calls_between(file: Path, begun: float, ended: float) -> Counter[str]:
-    """The calls of an strace's file that began between two times, in seconds since 1970."""
+    """Count the calls in an strace file that began between two times, in seconds since 1970."""
     found = Counter[str]()
     with file.open(errors="replace") as lines:
         for line in lines:
@@ -169,13 +171,13 @@ def calls_between(file: Path, begun: float, ended: float) -> Counter[str]:
 
 
 def _cut(report: Report) -> _Cut:
-    """The first phase of registrations."""
+    """Return the first phase of registrations."""
     begun, ended = next((a, b) for name, a, b in cuts(report) if name == COUNTED)
     return _Cut(begun, ended, report.ues)
 
 
 def markdown(found: Outcome) -> list[str]:
-    """Two tables, all figures for one registration."""
+    """Return two tables. All figures are per registration."""
     lines = ["| context switches a registration | voluntary | involuntary |", "|---|---|---|"]
     for name, switches in found.switches.items():
         if switches.voluntary:

@@ -1,4 +1,4 @@
-"""20,000 UEs that come, report in bursts out of idle and leave, as sensors do: iot-burst.yaml."""
+"""20,000 UEs that arrive, report in bursts from idle and leave, as sensors do: iot-burst.yaml."""
 
 from pathlib import Path
 from typing import Final
@@ -22,7 +22,7 @@ class Part(Struct, frozen=True):
 
 
 class Outcome(Struct, frozen=True):
-    """What came of one run."""
+    """The result of one run."""
 
     ues: int
     seconds: float
@@ -32,7 +32,7 @@ class Outcome(Struct, frozen=True):
 
 
 async def outcome(folder: Path, ues: int = UES) -> Outcome:
-    """Run the scenario with so many UEs on a fresh core, once.
+    """Run the scenario once with `ues` UEs on a new core.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -54,7 +54,7 @@ async def outcome(folder: Path, ues: int = UES) -> Outcome:
 
 
 def markdown(found: Outcome) -> list[str]:
-    """Two tables: the procedures, and whether the arrivals were as asked for."""
+    """Return two tables: the procedures, and whether the arrivals met the requested rate."""
     what = f"{SCENARIO}.yaml with {found.ues} UEs, once"
     lines = [
         f"{what}: {found.seconds:.0f} s, {found.failures} failures.",

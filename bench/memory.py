@@ -1,8 +1,8 @@
 """Resident memory of `evcore up`: idle, and with many UEs registered.
 
-The UEs register over N2 and go idle, as Poisson arrivals, in loads of some thousand after each
-other, so that the store, JetStream and its scheduled wake-ups are those of UEs that came one by
-one. Memory is read where no function runs, and where one does.
+The UEs register over N2 and go idle. They arrive as a Poisson process, in consecutive loads of some
+thousand, so the store, JetStream and its scheduled wake-ups have the state of UEs that came one by
+one. Memory is read while no function runs, and while one runs.
 """
 
 import asyncio
@@ -31,37 +31,37 @@ from transport import Mode
 UES: Final = 100_000
 IDLE: Final = "idle, at zero functions"
 EACH: Final = 10_000
-"""UEs of a load."""
+"""UEs per load."""
 _FIRST_IMSI: Final = int(Population().first_imsi)
 SETTLING: Final = 30
-"""Seconds, at least, in which what an idle core has becomes the same within a MiB."""
+"""Minimum seconds until the memory of an idle core is stable within a MiB."""
 PATIENCE: Final = 300.0
-"""Seconds in which functions are gone after a load."""
+"""Longest time in seconds for the functions to stop after a load."""
 _FUNCTION: Final = "functions.runtime"
 
 
 class Resident(Struct, frozen=True):
-    """What all processes of a core had in memory at one time, in MiB."""
+    """The memory of all processes of a core at one time, in MiB."""
 
     what: str
     registered: int
-    """UEs in the store that are registered."""
+    """Registered UEs in the store."""
     rss: dict[str, float]
-    """Resident, by process; what they share is counted in each."""
+    """Resident memory, by process. Shared memory counts in each of them."""
     pss: float
-    """Of all of them, what they share counted once."""
+    """Memory of all processes. Shared memory counts once."""
 
     @property
     def total(self) -> float:
-        """The sum of what is resident."""
+        """Return the sum of the resident memory."""
         return sum(self.rss.values())
 
 
 async def looks(folder: Path, rate: float, ues: int = UES, each: int = EACH) -> list[Resident]:
-    """What is resident while `ues` UEs come at `rate` a second, on a fresh core.
+    """Measure the memory while `ues` UEs arrive at `rate` per second, on a new core.
 
     Raises:
-        RuntimeError: the load could not be run, a UE could not register, or functions stay.
+        RuntimeError: the load could not be run, a UE could not register, or functions did not stop.
     """
     data = DataDirectory(folder)
     keys = populations.home_keys(data.prepare())
@@ -99,7 +99,7 @@ async def looks(folder: Path, rate: float, ues: int = UES, each: int = EACH) -> 
 
 @asynccontextmanager
 async def _up(data: DataDirectory, n2: N2Config) -> AsyncGenerator[int]:
-    """`evcore up` with both gateways, for the length of a block; its process."""
+    """Run `evcore up` with both gateways for the duration of a block. Yields its process id."""
     upfs = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(UPFS))
     config = data.write_config(Config(n2=n2, n4=N4Config(port=free_udp_port()), upf=upfs))
     file = data.root / "bench.json"
@@ -117,7 +117,7 @@ async def _up(data: DataDirectory, n2: N2Config) -> AsyncGenerator[int]:
 
 
 async def _settled(registered: int, pid: int) -> Resident:
-    """What an idle core has, once it has begun all that it begins by itself."""
+    """Measure an idle core after all of its initial processes have started."""
     before: Resident | None = None
     for _ in range(SETTLING):
         await _no_function(pid)
@@ -126,7 +126,7 @@ async def _settled(registered: int, pid: int) -> Resident:
             return found
         before = found
         await asyncio.sleep(1.0)
-    raise RuntimeError(f"the idle core does not settle in {SETTLING} s")
+    raise RuntimeError(f"the memory of the idle core is not stable after {SETTLING} s")
 
 
 def _look(what: str, registered: int, pid: int) -> Resident:
@@ -150,7 +150,7 @@ def _mib(size: str) -> float:
 
 
 def _family(pid: int) -> dict[int, str]:
-    """A process and all that come of it, with their names."""
+    """Return a process and all its descendants, with their names."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -166,7 +166,7 @@ def _family(pid: int) -> dict[int, str]:
 
 
 def _name(pid: int) -> str:
-    """What a process runs, a Python module or a program; empty once it has ended."""
+    """Return the Python module or the program of a process; empty if it has ended."""
     try:
         said = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").split()
     except OSError:
@@ -185,7 +185,7 @@ async def _no_function(pid: int) -> None:
 
 
 async def _end(pid: int) -> None:
-    """Wait for the end of a process that is not our child."""
+    """Wait for the end of a process that is not a child of this one."""
     try:
         descriptor = os.pidfd_open(pid)
     except ProcessLookupError:
@@ -200,7 +200,7 @@ async def _end(pid: int) -> None:
 
 
 def markdown(found: list[Resident]) -> list[str]:
-    """A table, and what a registered UE adds."""
+    """Return a table, and the memory that a registered UE adds."""
     names = list(dict.fromkeys(name for one in found for name in one.rss))
     heads = ["MiB", "registered UEs", *names, "sum", "shared once"]
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]

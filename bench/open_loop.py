@@ -1,7 +1,7 @@
-"""Latencies at a part of what a core can do: UEs begin when they will, not when the core answers.
+"""Latencies at a share of the capacity: UEs start at random times, independent of the core.
 
-Arrivals are a Poisson process. Its rate is a share of the programmes a second of a closed loop, the
-core's capacity.
+Arrivals are a Poisson process. Its rate is a share of the capacity, the programmes per second of a
+closed loop.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ from loadgen import Procedure
 
 SHARES: Final = (0.5, 0.8)
 UES: Final = 1024
-"""More than are busy at once, so that each arrival finds one."""
+"""More UEs than are busy at once, so that each arrival finds a free one."""
 
 
 class Share(Struct, frozen=True):
@@ -23,14 +23,14 @@ class Share(Struct, frozen=True):
 
     share: float
     rate: float
-    """Programmes a second that were asked for."""
+    """The requested programmes per second."""
     runs: list[Run]
 
 
 async def shares_of(
     folder: Path, name: str, capacity: float, seconds: float, count: int
 ) -> list[Share]:
-    """Some runs of the programme of a name at each share of a capacity, on a fresh core.
+    """Run a programme several times at each share of a capacity, on a new core.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -50,7 +50,7 @@ async def shares_of(
 
 
 def markdown(programme: tuple[Procedure, ...], found: list[Share]) -> list[str]:
-    """A table of a programme."""
+    """Return the table of a programme."""
     heads = ("capacity", "arrivals/s", *programme, "core CPU", "blocked", "failures")
     lines = ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for one in found:

@@ -1,7 +1,7 @@
-"""Each procedure on its own: how many a second, how fast, and what each process spends on one.
+"""Each procedure by itself: its rate, its latency, and the CPU time of each process.
 
-All UEs do one procedure, then all do the next, round after round. The CPU time of the processes is
-sampled all the while, and cut where the load says that one phase ended and the next began.
+All UEs run one procedure, then all run the next, round after round. The CPU time of the processes
+is sampled during the run, and divided at the times at which the load reports the end of a phase.
 """
 
 from collections import defaultdict
@@ -27,14 +27,15 @@ ROUND: Final = (
     Procedure.IDLE,
     Procedure.DEREGISTER,
 )
-"""A deregistration from idle begins with a connection; it is one UE message more than connected."""
+"""A deregistration from idle starts with a connection. It has one UE message more than a
+deregistration while connected."""
 PROCESSES: Final = ("gateways", "workers", "nats-server")
 LOADGEN: Final = "loadgen"
 PROCEDURES: Final = 1024
-"""How often each procedure is done in a run, at least, where `MOST_ROUNDS` are enough for it."""
+"""The least number of each procedure in a run, if `MOST_ROUNDS` rounds are enough for it."""
 MOST_ROUNDS: Final = 24
 ENOUGH: Final = 32
-"""UEs below which a phase is too short to say what it cost."""
+"""With fewer UEs a phase is too short to measure its cost."""
 
 
 class Cost(Struct, frozen=True):
@@ -44,9 +45,10 @@ class Cost(Struct, frozen=True):
     per_second: float
     latency: Latency
     cpu_ms: dict[str, float]
-    """CPU milliseconds of each process of the core for one; empty where phases were too short."""
+    """CPU milliseconds of each core process per procedure; empty if the phases were too short."""
     loadgen_ms: float | None = None
-    """Those of the load generator, which are none of the core's; None as above."""
+    """CPU milliseconds of the load generator, which is not part of the core; None if the phases
+    were too short."""
 
 
 class Run(Struct, frozen=True):
@@ -57,7 +59,7 @@ class Run(Struct, frozen=True):
 
 
 async def runs_of(folder: Path, ues: int, count: int, least: int = PROCEDURES) -> list[Run]:
-    """Some runs of `ues` UEs on a fresh core, each with at least so many of each procedure.
+    """Run `ues` UEs several times on a new core, each time with at least `least` of each procedure.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -69,7 +71,7 @@ async def runs_of(folder: Path, ues: int, count: int, least: int = PROCEDURES) -
 
 
 def phases_of(procedures: tuple[Procedure, ...], rounds: int) -> tuple[Phase, ...]:
-    """Phases in each of which all UEs do one procedure, round after round."""
+    """Return phases in which all UEs run one procedure, round after round."""
     return tuple(
         Phase(name=f"{number}/{at}/{procedure}", mix=(Share((procedure,)),))
         for number in range(rounds)
@@ -109,7 +111,7 @@ def _cpu(pid: int) -> Counters | None:
 
 
 def cuts(report: Report) -> list[tuple[str, float, float]]:
-    """The procedure, the beginning and the end of each phase, in seconds since 1970."""
+    """Return the procedure, the start and the end of each phase, in seconds since 1970."""
     at = datetime.fromisoformat(report.started_at).timestamp()
     times = [at]
     for phase in report.phases:

@@ -1,9 +1,9 @@
 """`python -m bench.profile FOLDER`: flame graphs of a worker and the N2 gateway under load.
 
-256 UEs register, establish a PDU session and deregister, round after round, on a fresh core; with
-`--of service-request` they go idle and come back by service requests for their session's data. Once
-functions are warm, py-spy samples the first worker and the gateway, and writes an SVG of each into
-the folder. The width of a frame is its share of the samples in which the process ran.
+256 UEs register, establish a PDU session and deregister, round after round, on a new core. With
+`--of service-request` they go idle and return with service requests for their session's data. When
+the functions are warm, py-spy samples the first worker and the gateway, and writes an SVG for each
+into the folder. The width of a frame is its share of the samples in which the process ran.
 """
 
 import argparse
@@ -27,26 +27,26 @@ from loadgen.load.phases import Phase
 UES: Final = 256
 ROUNDS: Final = 12
 RATE: Final = 250
-"""Samples a second."""
+"""Samples per second."""
 
 
 class Programme(NamedTuple):
-    """What the UEs do."""
+    """The actions of the UEs."""
 
     suffix: str
-    """Of the files' names."""
+    """Suffix of the file names."""
     first: tuple[Procedure, ...]
-    """Once."""
+    """Run once."""
     then: tuple[Procedure, ...]
-    """Round after round."""
+    """Run in every round."""
 
     def phases(self, rounds: int) -> tuple[Phase, ...]:
-        """The same for the load generator."""
+        """Return the phases for the load generator."""
         return phases_of(self.first, 1) + phases_of(self.then, rounds)
 
     @property
     def everything(self) -> tuple[Procedure, ...]:
-        """What the core must be made for."""
+        """Return all procedures that the core must support."""
         return self.first + self.then
 
 
@@ -60,14 +60,14 @@ PROGRAMMES: Final = {
 
 
 class ProfileError(Exception):
-    """A profile that cannot be made: one sentence."""
+    """A profile cannot be made. The message is one sentence."""
 
 
 def py_spy() -> str:
-    """The program, of the environment that runs this.
+    """Return the py-spy program of this process's environment.
 
     Raises:
-        ProfileError: there is none.
+        ProfileError: py-spy is not installed.
     """
     beside = Path(sys.executable).parent
     found = shutil.which("py-spy", path=str(beside)) or shutil.which("py-spy")
@@ -84,17 +84,17 @@ async def profile(
     rounds: int = ROUNDS,
     native: bool,
 ) -> list[Path]:
-    """Write the flame graphs; their files.
+    """Write the flame graphs and return their files.
 
     Args:
-        folder: where they go.
-        programme: what the UEs do.
-        ues: how many at once.
-        rounds: how often they do it.
-        native: whether the frames of Rust and C are shown, too; sampling is slower then.
+        folder: the output folder.
+        programme: the actions of the UEs.
+        ues: the number of concurrent UEs.
+        rounds: the number of rounds.
+        native: whether to show Rust and C frames; sampling is slower then.
 
     Raises:
-        ProfileError: py-spy is not there, or cannot look at a process.
+        ProfileError: py-spy is missing, or cannot sample a process.
         RuntimeError: the load could not be run, or a procedure failed.
     """
     program = py_spy()
@@ -122,7 +122,7 @@ def _processes(core: Core) -> Mapping[str, int]:
 
 @asynccontextmanager
 async def _recorded(program: str, pid: int, file: Path, *, native: bool) -> AsyncGenerator[None]:
-    """Sample a process for the length of a block, then write its flame graph."""
+    """Sample a process for the duration of a block, then write its flame graph."""
     recorder = await asyncio.create_subprocess_exec(
         *(program, "record", "--pid", str(pid), "--rate", str(RATE), "--format", "flamegraph"),
         *("--function", "--duration", "unlimited", "--output", str(file)),
@@ -134,7 +134,7 @@ async def _recorded(program: str, pid: int, file: Path, *, native: bool) -> Asyn
     assert recorder.stdout is not None
     said = (await recorder.stdout.readline()).decode()
     if "Sampling" not in said:
-        raise ProfileError(f"py-spy cannot look at process {pid}: {said.strip()}")
+        raise ProfileError(f"py-spy cannot sample process {pid}: {said.strip()}")
     try:
         yield
     finally:
@@ -144,7 +144,7 @@ async def _recorded(program: str, pid: int, file: Path, *, native: bool) -> Asyn
 
 
 def main() -> int:
-    """Write the flame graphs; 1 where that cannot be done."""
+    """Write the flame graphs. Return 1 if this is not possible."""
     parser = argparse.ArgumentParser(prog="python -m bench.profile", description=__doc__)
     parser.add_argument("folder", type=Path, metavar="FOLDER")
     parser.add_argument(
@@ -152,7 +152,7 @@ def main() -> int:
     )
     parser.add_argument("--ues", type=int, default=UES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--native", action="store_true", help="with the frames of Rust and C")
+    parser.add_argument("--native", action="store_true", help="show the frames of Rust and C")
     options = parser.parse_args()
     try:
         load = profile(

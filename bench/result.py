@@ -19,31 +19,31 @@ class Result(Struct, frozen=True):
 
     machine: str
     first_message_ms: list[float]
-    """Of a worker that is started as a Python of its own."""
+    """Of a worker started as a separate Python."""
     forked_ms: list[float]
-    """Of one that a server forks, as with `evcore up`."""
+    """Of a worker that a server forks, as with `evcore up`."""
     http_ms: list[float]
-    """Of an HTTP function, to its response."""
+    """Of an HTTP function, up to its response."""
     python_ms: list[float]
-    """A Python process that does nothing, start to end."""
+    """A Python process that does nothing, from start to end."""
     throughput: dict[str, dict[int, list[Run]]]
     """By programme and number of UEs."""
     procedures: dict[int, list[procedures.Run]]
-    """Each procedure on its own, by number of UEs."""
+    """Each procedure by itself, by number of UEs."""
     objectives: list[slo.Outcome]
-    """Of one run each: what becomes of a latency objective. None in a quick bench."""
+    """Latency objectives, one run each. Empty in a quick bench."""
     parts: list[Row]
-    """The parts on their own. None in a quick bench."""
+    """The parts by themselves. Empty in a quick bench."""
     open_loop: dict[str, list[Share]] = {}
     """At shares of the capacity, by programme."""
     many: Crowd | None = None
-    """20,000 UEs. None in a quick bench, as are the following."""
+    """20,000 UEs. None in a quick bench, like the following fields."""
     kernel: Seen | None = None
     memory: list[Resident] = []
 
     @property
     def failures(self) -> int:
-        """Procedures that failed, in all of them."""
+        """The number of failed procedures in all measurements."""
         runs = [
             run for found in self.throughput.values() for runs in found.values() for run in runs
         ]
@@ -55,7 +55,7 @@ class Result(Struct, frozen=True):
 
 
 def markdown(result: Result) -> str:
-    """The figures as tables."""
+    """Return the figures as tables."""
     first, nothing = Figure.of(result.first_message_ms), Figure.of(result.python_ms)
     forked, http = Figure.of(result.forked_ms), Figure.of(result.http_ms)
     lines = [

@@ -1,4 +1,4 @@
-"""Counters of processes that come and go, sampled, to be cut at any two times."""
+"""Sample the counters of processes that start and end, and divide them at any two times."""
 
 import asyncio
 import bisect
@@ -9,13 +9,13 @@ from contextlib import asynccontextmanager
 from typing import Final, TypeAlias
 
 SAMPLE: Final = 0.02
-"""Seconds between two looks."""
+"""Seconds between two samples."""
 
 Counters: TypeAlias = tuple[float, ...]
 
 
 class Sampler:
-    """What groups of processes had used of something, and when it was so much."""
+    """The counters of groups of processes, with the times of the samples."""
 
     def __init__(
         self,
@@ -25,9 +25,9 @@ class Sampler:
         """Sample groups of processes.
 
         Args:
-            pids: the processes of each group that run now; the groups are always the same.
-            read: counters of a process, None once it is gone. They grow; where one shrinks,
-                because a thread has ended whose share it had, it counts as unchanged.
+            pids: the running processes of each group; the set of groups never changes.
+            read: counters of a process; None if it has ended. Counters grow. A counter that shrinks
+                because a thread has ended counts as unchanged.
         """
         self._pids = pids
         self._read = read
@@ -37,7 +37,7 @@ class Sampler:
 
     @asynccontextmanager
     async def running(self) -> AsyncGenerator[None]:
-        """Sample for the length of a block."""
+        """Sample for the duration of a block."""
         sampling = asyncio.ensure_future(self._run())
         try:
             yield
@@ -69,9 +69,9 @@ class Sampler:
             used.append(total)
 
     def between(self, begun: float, ended: float) -> dict[str, Counters]:
-        """What each group used between two times, in seconds since 1970.
+        """Return the use of each group between two times, in seconds since 1970.
 
-        A group of which no process was there yet has no counters.
+        A group without a process so far has no counters.
         """
         return {
             group: _each(self._at(used, ended), self._at(used, begun), -1.0)
@@ -88,7 +88,7 @@ class Sampler:
 
 
 def _each(one: Counters, other: Counters, times: float = 1.0) -> Counters:
-    """The first and so many times the second, counter by counter; nothing counts as zeros."""
+    """Return `one` plus `times` times `other`, counter by counter. Missing counters are 0."""
     if not other:
         return one
     return tuple(a + times * b for a, b in zip(one or (0.0,) * len(other), other, strict=True))

@@ -1,8 +1,8 @@
-"""Latency objectives under a skewed, bursty load: how often they are missed, with and without.
+"""How often latency objectives are missed under a skewed, bursty load, with and without them.
 
-The load is the scenario skewed-burst.yaml: four registrations, which may take a second, for each
-service request, which may not take longer than `OBJECTIVE`. What is counted is what an objective
-is of: the time from JetStream's storing an event until it is done with.
+The load is the scenario skewed-burst.yaml: four registrations, with an objective of a second, for
+each service request, with an objective of `OBJECTIVE`. The measured time is the time to which an
+objective applies: from the storage of an event in JetStream to the end of its processing.
 """
 
 import asyncio
@@ -28,21 +28,21 @@ from schemas.procedures import Procedure
 from transport import Mode
 
 OBJECTIVE: Final = 50
-"""Milliseconds in which a service request is to be done with."""
+"""The objective of a service request, in milliseconds."""
 SCENARIO: Final = "skewed-burst"
 
 
 class Way(Struct, frozen=True):
-    """What is made of the objective."""
+    """How the objective is used."""
 
     ordered: bool
-    """Whether workers take the urgent first."""
+    """Whether workers process urgent events first."""
     predictive: bool
-    """Whether workers are scaled by the waiting time that is predicted, or by length alone."""
+    """Whether workers are scaled by the predicted waiting time instead of the queue length."""
 
     @property
     def text(self) -> str:
-        """It in words."""
+        """Return the text for the table."""
         order = "urgent first" if self.ordered else "as they come"
         return f"{order}, scaled by {'prediction' if self.predictive else 'length'}"
 
@@ -56,23 +56,23 @@ WAYS: Final = (
 
 
 class Outcome(Struct, frozen=True):
-    """What came of one way."""
+    """The result of one way."""
 
     way: Way
     urgent: int
-    """Service requests."""
+    """The number of service requests."""
     missed: float
-    """The share of them that took longer than the objective."""
+    """The share of service requests that missed the objective."""
     p99: float | None
-    """Of them, in seconds."""
+    """Of the service requests, in seconds."""
     others_p99: float | None
-    """Of registrations."""
+    """Of the registrations, in seconds."""
     worker_seconds: float
     failures: int
 
 
 async def outcomes(folder: Path) -> list[Outcome]:
-    """Every way, one after the other, with the same arrivals.
+    """Run every way in sequence, with the same arrivals.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -104,7 +104,7 @@ async def _outcome(folder: Path, way: Way) -> Outcome:
     async with local_core(data, config, (group,)) as core:
         report = await loaded(load, folder / "report.json")
         ended = time.monotonic()
-        await asyncio.sleep(2 * PERIOD)  # the workers say what they have done once a second
+        await asyncio.sleep(2 * PERIOD)  # workers report their counts once a second
         return _of(way, core, report, ended)
 
 
@@ -123,7 +123,7 @@ def _of(way: Way, core: LocalCore, report: Report, ended: float) -> Outcome:
 
 
 def worker_seconds(history: list[Scale], ended: float) -> float:
-    """For how long workers ran until a time, each of them counted."""
+    """Return the total running time of all workers until a time."""
     following = [*(scale.at for scale in history[1:]), ended]
     return sum(
         scale.workers * max(0.0, until - scale.at)
@@ -132,7 +132,7 @@ def worker_seconds(history: list[Scale], ended: float) -> float:
 
 
 def markdown(found: list[Outcome]) -> list[str]:
-    """A table of them."""
+    """Return the table of the results."""
     heads = ("missed", "p99 ms", "registration p99 ms", "worker seconds", "failures")
     lines = [
         f"| {OBJECTIVE} ms for a service request | {' | '.join(heads)} |",

@@ -1,8 +1,7 @@
-"""Programmes of UEs a second, the latencies of their procedures, and what each process spends.
+"""Programmes of UEs per second, the latencies of their procedures, and the CPU time per process.
 
-A closed loop: each UE goes through its programme and begins again, as fast as the core answers.
-The load and the UPFs run in processes of their own, as the gateways, the workers and nats-server
-do.
+A closed loop: each UE runs its programme and starts again, as fast as the core answers. The load
+and the UPFs run in separate processes, like the gateways, the workers and nats-server.
 """
 
 import asyncio
@@ -31,7 +30,7 @@ from schemas.config.reading import Config, N2Config, N4Config
 from transport import Mode
 
 WARM_UP = 2.0
-"""Seconds of load before what is measured, so that functions are not at zero."""
+"""Seconds of load before the measurement, so that functions are running."""
 
 
 PROGRAMMES: Final = {
@@ -44,13 +43,13 @@ PROGRAMMES: Final = {
         Procedure.DEREGISTER,
     ),
 }
-"""What is measured, by its name. A registration is one by SUCI: 5G-AKA, security mode control and
-initial context setup."""
+"""The measured programmes by name. A registration uses a SUCI and includes 5G-AKA, security mode
+control and initial context setup."""
 UPFS: Final = 2
 
 
 class Latency(Struct, frozen=True):
-    """Of a procedure, in seconds, as the UE sees it."""
+    """Latency of a procedure as the UE sees it, in seconds."""
 
     p50: float
     p99: float
@@ -66,20 +65,20 @@ class Run(Struct, frozen=True):
     """By procedure."""
     failures: int
     cpu_ms: dict[str, float]
-    """CPU milliseconds a programme, by process."""
+    """CPU milliseconds per programme, by process."""
     blocked: int = 0
-    """Arrivals that found no UE free; none in a closed loop."""
+    """Arrivals that found no free UE; 0 in a closed loop."""
 
 
 class Core(NamedTuple):
-    """A core that is measured, and what puts load on it."""
+    """The measured core and its load generator."""
 
     core: LocalCore
     load: "Load"
 
 
 async def runs_of(folder: Path, name: str, ues: int, seconds: float, count: int) -> list[Run]:
-    """Some runs of `ues` UEs with the programme of a name, on a fresh core.
+    """Run a programme with `ues` UEs several times on a new core.
 
     Raises:
         RuntimeError: the load could not be run.
@@ -97,7 +96,7 @@ async def runs_of(folder: Path, name: str, ues: int, seconds: float, count: int)
 async def core_for(
     folder: Path, ues: int, programme: tuple[Procedure, ...]
 ) -> AsyncGenerator[Core]:
-    """A fresh core with subscribers, and with UPFs where a programme needs them."""
+    """Start a new core with subscribers, and with UPFs if a programme needs them."""
     data = DataDirectory(folder)
     secrets = data.prepare()
     population = Population(
@@ -121,7 +120,7 @@ async def core_for(
 
 @asynccontextmanager
 async def upfs_beside(config: Config) -> AsyncGenerator[None]:
-    """The UPFs of a configuration, each in a process that ends with its standard input."""
+    """Run the UPFs of a configuration. Each process ends when its standard input closes."""
     host, port = emulated.core_of(config)
     children: list[asyncio.subprocess.Process] = []
     try:
@@ -143,7 +142,7 @@ async def upfs_beside(config: Config) -> AsyncGenerator[None]:
 
 
 def processes(core: LocalCore) -> dict[str, list[int]]:
-    """The processes of a core that do its work, those that run now."""
+    """Return the running processes of a core that process its load."""
     gateways = (core.gateway, core.gateway_n4)
     return {
         "gateways": [one.pid for one in gateways if one is not None],
@@ -155,10 +154,10 @@ def processes(core: LocalCore) -> dict[str, list[int]]:
 async def measured(
     core: LocalCore, programme: tuple[Procedure, ...], load: Coroutine[Any, Any, Report]
 ) -> Run:
-    """What comes of a load of a programme, and what the processes spend on it.
+    """Run a load of a programme, and measure the use of the processes.
 
     Raises:
-        RuntimeError: no UE came to the end of its programme, or the load could not be run.
+        RuntimeError: no UE completed its programme, or the load could not be run.
     """
     meter = CpuMeter(lambda: processes(core))
     metering = asyncio.ensure_future(meter.run())
@@ -171,7 +170,7 @@ async def measured(
     meter.look()
     last = report.procedures[programme[-1]]
     if not last.succeeded:
-        raise RuntimeError(f"no UE came to the end of its programme: {last.failures}")
+        raise RuntimeError(f"no UE completed its programme: {last.failures}")
     used = {**meter.totals(), "loadgen": report.cpu_seconds}
     return Run(
         programmes=last.succeeded,
@@ -188,49 +187,49 @@ async def measured(
 
 
 class Load(Struct, frozen=True):
-    """The load generator, in a process of its own."""
+    """The load generator, in a separate process."""
 
     folder: Path
     n2: N2Config
     population: Population
 
     async def run(self, programme: tuple[Procedure, ...], seconds: float) -> Report:
-        """Have all UEs go through a programme again and again, for so long.
+        """Make all UEs repeat a programme for some seconds.
 
         Raises:
-            RuntimeError: it could not be run.
+            RuntimeError: the load could not be run.
         """
         return await self._run(programme=programme, repeat=None, duration=seconds)
 
     async def poisson(
         self, programme: tuple[Procedure, ...], rate: float, seconds: float
     ) -> Report:
-        """Have so many UEs a second begin a programme, whether the core has done or not.
+        """Start the programme in `rate` UEs per second, independent of the core's answers.
 
         Raises:
-            RuntimeError: it could not be run.
+            RuntimeError: the load could not be run.
         """
         return await self._run(programme=programme, rate=rate, repeat=None, duration=seconds)
 
     async def phases(
         self, phases: tuple[Phase, ...], began: Callable[[int], None] | None = None
     ) -> Report:
-        """Have all UEs go through phases, one after the other.
+        """Make all UEs run phases in sequence.
 
         Args:
-            phases: what they do.
-            began: told of the process that runs the load.
+            phases: the actions of the UEs.
+            began: called with the id of the process that runs the load.
 
         Raises:
-            RuntimeError: it could not be run.
+            RuntimeError: the load could not be run.
         """
         return await self._run(began, phases=phases)
 
     async def scenario(self, scenario: Scenario) -> Report:
-        """Run a scenario with the UEs there are.
+        """Run a scenario with the available UEs.
 
         Raises:
-            RuntimeError: it could not be run.
+            RuntimeError: the load could not be run.
         """
         return await self._run(gnbs=scenario.gnbs, identities=("stored",), **scenario.load())
 
@@ -254,12 +253,12 @@ class Load(Struct, frozen=True):
 async def loaded(
     load: LoadConfig, report: Path, began: Callable[[int], None] | None = None
 ) -> Report:
-    """The report of a load, which runs in a process of its own and writes it to a file.
+    """Run a load in a separate process, which writes its report to a file. Return the report.
 
-    `began` is told of that process.
+    `began` is called with the id of that process.
 
     Raises:
-        RuntimeError: it could not be run.
+        RuntimeError: the load could not be run.
     """
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "loadgen", "-"),

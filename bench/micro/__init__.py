@@ -1,4 +1,4 @@
-"""The parts of the core on their own, without processes around them."""
+"""The parts of the core by themselves, without processes."""
 
 from pathlib import Path
 from typing import Final
@@ -10,7 +10,7 @@ SQLITE: Final = "sqlite:{folder}/log.db"
 
 
 async def rows(folder: Path) -> list[Row]:
-    """All figures of the parts."""
+    """Return all figures of the parts."""
     folder.mkdir(parents=True)
     found = [*codec.rows(), *decisions.rows(), *floor.rows()]
     found += [row async for row in log.rows(folder, SQLITE)]
@@ -18,6 +18,6 @@ async def rows(folder: Path) -> list[Row]:
 
 
 def markdown(found: list[Row]) -> list[str]:
-    """The figures as a table."""
+    """Return the figures as a table."""
     lines = ["| part | what | | |", "|---|---|---|---|"]
     return lines + [f"| {r.table} | {r.what} | {r.figure.text(1)} | {r.unit} |" for r in found]

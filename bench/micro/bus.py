@@ -34,7 +34,7 @@ def _event(number: int) -> CloudEvent:
 
 
 async def rows(folder: Path, runs: int = 5) -> AsyncIterator[Row]:
-    """Events a second through one connection, with files in JetStream."""
+    """Measure the events per second on one connection, with file storage in JetStream."""
     folder.mkdir(parents=True, exist_ok=True)
     broker = await Broker.start(folder / "jetstream", folder / "nats-server.log")
     config = BusConfig()

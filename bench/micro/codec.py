@@ -1,4 +1,4 @@
-"""Encoding and decoding of the messages that the procedures use, beside pycrate's."""
+"""Encoding and decoding of the messages that the procedures use, compared with pycrate."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -49,9 +49,9 @@ RUNS: Final = 7
 
 
 def rows() -> Iterator[Row]:
-    """Decoding and encoding of each message, in `wire` and in pycrate."""
+    """Measure decoding and encoding of each message, in `wire` and in pycrate."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pycrate's own source
+        warnings.simplefilter("ignore")  # raised by pycrate's own source
         pdus = ngap()
         yield from _codec("NGAP", pdus, wire.ngap_decode, wire.ngap_encode, pycrate_ngap())
         for name, octets in pdus.items():
@@ -63,13 +63,13 @@ def rows() -> Iterator[Row]:
 
 
 def corpus(kind: str, wanted: tuple[str, ...]) -> dict[str, bytes]:
-    """The recorded messages of these names."""
+    """Return the recorded messages of these names."""
     found = {e.name: e.octets for e in entries(kind) if e.outcome in ("same", "anew")}
     return {name: found[name] for name in wanted}
 
 
 def ngap() -> dict[str, bytes]:
-    """The first PDU of each message in the recorded histories."""
+    """Return the first PDU of each message in the recorded histories."""
     found: dict[str, bytes] = {}
     for path in files():
         for recorded in read(path).steps:
@@ -86,7 +86,7 @@ def ngap() -> dict[str, bytes]:
 
 
 Other = tuple[Callable[[bytes], object], Callable[[bytes], Callable[[], object]]]
-"""Another codec: what reads octets, and what makes of octets something that writes them."""
+"""Another codec: a decoder, and a function that returns an encoder for a message."""
 
 
 def _codec(
@@ -111,7 +111,7 @@ def _codec(
 
 
 def pycrate_ngap() -> Other:
-    """Its NGAP."""
+    """Return pycrate's NGAP codec."""
     from tests.wire.ngap_oracle import PDU  # noqa: PLC0415 - takes a second
 
     def writer(octets: bytes) -> Callable[[], object]:
@@ -128,7 +128,7 @@ def pycrate_ngap() -> Other:
 
 
 def pycrate_nas() -> Other:
-    """Its NAS."""
+    """Return pycrate's NAS codec."""
     from tests.wire.nas_oracle import decode, encode  # noqa: PLC0415 - as above
 
     return decode, lambda octets: partial(encode, *decode(octets))

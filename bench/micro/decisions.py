@@ -1,4 +1,5 @@
-"""What deciding and folding cost, by procedure: every step of the recorded histories again."""
+"""The cost of deciding and folding, by procedure, measured on every step of the recorded
+histories."""
 
 import time
 from collections import defaultdict
@@ -15,7 +16,7 @@ from tests.histories.history import History, files, read
 
 
 class Case:
-    """A recorded step, and what it was decided on."""
+    """A recorded step, and the inputs of its decision."""
 
     def __init__(self, history: History, aggregate: str, step: Step[Any], state: Any) -> None:
         self.aggregate = aggregate
@@ -48,7 +49,7 @@ class Case:
 
 
 def rows(runs: int = 7) -> Iterator[Row]:
-    """Microseconds of CPU a step: decide, evolve, and encoding the step, by procedure."""
+    """Measure the CPU microseconds per step for decide, evolve and encoding, by procedure."""
     cases = _cases()
     procedures = Procedures()
     works: dict[str, Callable[[Case], object]] = {
@@ -69,7 +70,7 @@ def rows(runs: int = 7) -> Iterator[Row]:
 
 
 def cases_of(history: History) -> list[Case]:
-    """Every step of a history."""
+    """Return every step of a history."""
     found: list[Case] = []
     for aggregate, log in history.aggregates().items():
         kind = kind_of(aggregate)

@@ -1,4 +1,4 @@
-"""What no core that is as durable and as secure can do without, for one registration."""
+"""The minimum work of a durable and secure core for one registration."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -19,18 +19,18 @@ UPLINK: Final = (
     ("InitialContextSetupResponse", None),
     ("UplinkNASTransport", "registration-complete"),
 )
-"""What a core decodes for a registration: NGAP messages, with the NAS messages in them."""
+"""The NGAP messages that a core decodes for a registration, and the NAS messages in them."""
 DOWNLINK: Final = (
     ("DownlinkNASTransport", "authentication-request"),
     ("DownlinkNASTransport", "security-mode-command"),
     ("InitialContextSetupRequest", "registration-accept"),
 )
-"""What it encodes."""
+"""The messages that a core encodes for a registration."""
 RUNS: Final = 5
 
 
 def rows() -> Iterator[Row]:
-    """CPU microseconds of the codecs and of the decisions, for all messages of a registration."""
+    """Measure the CPU microseconds of the codecs and of the decisions of a registration."""
     codec = [1e6 * registration_codec() for _ in range(RUNS)]
     yield Row("a registration", "decoding and encoding its messages", "us", Figure.of(codec))
     decided = [1e6 * registration_decisions() for _ in range(RUNS)]
@@ -38,7 +38,7 @@ def rows() -> Iterator[Row]:
 
 
 def registration_codec() -> float:
-    """CPU seconds of decoding and encoding the messages of one registration, and nothing else."""
+    """Return the CPU seconds of decoding and encoding the messages of one registration."""
     pdus, nas = ngap(), corpus("nas", (*NAS, "registration-complete"))
     works: dict[str, Callable[[], object]] = {}
     for number, (outer, inner) in enumerate(UPLINK):
@@ -52,7 +52,8 @@ def registration_codec() -> float:
 
 
 def registration_decisions() -> float:
-    """CPU seconds of deciding the steps of one registration, with its codecs and its security."""
+    """Return the CPU seconds of deciding the steps of one registration, including codecs and
+    security."""
     phone = at_a_gnb()
     phone.register()
     ue = "ue/" + phone.supi

@@ -1,4 +1,4 @@
-"""The event log: appends a second, and reading a long log back."""
+"""The event log: appends per second, and reading a long log."""
 
 import time
 from collections.abc import AsyncIterator
@@ -21,11 +21,11 @@ from tests.histories.scenarios import at_a_gnb
 
 BATCHES: Final = (1, 16, 64)
 LONG: Final = 10_000
-"""Steps of the log that is read back."""
+"""Steps of the log that is read."""
 
 
 def life(length: int = LONG) -> tuple[World, list[Step[Any]]]:
-    """The steps of a UE that registers and deregisters until it has a log of some length."""
+    """Return the steps of a UE that registers and deregisters until its log has `length` steps."""
     phone = at_a_gnb()
     world = phone.world
     while len(world.steps["ue/" + phone.supi]) < length:
@@ -36,7 +36,7 @@ def life(length: int = LONG) -> tuple[World, list[Step[Any]]]:
 
 
 async def rows(folder: Path, url: str, runs: int = 5) -> AsyncIterator[Row]:
-    """Appends a second by batch, then the reading of a long log, of one engine."""
+    """Measure the appends per second by batch size, then reading a long log, of one engine."""
     world, steps = life()
     engine = await open_store(url.format(folder=folder))
     name = url.partition(":")[0]
@@ -56,7 +56,8 @@ async def rows(folder: Path, url: str, runs: int = 5) -> AsyncIterator[Row]:
 async def _appends(
     engine: Engine, events: EventLog, steps: list[Step[Any]], batch: int, run: int
 ) -> float:
-    """Steps a second: the first ones of `batch` UEs at a time, for a second or so."""
+    """Return the steps per second of appending the first steps of `batch` UEs at a time, for about
+    a second."""
     done, begun, number = 0, time.perf_counter(), 0
     while time.perf_counter() - begun < 1.0:
         names = [f"ue/bench-{batch}-{run}-{number}-{one}" for one in range(batch)]
@@ -113,7 +114,7 @@ async def _reading(
             one async for one in Replayer(events, subscribers).steps(owner) if not one.same
         ]
         if different:
-            raise RuntimeError(f"{len(different)} steps are decided otherwise")
+            raise RuntimeError(f"{len(different)} steps are decided differently")
         again.append(1000 * (time.perf_counter() - begun))
     yield Row(
         "log", f"{name}: state of a log of {LONG} steps, by snapshot", "ms", Figure.of(by_snapshot)

@@ -1,4 +1,4 @@
-"""Ratios of CPU times within one run, which say of any machine whether evcore has become slower."""
+"""Ratios of CPU times within one run. They show on any machine whether evcore became slower."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ from bench.ratios import alone, together
 
 
 async def measured(folder: Path) -> dict[str, float]:
-    """All ratios, by name, the core in a folder that does not exist yet.
+    """Return all ratios by name. The core uses `folder`, which must not exist yet.
 
     Raises:
         RuntimeError: the load could not be run, or a procedure failed.

@@ -1,4 +1,4 @@
-"""Ratios of parts of the core on their own: codecs, decisions and the log."""
+"""Ratios of parts of the core by themselves: codecs, decisions and the log."""
 
 import time
 import warnings
@@ -21,13 +21,13 @@ from statestore.open import open_store
 from statestore.vault import Vault
 
 STEPS: Final = 512
-"""That are appended in a run of the log."""
+"""Steps appended in a run of the log."""
 
 
 def codecs() -> dict[str, float]:
-    """What decoding and encoding the messages of the procedures costs, to what pycrate takes."""
+    """Return the cost of decoding and encoding the procedures' messages, relative to pycrate."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of pycrate's own source
+        warnings.simplefilter("ignore")  # raised by pycrate's own source
         others = {"NGAP": codec.pycrate_ngap(), "NAS": codec.pycrate_nas()}
         own = {
             "NGAP": (codec.ngap(), wire.ngap_decode, wire.ngap_encode),
@@ -53,12 +53,13 @@ def codecs() -> dict[str, float]:
 
 
 def decisions(codec_only: float) -> dict[str, float]:
-    """What deciding a registration costs, to the codecs alone."""
+    """Return the cost of deciding a registration, relative to the codecs."""
     return {"decide a registration : codec": registration_decisions() / codec_only}
 
 
 async def appends(file: Path) -> dict[str, float]:
-    """What a step in a transaction of 64 costs, to one in a transaction of its own."""
+    """Return the cost of a step in a transaction of 64 steps, relative to a transaction of one
+    step."""
     _, steps = life(8)
     engine = await open_store(f"sqlite:{file}")
     try:
@@ -81,7 +82,7 @@ async def appends(file: Path) -> dict[str, float]:
 async def _transactions(
     events: EventLog, names: list[str], steps: list[Step[Any]]
 ) -> list[list[Append]]:
-    """For each step in turn, the appends of it to all of some aggregates."""
+    """For each step in turn, return its appends to all aggregates."""
     aggregates = await events.load(names)
     found: list[list[Append]] = []
     for step in steps:
@@ -89,14 +90,14 @@ async def _transactions(
         for aggregate in aggregates:
             before = aggregate.state
             aggregate.apply(step)
-            # Without its index entries, of which there is one owner.
+            # Drop the index entries, because each entry has only one owner.
             appends.append(replace(EventLog.entry(aggregate, step, before), put=(), drop=()))
         found.append(appends)
     return found
 
 
 async def _append(engine: Engine, transactions: list[list[Append]]) -> float:
-    """CPU seconds a step."""
+    """Return the CPU seconds per step."""
     begun, done = time.process_time(), 0
     for transaction in transactions:
         outcomes = await engine.append(transaction)

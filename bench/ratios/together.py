@@ -14,17 +14,16 @@ PROCEDURES: Final = 512
 
 def _told(milliseconds: float | None) -> float:
     if not milliseconds:
-        raise RuntimeError("the CPU time of the load generator is not known")
+        raise RuntimeError("the CPU time of the load generator is unknown")
     return milliseconds
 
 
 async def procedures(folder: Path, codec_only: float) -> dict[str, float]:
-    """The CPU time of the core for each procedure, to that of the load generator for the same.
+    """Return the CPU time of the core for each procedure, relative to that of the load generator.
 
-    The load generator speaks the same protocols by the same codecs on the same machine at the same
-    moment, so it is the yardstick of how fast that is. A registration is also compared with
-    `codec_only`, the seconds that the codecs alone take for its messages. Each ratio is the least
-    of some runs.
+    The load generator uses the same protocols and codecs on the same machine at the same time, so
+    it is the reference for the machine's speed. A registration is also compared with `codec_only`,
+    the CPU seconds of the codecs for its messages. Each ratio is the least of several runs.
 
     Raises:
         RuntimeError: the load could not be run, or a procedure failed.
