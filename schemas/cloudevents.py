@@ -45,7 +45,7 @@ class EventType(StrEnum):
     UPF_PATH = "org.evcore.n4.path"
     """A gateway serves a UPF, or its heartbeats tell something new. Data: `UpfPath`."""
     UPF_LOAD = "org.evcore.n4.load"
-    """A UPF has told its load in a message of a session. Data: `UpfLoadTold`."""
+    """A UPF has told its load in a message of a session. Data: `UpfLoadReported`."""
     SESSION_LOST = "org.evcore.ue.session-lost"
     """The UPF of a PDU session has lost it with all others. Data: `SessionLost`."""
     SESSION_LEFT = "org.evcore.upf.session-left"
@@ -130,7 +130,7 @@ class UpfPath(Struct, frozen=True, omit_defaults=True):
     """Of the UPF, in seconds since 1900; 0 where it is not known."""
 
 
-class UpfLoadTold(Struct, frozen=True, omit_defaults=True):
+class UpfLoadReported(Struct, frozen=True, omit_defaults=True):
     """Data of UPF_LOAD, in per cent; None for what is not told anew."""
 
     load: int | None = None

@@ -51,7 +51,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "identified": cloudevents.Identified,
     "unidentified": cloudevents.Unidentified,
     "upf-path": cloudevents.UpfPath,
-    "upf-load-told": cloudevents.UpfLoadTold,
+    "upf-load-told": cloudevents.UpfLoadReported,
     "session-lost": cloudevents.SessionLost,
     "session-left": cloudevents.SessionLeft,
     "session-release": cloudevents.SessionRelease,

@@ -17,7 +17,7 @@ class Procedure(StrEnum):
     IDENTIFICATION = "identification"
     REGISTRATION = "registration"
     DEREGISTRATION = "deregistration"
-    CONTEXT_RELEASE = "context-release"
+    AN_RELEASE = "an-release"
     SESSION = "session"
     SERVICE_REQUEST = "service-request"
     PAGING = "paging"
@@ -35,7 +35,7 @@ MODULES: Final[dict[Procedure, str]] = {
     Procedure.IDENTIFICATION: "functions.gmm.identification",
     Procedure.REGISTRATION: "functions.gmm.registration.procedure",
     Procedure.DEREGISTRATION: "functions.gmm.deregistration.procedure",
-    Procedure.CONTEXT_RELEASE: "functions.gmm.an_release",
+    Procedure.AN_RELEASE: "functions.gmm.an_release",
     Procedure.SESSION: "functions.gsm.procedure",
     Procedure.SERVICE_REQUEST: "functions.gmm.service_request",
     Procedure.PAGING: "functions.gmm.paging",
@@ -66,9 +66,9 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "InitialContextSetupFailure": Procedure.REGISTRATION,
     "UERadioCapabilityInfoIndication": Procedure.REGISTRATION,
     "NASNonDeliveryIndication": Procedure.HANDOVER,
-    "UEContextReleaseRequest": Procedure.CONTEXT_RELEASE,
-    "UEContextReleaseComplete": Procedure.CONTEXT_RELEASE,
-    "ErrorIndication": Procedure.CONTEXT_RELEASE,
+    "UEContextReleaseRequest": Procedure.AN_RELEASE,
+    "UEContextReleaseComplete": Procedure.AN_RELEASE,
+    "ErrorIndication": Procedure.AN_RELEASE,
     "PDUSessionResourceSetupResponse": Procedure.SESSION,
     "PDUSessionResourceModifyResponse": Procedure.SESSION,
     "PDUSessionResourceReleaseResponse": Procedure.SESSION,
@@ -112,7 +112,7 @@ PFCP_MESSAGES: Final[dict[str, Procedure]] = {
 EVENTS: Final[dict[str, Procedure]] = {
     EventType.IDENTIFIED: Procedure.REGISTRATION,
     EventType.UNIDENTIFIED: Procedure.REGISTRATION,
-    EventType.CONNECTION_LOST: Procedure.CONTEXT_RELEASE,
+    EventType.CONNECTION_LOST: Procedure.AN_RELEASE,
     EventType.PFCP_UNANSWERED: Procedure.SESSION,
     EventType.SESSION_LOST: Procedure.SESSION,
     EventType.SESSION_RELEASE: Procedure.SESSION,
@@ -124,7 +124,7 @@ TIMERS: Final[dict[str, Procedure]] = {
     "T3550": Procedure.REGISTRATION,
     "T3560": Procedure.REGISTRATION,
     "T3570": Procedure.REGISTRATION,
-    "ng-release": Procedure.CONTEXT_RELEASE,
+    "ng-release": Procedure.AN_RELEASE,
     "n4": Procedure.SESSION,
     "T3591": Procedure.SESSION,
     "T3592": Procedure.SESSION,

@@ -65,7 +65,7 @@ async def _ids(data: DataDirectory, supi: str) -> set[int]:
     async with opened(data.root) as access:
         (found,) = await access.log.load([ue_aggregate(supi)])
     ue: Ue = found.state
-    return {session.id for session in ue.sessions if session.stage != "gone"}
+    return {session.id for session in ue.sessions if session.stage != "released"}
 
 
 async def _publish(data: DataDirectory, supi: str, psi: int) -> None:

@@ -47,7 +47,7 @@ def facts(supi: str, before: Ue, event: Any, after: Ue, rest: Sequence[Any]) -> 
             yield DomainType.SESSION_USAGE, _usage(supi, before, event)
         case _:
             pass
-    if before.connection is not after.connection or before.beside is not after.beside:
+    if before.connection is not after.connection or before.parked is not after.parked:
         yield from _connection(supi, proved(before), event, proved(after))
     if before.sessions is not after.sessions:
         yield from _sessions(supi, before, event, after)
@@ -58,7 +58,7 @@ def proved(ue: Ue) -> Connection | None:
     here = ue.connection
     if here is not None and here.secured:
         return here
-    beside = (b.connection for b in reversed(ue.beside) if b.connection.secured)
+    beside = (b.connection for b in reversed(ue.parked) if b.connection.secured)
     return next(beside, None)
 
 
@@ -80,7 +80,7 @@ def _sessions(supi: str, before: Ue, event: Any, after: Ue) -> Iterator[Fact]:
     now = {session.n4.seid: session for session in after.sessions}
     for old in before.sessions:
         new = now.get(old.n4.seid)
-        if old.stage != "gone" and (new is None or new.stage == "gone"):
+        if old.stage != "released" and (new is None or new.stage == "released"):
             reason = getattr(event, "reason", "")
             about = domain.SessionReleased(**_about(supi, old), reason=reason)
             yield DomainType.SESSION_RELEASED, about
@@ -120,7 +120,7 @@ def _registered(supi: str, ue: Ue) -> domain.UeRegistered:
 
 
 def _usage(supi: str, ue: Ue, event: e.SecondaryRatUsed) -> domain.SessionUsage:
-    found = (s for s in ue.sessions if s.id == event.psi and s.stage != "gone")
+    found = (s for s in ue.sessions if s.id == event.psi and s.stage != "released")
     session = next(found, None)
     return domain.SessionUsage(
         supi,

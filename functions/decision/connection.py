@@ -6,21 +6,21 @@ beside it, with a registration and a challenge of its own: it takes nothing from
 message of such a connection is decided about, it is the current one.
 """
 
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.trees import Tree
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import ConnectionLost, EventType, Identified
-from schemas.connection import fold as beside
+from schemas.connection import fold as connection_fold
 from schemas.connection.events import (
     ConnectionAbandoned,
-    ConnectionAttended,
+    ConnectionActivated,
     ConnectionEstablished,
+    ConnectionParked,
     ConnectionReleased,
-    ConnectionSetAside,
-    HandedOver,
+    ConnectionTransferred,
 )
-from schemas.connection.state import Beside, Connection
+from schemas.connection.state import Connection, ParkedConnection
 from schemas.gmm.events import RegistrationAborted
 from schemas.identity import Tai, make_amf_ue_ngap_id, slot_of
 from schemas.mobility.events import HandoverTriggered
@@ -31,10 +31,10 @@ from schemas.ue.state import Ue, connections
 HANDOVER_TIMER = "handover"
 """Guards each stage of a handover."""
 
-COMMON_TIMERS = beside.TIMERS
+COMMON_TIMERS = connection_fold.TIMERS
 """The timers of what `abort` ends."""
 
-MAX_BESIDE = 4
+MAX_PARKED = 4
 """How many connections are kept beside the current one; the oldest gives way. Who wants to keep
 a UE from registering has to be faster than it, by as many."""
 
@@ -59,7 +59,7 @@ def source(gnb: str, association: str) -> str:
 
 
 def establish(
-    d: Draft,
+    d: UeDecision,
     origin: Origin,
     ran_ue_ngap_id: int,
     ies: Tree,
@@ -93,7 +93,7 @@ def establish(
     )
 
 
-def new_amf_ue_ngap_id(d: Draft) -> int:
+def new_amf_ue_ngap_id(d: UeDecision) -> int:
     """An AMF-UE-NGAP-ID that no connection of the UE has; the index sees to those of others."""
     supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
     slot = slot_of(supi) if supi else d.slot
@@ -103,7 +103,7 @@ def new_amf_ue_ngap_id(d: Draft) -> int:
     return made
 
 
-def adopt(d: Draft, found: Identified) -> None:
+def adopt(d: UeDecision, found: Identified) -> None:
     """Take a connection over from the aggregate that had it, its AMF-UE-NGAP-ID and all.
 
     A UE that is known, whose 5G-GUTI it came by, is told that the connection is not its own.
@@ -131,11 +131,11 @@ def adopt(d: Draft, found: Identified) -> None:
     if before.startswith(ue_aggregate("imsi-")) and before != ue_aggregate(d.ue.supi or d.key):
         lost = ConnectionLost(found.amf_ue_ngap_id, "the connection is another UE's")
         slot = slot_of(before.partition("/")[2])
-        to = Procedure.CONTEXT_RELEASE
+        to = Procedure.AN_RELEASE
         d.hand_off(HandOff(EventType.CONNECTION_LOST, to, before, encode(lost), slot))
 
 
-def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> None:
+def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> None:
     """Step back from the connection there is, for a new one.
 
     Until the new one is proved, the one there is stays beside it. Then it is left: released at
@@ -156,7 +156,7 @@ def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> Non
     if here is None:
         return
     if not proved and not here.releasing:
-        d.emit(ConnectionSetAside(here.amf_ue_ngap_id))
+        d.emit(ConnectionParked(here.amf_ue_ngap_id))
         _bound(d)
         return
     abort(d, "the UE has a new connection")
@@ -170,22 +170,22 @@ def leave(d: Draft, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> Non
     d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
 
 
-def _bound(d: Draft) -> None:
+def _bound(d: UeDecision) -> None:
     """Keep no more connections, with the one that is coming, than a UE may need."""
-    unproved = [found for found in d.ue.beside if not found.connection.secured]
-    for oldest in unproved[: max(0, len(unproved) + 1 - MAX_BESIDE)]:
+    unproved = [found for found in d.ue.parked if not found.connection.secured]
+    for oldest in unproved[: max(0, len(unproved) + 1 - MAX_PARKED)]:
         drop(d, oldest)
     bound_releasing(d)
 
 
-def bound_releasing(d: Draft) -> None:
+def bound_releasing(d: UeDecision) -> None:
     """Forget the first of the connections that wait for their gNBs, if they are too many."""
     waiting = [old for old in d.ue.stale if old.releasing]
     for old in waiting[: max(0, len(waiting) - MAX_RELEASING)]:
         released(d, old.amf_ue_ngap_id, "too many connections wait for their release")
 
 
-def drop(d: Draft, found: Beside) -> None:
+def drop(d: UeDecision, found: ParkedConnection) -> None:
     """Release a connection that is beside the current one, and end what goes on there."""
     old = found.connection
     if found.successor:
@@ -195,51 +195,51 @@ def drop(d: Draft, found: Beside) -> None:
         d.release(ngap.RELEASED_BY_CORE, old)
 
 
-def attend(d: Draft, amf_ue_ngap_id: int | None) -> None:
+def activate(d: UeDecision, amf_ue_ngap_id: int | None) -> None:
     """Make a connection that is beside the current one the current one."""
-    if any(b.connection.amf_ue_ngap_id == amf_ue_ngap_id for b in d.ue.beside):
-        d.emit(ConnectionAttended(amf_ue_ngap_id or 0))
+    if any(b.connection.amf_ue_ngap_id == amf_ue_ngap_id for b in d.ue.parked):
+        d.emit(ConnectionActivated(amf_ue_ngap_id or 0))
 
 
-def resume(d: Draft) -> None:
+def resume(d: UeDecision) -> None:
     """Go back to the connection that the UE has proved itself on, at the end of a decision.
 
     If it has just proved itself on the one that was attended, it is that; the others are left.
     """
-    if not d.ue.beside:
+    if not d.ue.parked:
         return
     here = d.ue.connection
-    secured = [found for found in d.ue.beside if found.connection.secured]
+    secured = [found for found in d.ue.parked if found.connection.secured]
     if here is not None and here.secured and not here.releasing:
         for old in secured:
             drop(d, old)
     elif secured:
-        attend(d, secured[-1].connection.amf_ue_ngap_id)
+        activate(d, secured[-1].connection.amf_ue_ngap_id)
 
 
-def released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
+def released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
     """A connection is gone. If it was the UE's, the one before it is the UE's again."""
     if d.ue.successor and d.connection_is(amf_ue_ngap_id):
-        d.emit(HandedOver(""))
+        d.emit(ConnectionTransferred(""))
     d.emit(ConnectionReleased(amf_ue_ngap_id, reason))
     if not releasing(d):
         d.stop_timer("ng-release")
 
 
-def releasing(d: Draft) -> list[Connection]:
+def releasing(d: UeDecision) -> list[Connection]:
     """The connections whose UE CONTEXT RELEASE COMMAND has no answer yet."""
     return [c for c in connections(d.ue) if c.releasing]
 
 
-def proved(d: Draft) -> None:
+def proved(d: UeDecision) -> None:
     """Release the connections beside and before this one: the UE has proved that it is here."""
-    for found in d.ue.beside:
+    for found in d.ue.parked:
         drop(d, found)
     for old in d.ue.stale:
         d.release(ngap.RELEASED_BY_CORE, old)
 
 
-def abort(d: Draft, reason: str) -> None:
+def abort(d: UeDecision, reason: str) -> None:
     """End what the UE is about without an answer: registration, authentication and all."""
     for timer in COMMON_TIMERS:
         d.stop_timer(timer)
@@ -253,12 +253,12 @@ def busy(ue: Ue) -> bool:
     return ue.deregistering or any(one is not None for one in begun)
 
 
-def find(d: Draft, amf_ue_ngap_id: int) -> Connection | None:
+def find(d: UeDecision, amf_ue_ngap_id: int) -> Connection | None:
     """The connection of an AMF-UE-NGAP-ID, whether it is the current one or not."""
     return next((c for c in connections(d.ue) if c.amf_ue_ngap_id == amf_ue_ngap_id), None)
 
 
-def handover_triggered(d: Draft) -> None:
+def handover_triggered(d: UeDecision) -> None:
     """The gNB has refused something because it hands the UE over: it is asked for nothing until
     that is done, or has come to nothing (TS 23.502 4.9.1.3.2)."""
     if d.ue.handover is None and d.connection.context == "set-up":

@@ -6,7 +6,7 @@ import wire
 from functions.decision import connection
 from functions.decision.connection import Origin
 from functions.decision.inputs import Nas, Unreadable
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.ngap import faults as ngap_faults
 from functions.messages.trees import Tree
@@ -26,21 +26,21 @@ GMM_STATUS: Final = 0x64
 INITIAL_MESSAGES: Final = frozenset({REGISTRATION_REQUEST, DEREGISTRATION_REQUEST, SERVICE_REQUEST})
 """Messages that a connection is opened with (TS 24.501 4.4.4.1)."""
 
-TAKEN_UNVERIFIED: Final = frozenset({0x41, 0x45, 0x48, 0x57, 0x59, 0x5C, 0x5F})
+PROCESSED_UNVERIFIED: Final = frozenset({0x41, 0x45, 0x48, 0x57, 0x59, 0x5C, 0x5F})
 """Messages that may be acted on without a valid MAC (TS 24.501 4.4.4.3): REGISTRATION REQUEST,
 DEREGISTRATION REQUEST and ACCEPT, AUTHENTICATION RESPONSE and FAILURE, IDENTITY RESPONSE with
 a SUCI, SECURITY MODE REJECT."""
 
-TAKEN_WHILE_RELEASING: Final = frozenset({REGISTRATION_COMPLETE, DEREGISTRATION_REQUEST})
+PROCESSED_WHILE_RELEASING: Final = frozenset({REGISTRATION_COMPLETE, DEREGISTRATION_REQUEST})
 """Messages that say what the UE holds for true, on a connection that is being released."""
 
 
-def send_to(d: Draft, origin: Origin, pdu: bytes) -> None:
+def send_to(d: UeDecision, origin: Origin, pdu: bytes) -> None:
     """Answer where the message came from, which may not be the UE's connection."""
     d.outputs.append(SendNgap(origin.gnb, origin.association, pdu))
 
 
-def read(d: Draft, origin: Origin, pdu: bytes) -> wire.NgapRead | None:
+def read(d: UeDecision, origin: Origin, pdu: bytes) -> wire.NgapRead | None:
     """An NGAP message; None for one that cannot be read, which is answered (TS 38.413 10.2)."""
     try:
         return wire.ngap_read(pdu)
@@ -49,16 +49,16 @@ def read(d: Draft, origin: Origin, pdu: bytes) -> wire.NgapRead | None:
         return None
 
 
-def _not_read(d: Draft, origin: Origin, err: wire.WireError) -> None:
+def _not_read(d: UeDecision, origin: Origin, err: wire.WireError) -> None:
     d.note(str(err))
     send_to(d, origin, ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
 
 
-def rejected_faults(d: Draft, origin: Origin, received: wire.NgapRead) -> bool:
+def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> bool:
     """Answer the syntax errors of an NGAP message; whether it must go no further.
 
     Clauses 10.2 and 10.3 of TS 38.413. What is only to be notified of is so by the response, where
-    that says it (`Draft.diagnostics`).
+    that says it (`UeDecision.diagnostics`).
     """
     peek = received.peek
     try:
@@ -80,7 +80,7 @@ def rejected_faults(d: Draft, origin: Origin, received: wire.NgapRead) -> bool:
     return bool(faults["reject"])
 
 
-def not_in_this_state(d: Draft, message: str, amf_ue_ngap_id: int) -> None:
+def not_in_this_state(d: UeDecision, message: str, amf_ue_ngap_id: int) -> None:
     """A message of a UE that its state forbids, and that has no answer (TS 38.413 10.4)."""
     here = connection.find(d, amf_ue_ngap_id)
     d.note(f"{message} in a state that forbids it")
@@ -94,19 +94,19 @@ _CODES: Final = {"HandoverNotify": 11, "UplinkRANStatusTransfer": 49}
 """Procedure codes (TS 38.413 9.4.7)."""
 
 
-def erroneous_id(d: Draft, origin: Origin, ran_ue_ngap_id: int | None) -> None:
+def erroneous_id(d: UeDecision, origin: Origin, ran_ue_ngap_id: int | None) -> None:
     """Release whatever connection of the association has a RAN-UE-NGAP-ID that came with another
     UE's AMF-UE-NGAP-ID: the RAN node does so too (TS 38.413 10.6)."""
     if ran_ue_ngap_id is not None:
         reason = ngap.cause_text(ngap.INCONSISTENT_REMOTE_ID)
-        to, ids = Procedure.CONTEXT_RELEASE, (ran_ue_ngap_id,)
+        to, ids = Procedure.AN_RELEASE, (ran_ue_ngap_id,)
         gone = FanOut(
             origin.gnb, origin.association, reason, to, ran_ue_ngap_ids=ids, order=d.order
         )
         d.outputs.append(gone)
 
 
-def ngap_procedure(d: Draft, origin: Origin, peek: wire.NgapPeek, pdu: bytes) -> None:
+def ngap_procedure(d: UeDecision, origin: Origin, peek: wire.NgapPeek, pdu: bytes) -> None:
     """An NGAP procedure of a UE that no procedure here takes (TS 38.413 10.3.4.1)."""
     d.note(f"{peek.message} is not supported")
     answer = ngap_faults.not_comprehended(peek, pdu)
@@ -114,7 +114,7 @@ def ngap_procedure(d: Draft, origin: Origin, peek: wire.NgapPeek, pdu: bytes) ->
         send_to(d, origin, answer)
 
 
-def discarded(d: Draft, nas: Nas, *, secured: bool) -> str:
+def discarded(d: UeDecision, nas: Nas, *, secured: bool) -> str:
     """Why a message is not acted on, whatever it is; empty if it is.
 
     `secured` is whether the secure exchange was established before it came.
@@ -126,12 +126,12 @@ def discarded(d: Draft, nas: Nas, *, secured: bool) -> str:
     if secured and not nas.verified:
         # 4.4.4.3: once the secure exchange is established, nothing is exempt.
         return f"{name} without a valid MAC after the secure exchange was established"
-    if d.connection.releasing and not (nas.verified and nas.type in TAKEN_WHILE_RELEASING):
+    if d.connection.releasing and not (nas.verified and nas.type in PROCESSED_WHILE_RELEASING):
         return f"{name} on a connection that is being released"
     return ""
 
 
-def unreadable(d: Draft, found: Unreadable, *, initial: bool) -> None:
+def unreadable(d: UeDecision, found: Unreadable, *, initial: bool) -> None:
     """A message that cannot be deciphered, or that is authentic and wrong (clause 7)."""
     d.note(found.reason)
     if found.answer and not d.connection.releasing:
@@ -140,7 +140,7 @@ def unreadable(d: Draft, found: Unreadable, *, initial: bool) -> None:
         d.release(ngap.NAS_UNSPECIFIED)
 
 
-def unverified(d: Draft, nas: Nas, *, initial: bool) -> None:
+def unverified(d: UeDecision, nas: Nas, *, initial: bool) -> None:
     """A message whose MAC is wrong or missing, and that needs one."""
     d.note(f"5GMM message type {nas.type:#04x} without a valid MAC")
     if nas.type == SERVICE_REQUEST:
@@ -151,7 +151,7 @@ def unverified(d: Draft, nas: Nas, *, initial: bool) -> None:
         d.release(ngap.NAS_UNSPECIFIED)
 
 
-def unbegun(d: Draft, opened: Nas | Unreadable) -> None:
+def unbegun(d: UeDecision, opened: Nas | Unreadable) -> None:
     """Release a connection that an INITIAL UE MESSAGE has opened, and that nothing was begun on.
 
     So it is with a message that is no initial one, or that nobody has proved anything by: no timer
@@ -165,7 +165,7 @@ def unbegun(d: Draft, opened: Nas | Unreadable) -> None:
         d.release(ngap.NAS_UNSPECIFIED)
 
 
-def faulty(d: Draft, nas: Nas, reason: str, answer: bytes | None, *, initial: bool) -> None:
+def faulty(d: UeDecision, nas: Nas, reason: str, answer: bytes | None, *, initial: bool) -> None:
     """A message with a syntax error; `answer` is what clause 7 gives it, None for nothing.
 
     A request that can be rejected is, with the cause of that answer (5.5.1.2.8 b, 5.6.1.8 b):
@@ -188,7 +188,7 @@ _REJECTIONS: Final = {
 }
 
 
-def not_implemented(d: Draft, nas: Nas, tree: Tree, *, initial: bool) -> None:
+def not_implemented(d: UeDecision, nas: Nas, tree: Tree, *, initial: bool) -> None:
     """A message type that no procedure takes."""
     if nas.type == GMM_STATUS:
         d.note(f"5GMM STATUS: {tree.get('5gmm-cause')}")
@@ -200,7 +200,7 @@ def not_implemented(d: Draft, nas: Nas, tree: Tree, *, initial: bool) -> None:
         d.release(ngap.NORMAL_RELEASE)
 
 
-def not_forwarded(d: Draft, request: Tree) -> None:
+def not_forwarded(d: UeDecision, request: Tree) -> None:
     """Give a payload back that nobody takes (TS 24.501 5.4.5.2.5)."""
     d.note("UL NAS TRANSPORT: no procedure takes its payload")
     answer = {

@@ -31,7 +31,7 @@ RETRANSMISSIONS: Final = 4
 """After which the next expiry of a NAS timer aborts its procedure (TS 24.501 5.4.1.3.7)."""
 
 
-class Draft:
+class UeDecision:
     """The UE as it will be, the events so far and the outputs so far.
 
     Procedures read `ue`, change it by `emit` alone, and speak to the UE, its gNB and its

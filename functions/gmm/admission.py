@@ -4,7 +4,7 @@ behind."""
 from typing import Final
 
 from functions.decision.env import CONGESTION
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.identity import Tai
@@ -20,12 +20,12 @@ BACK_OFFS: Final = (*range(2, 64, 2), *range(120, 1920, 60), *range(2160, 11520,
 """The values that T3346 can have, in seconds (a GPRS timer 2, TS 24.008 10.5.7.4)."""
 
 
-def puts_off(d: Draft) -> bool:
+def puts_off(d: UeDecision) -> bool:
     """Whether a request that opens a connection is to come again later."""
     return d.connection.establishment_cause not in SPARED and d.env.ask(CONGESTION) != ""
 
 
-def back_off(d: Draft) -> Tree:
+def back_off(d: UeDecision) -> Tree:
     """T3346, drawn by chance, so that UEs do not come back together."""
     policy = d.env.network.congestion
     least, most = policy.t3346_min, policy.t3346_max

@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.messages import ngap
 from functions.messages.trees import Tree
 from functions.mobility import end
@@ -15,7 +15,7 @@ from schemas.connection.state import NO_RAN_UE_NGAP_ID
 VERSION: Final = "1"
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about the end of a connection."""
     match received:
         case NgapReceived(message, ies, amf_ue_ngap_id):
@@ -28,7 +28,7 @@ def decide(d: Draft, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-def _lost(d: Draft, lost: ConnectionLost) -> None:
+def _lost(d: UeDecision, lost: ConnectionLost) -> None:
     found, reason = connection.find(d, lost.amf_ue_ngap_id), lost.reason
     if found is None:
         d.note(f"{reason}: the connection is gone already")
@@ -40,7 +40,7 @@ def _lost(d: Draft, lost: ConnectionLost) -> None:
         _released(d, lost.amf_ue_ngap_id, reason)
 
 
-def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if message == "UEContextReleaseComplete":
         _released(d, amf_ue_ngap_id, "UE CONTEXT RELEASE COMPLETE")
         return
@@ -64,7 +64,7 @@ def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     d.release(cause, here)
 
 
-def _unknown(d: Draft, amf_ue_ngap_id: int, cause: str) -> None:
+def _unknown(d: UeDecision, amf_ue_ngap_id: int, cause: str) -> None:
     """The gNB does not know a connection. The target of a handover that is over may get to know
     it yet: by a HANDOVER REQUEST that its UE CONTEXT RELEASE COMMAND has overtaken."""
     found = connection.find(d, amf_ue_ngap_id)
@@ -75,21 +75,21 @@ def _unknown(d: Draft, amf_ue_ngap_id: int, cause: str) -> None:
         _released(d, amf_ue_ngap_id, cause)
 
 
-def _is_asked_target(d: Draft, amf_ue_ngap_id: int) -> bool:
+def _is_asked_target(d: UeDecision, amf_ue_ngap_id: int) -> bool:
     """Whether an id is that of the target of a handover, which has not answered yet."""
     target = d.ue.target
     waits = target is not None and target.ran_ue_ngap_id == NO_RAN_UE_NGAP_ID
     return waits and target is not None and target.amf_ue_ngap_id == amf_ue_ngap_id
 
 
-def _released(d: Draft, amf_ue_ngap_id: int, reason: str) -> None:
+def _released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
     """The connection is gone; a procedure that needed it ends (TS 24.501 5.5.1.2.8 b)."""
     if d.connection_is(amf_ue_ngap_id):
         connection.abort(d, "the N2 connection is gone")
     connection.released(d, amf_ue_ngap_id, reason)
 
 
-def _unanswered(d: Draft, count: int) -> None:
+def _unanswered(d: UeDecision, count: int) -> None:
     """Repeat the commands that the gNB has not answered, then let the connections go."""
     for old in connection.releasing(d):
         if old.releasing == end.UNKNOWN_TO_TARGET:

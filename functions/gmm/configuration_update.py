@@ -11,7 +11,7 @@ from typing import Final
 import wire
 from functions.decision import connection, slices
 from functions.decision.inputs import Input, NasReceived, TimerExpired
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import guti
 from functions.gsm import release, user_plane
 from functions.messages import ngap
@@ -20,7 +20,7 @@ from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.gmm.events import (
     ConfigurationUpdated,
-    ConfigurationUpdateOwed,
+    ConfigurationUpdatePending,
     ConfigurationUpdateSent,
     ConfigurationUpdateStopped,
     GutiAllocated,
@@ -35,7 +35,7 @@ TIMER: Final = "T3555"
 _SILENT: Final = "T3555 has stopped"
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about a CONFIGURATION UPDATE COMPLETE, or T3555."""
     match received:
         case NasReceived(_, _, initial):
@@ -49,19 +49,19 @@ def decide(d: Draft, received: Input) -> None:
 # What is owed
 
 
-def paged(d: Draft) -> None:
+def paged(d: UeDecision) -> None:
     """The UE has answered a paging, which has named its 5G-GUTI to all: it is to have another
     before the connection is released (TS 33.501 6.12.3)."""
-    d.emit(ConfigurationUpdateOwed(guti=True))
+    d.emit(ConfigurationUpdatePending(guti=True))
 
 
-def registered(d: Draft) -> None:
+def registered(d: UeDecision) -> None:
     """The UE has registered: it is told the name of the network and the time, if that tells any."""
     if d.env.network.nitz is not None:
-        d.emit(ConfigurationUpdateOwed(nitz=True))
+        d.emit(ConfigurationUpdatePending(nitz=True))
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Tell the UE what it is owed, when that can be done; supervise what is under way."""
     update = d.ue.update
     if update is not None and update.command:
@@ -77,7 +77,7 @@ def settle(d: Draft) -> None:
             _start(d, changed)
 
 
-def _interrupted(d: Draft, update: ConfigurationUpdate) -> str:
+def _interrupted(d: UeDecision, update: ConfigurationUpdate) -> str:
     """Why what was sent is not waited for any more (5.4.4.6 b to d), empty if it is."""
     here = d.ue.connection
     if here is None or here.releasing or here.amf_ue_ngap_id != update.amf_ue_ngap_id:
@@ -91,7 +91,7 @@ def _interrupted(d: Draft, update: ConfigurationUpdate) -> str:
     return ""
 
 
-def _ready(d: Draft) -> bool:
+def _ready(d: UeDecision) -> bool:
     """Whether the UE can be told something now."""
     ue = d.ue
     return (
@@ -104,7 +104,7 @@ def _ready(d: Draft) -> bool:
     )
 
 
-def _outdated(d: Draft) -> tuple[SNssai, ...]:
+def _outdated(d: UeDecision) -> tuple[SNssai, ...]:
     """The part of the allowed NSSAI that is subscribed no more, or not to be had here.
 
     That of a UE that is registered for emergency services does not depend on its subscription.
@@ -125,7 +125,7 @@ def _outdated(d: Draft) -> tuple[SNssai, ...]:
 # The command
 
 
-def _start(d: Draft, changed: tuple[SNssai, ...]) -> None:
+def _start(d: UeDecision, changed: tuple[SNssai, ...]) -> None:
     """CONFIGURATION UPDATE COMMAND (5.4.4.2). Without an allowed NSSAI that is left, it has the UE
     register, and nothing else: the release that comes of it is what makes the UE do it (5.4.4.3).
     """
@@ -153,7 +153,7 @@ def _start(d: Draft, changed: tuple[SNssai, ...]) -> None:
     _send(d, plain, told)
 
 
-def _slices(d: Draft, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Tree:
+def _slices(d: UeDecision, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Tree:
     subscribed = [one.nssai for one in d.env.subscriber.slices] if d.env.subscriber else []
     nssai = slices.Nssai(
         allowed,
@@ -166,12 +166,12 @@ def _slices(d: Draft, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) 
     }
 
 
-def _send(d: Draft, plain: bytes, allowed: tuple[SNssai, ...], count: int = 0) -> None:
+def _send(d: UeDecision, plain: bytes, allowed: tuple[SNssai, ...], count: int = 0) -> None:
     d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain), allowed))
     d.start_timer(TIMER, d.env.network.timers.t3555, count)
 
 
-def _expired(d: Draft, count: int) -> None:
+def _expired(d: UeDecision, count: int) -> None:
     """The same command again, four times (5.4.4.6 a). Both 5G-GUTIs stay valid after that."""
     update = d.ue.update
     if update is None or not update.command or _interrupted(d, update) not in ("", _SILENT):
@@ -182,7 +182,7 @@ def _expired(d: Draft, count: int) -> None:
         d.emit(ConfigurationUpdateStopped("T3555 expired for the fifth time", given_up=True))
 
 
-def _complete(d: Draft, *, initial: bool) -> None:
+def _complete(d: UeDecision, *, initial: bool) -> None:
     """CONFIGURATION UPDATE COMPLETE (5.4.4.4); one that comes late says the same."""
     update = d.ue.update
     if initial or update is None or not update.command:

@@ -8,7 +8,7 @@ is taken as come again after a pause.
 from typing import Final
 
 from functions.decision.inputs import Input, PfcpReceived, TimerExpired
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.deregistration import implicit
 from functions.gsm import n4, release, user_plane
 from functions.messages import ngap, pfcp
@@ -38,7 +38,7 @@ def is_held(session: PduSession) -> bool:
     return here and session.reported > 0 and not dropped
 
 
-def rearm(d: Draft) -> None:
+def rearm(d: UeDecision) -> None:
     """Have the timers run of the sessions whose packets wait, and no others."""
     if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
         return
@@ -55,7 +55,7 @@ REPETITIONS: Final = 3
 """How often PAGING is sent again; each waits longer than the one before."""
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about a report of a UPF, T3513, or packets that still wait for their UE."""
     match received:
         case PfcpReceived(_, tree, seid, _, key) if tree is not None:
@@ -68,7 +68,7 @@ def decide(d: Draft, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
+def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
     session = n4.find(d, seid)
     if session is None or session.n4.up_seid == 0:
         d.note("a report of a session that the UPF is not known to have")
@@ -76,7 +76,7 @@ def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
     _answer(d, tree, session, key)
     ies = pfcp.ies_of(tree["ies"])
     kinds = ies.get("Report Type", ())
-    if session.stage == "gone":
+    if session.stage == "released":
         d.note("a report of a session that is being deleted")
     elif "PSDBU" in ies.get("PFCPSRReq-Flags", ()):
         # TS 29.244 5.18.2: the UPF has released the session by itself.
@@ -90,14 +90,14 @@ def _report(d: Draft, tree: Tree, seid: int, key: str) -> None:
         d.note(f"Report Type {kinds}")
 
 
-def _answer(d: Draft, tree: Tree, session: PduSession, key: str) -> None:
+def _answer(d: UeDecision, tree: Tree, session: PduSession, key: str) -> None:
     ies = [{"Cause": pfcp.ACCEPTED}]
     seid, sequence = session.n4.up_seid, tree["sequence"]
     pdu = pfcp.session_message("SessionReportResponse", seid, ies, sequence)
     d.outputs.append(SendPfcp(session.n4.upf, key, d.slot, pdu))
 
 
-def _tunnel_lost(d: Draft, ies: Tree, session: PduSession) -> None:
+def _tunnel_lost(d: UeDecision, ies: Tree, session: PduSession) -> None:
     """The gNB has said that it does not have the tunnel (TS 23.527 5.3.3.1): it is made again
     when the UE has something to send, or to get. One of a gNB that the UE has left is no news."""
     report: list[Tree] = ies.get("Error Indication Report", [])
@@ -113,13 +113,13 @@ def _tunnel_lost(d: Draft, ies: Tree, session: PduSession) -> None:
         d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
 
 
-def _downlink_data(d: Draft, session: PduSession) -> None:
+def _downlink_data(d: UeDecision, session: PduSession) -> None:
     seid = session.n4.seid
     if session.n4.downlink is None:
         d.emit(DownlinkReported(seid))
     if user_plane.reachable(d):
         if session.user_plane == "off" and session.stage in ("active", "modifying"):
-            user_plane.want(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
+            user_plane.activate(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
         else:
             d.note(f"downlink packets, and the user plane is {session.user_plane}")
     elif d.ue.paging is None:
@@ -130,7 +130,7 @@ def _downlink_data(d: Draft, session: PduSession) -> None:
             d.emit(PagingStarted((*d.ue.paging.seids, seid)))
 
 
-def begin(d: Draft, seids: tuple[int, ...] = ()) -> None:
+def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
     """Page the UE for downlink packets of sessions, or for signalling alone.
 
     Nobody pages a UE that should have come by itself, and has not (TS 24.501 5.3.7). The UPF goes
@@ -143,7 +143,7 @@ def begin(d: Draft, seids: tuple[int, ...] = ()) -> None:
         d.emit(PagingFailed())
 
 
-def _again(d: Draft, psi: int) -> None:
+def _again(d: UeDecision, psi: int) -> None:
     """The packets of a report have not reached the UE: it is had again, a few times; then the
     next packet is reported anew."""
     session = user_plane.by_id(d, psi)
@@ -155,7 +155,7 @@ def _again(d: Draft, psi: int) -> None:
         _downlink_data(d, session)
 
 
-def _page(d: Draft, count: int) -> None:
+def _page(d: UeDecision, count: int) -> None:
     if d.ue.tmsi is None or not d.ue.registration_area:
         d.emit(PagingEnded("the UE cannot be paged"))
         return
@@ -169,7 +169,7 @@ def _page(d: Draft, count: int) -> None:
     d.start_timer("T3513", d.env.network.timers.t3513 * (count + 1), count)
 
 
-def _expired(d: Draft, count: int) -> None:
+def _expired(d: UeDecision, count: int) -> None:
     """Page again, a few times; then have the UPF drop what it holds, after a pause, so that it
     reports the next packet."""
     paging = d.ue.paging

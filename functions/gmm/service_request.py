@@ -5,7 +5,7 @@ from typing import Final
 import wire
 from functions.decision import connection
 from functions.decision.inputs import Input, NasReceived
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, configuration_update
 from functions.gsm import release, user_plane
 from functions.messages import ngap
@@ -33,7 +33,7 @@ ENDS_REGISTRATION: Final = frozenset(
 """Causes with which the UE takes itself for deregistered (5.6.1.5)."""
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about a SERVICE REQUEST whose MAC is right."""
     match received:
         case NasReceived(nas, tree, initial):
@@ -42,7 +42,7 @@ def decide(d: Draft, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-def _request(d: Draft, peek: wire.NasPeek, tree: Tree, *, initial: bool) -> None:
+def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) -> None:
     connection.proved(d)
     user_plane.lose(d)
     if d.ue.tmsi_pending and peek.s_tmsi is not None and peek.s_tmsi[2] == d.ue.tmsi:
@@ -66,7 +66,7 @@ def _request(d: Draft, peek: wire.NasPeek, tree: Tree, *, initial: bool) -> None
         return
     release.reconcile(d, tree.get("pdu-session-status"))
     asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
-    user_plane.want(d, [*asked, *paged])
+    user_plane.activate(d, [*asked, *paged])
     if initial and terminated:
         configuration_update.paged(d)
     _accept(d, tree, asked)
@@ -74,7 +74,7 @@ def _request(d: Draft, peek: wire.NasPeek, tree: Tree, *, initial: bool) -> None
         _let_go(d)
 
 
-def _refused(d: Draft, tree: Tree) -> GmmCause | None:
+def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
     """5.6.1.5: why a UE that is registered is not served here.
 
     A service request for emergency services is like any other: it is the session that is refused.
@@ -96,7 +96,7 @@ def _refused(d: Draft, tree: Tree) -> GmmCause | None:
     return None
 
 
-def _paged(d: Draft) -> list[int]:
+def _paged(d: UeDecision) -> list[int]:
     """The sessions with downlink packets that the UE was paged for."""
     paging = d.ue.paging
     if paging is None:
@@ -106,7 +106,7 @@ def _paged(d: Draft) -> list[int]:
     return [s.id for s in user_plane.live(d) if s.n4.seid in paging.seids]
 
 
-def _accept(d: Draft, request: Tree, asked: list[int]) -> None:
+def _accept(d: UeDecision, request: Tree, asked: list[int]) -> None:
     """SERVICE ACCEPT, with the resources of the sessions where there are any to set up.
 
     No session is of another access, so that an allowed PDU session status changes nothing.
@@ -127,7 +127,7 @@ def _accept(d: Draft, request: Tree, asked: list[int]) -> None:
         d.send(ngap.downlink_nas_transport(here, nas))
 
 
-def _let_go(d: Draft) -> None:
+def _let_go(d: UeDecision) -> None:
     """The UE wants its connection released (5.6.1.4.1, case o), whatever it was being told
     (5.4.4.6 e)."""
     if d.ue.update is not None and d.ue.update.command:
@@ -141,7 +141,7 @@ def _can_wait(request: Tree) -> bool:
 
 
 def _reject(
-    d: Draft, cause: GmmCause, request: Tree, *, initial: bool, more: Tree | None = None
+    d: UeDecision, cause: GmmCause, request: Tree, *, initial: bool, more: Tree | None = None
 ) -> None:
     """SERVICE REJECT (5.6.1.5). The connection goes, unless the UE was on one and stays
     registered."""

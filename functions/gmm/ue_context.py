@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.decision import connection
 from functions.decision.inputs import Input, NgapReceived
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.ngap import faults, ue_context
 from functions.messages.ngap.handover import TRIGGERED
@@ -14,7 +14,7 @@ from schemas.connection.state import Connection
 from schemas.gsm.events import SecondaryRatUsed
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Ask the gNB for what is not so yet: one request at a time, and none during a handover."""
     here = d.ue.connection
     if here is None or not _can_be_asked(d, here):
@@ -28,7 +28,7 @@ def settle(d: Draft) -> None:
     d.emit(ContextModifying(key, ambr))
 
 
-def _can_be_asked(d: Draft, here: Connection) -> bool:
+def _can_be_asked(d: UeDecision, here: Connection) -> bool:
     return (
         here.context == "set-up"
         and not here.modifying
@@ -40,7 +40,7 @@ def _can_be_asked(d: Draft, here: Connection) -> bool:
     )
 
 
-def answered(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Take the answer of the gNB.
 
     One that cannot take another key into use (TS 33.501 6.9.4.4) loses the connection: the UE and
@@ -65,7 +65,7 @@ def answered(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
 VERSION: Final = "1"
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about a message of the gNB."""
     match received:
         case NgapReceived("SecondaryRATDataUsageReport", ies):
@@ -104,7 +104,7 @@ def _said(message: str, ies: Tree) -> str:
 # Secondary RATs (TS 23.502 4.21)
 
 
-def _usage(d: Draft, ies: Tree) -> None:
+def _usage(d: UeDecision, ies: Tree) -> None:
     """SECONDARY RAT DATA USAGE REPORT: kept in the log of the UE, for charging to read."""
     for item in ies.get("PDUSessionResourceSecondaryRATUsageList", ()):
         transfer = subtree(item, "secondaryRATDataUsageReportTransfer")
@@ -132,7 +132,7 @@ def _used(psi: int, report: Tree, timed: Tree, qfi: int | None) -> SecondaryRatU
 # Suspension
 
 
-def _refuse(d: Draft, request: str, amf_ue_ngap_id: int) -> bool:
+def _refuse(d: UeDecision, request: str, amf_ue_ngap_id: int) -> bool:
     """No UE has negotiated User Plane CIoT 5GS Optimisation (TS 23.501 5.31.18), so that none can
     be suspended, and none is: a logical error (10.4). Whether that could be said."""
     here = connection.find(d, amf_ue_ngap_id)
@@ -145,7 +145,7 @@ def _refuse(d: Draft, request: str, amf_ue_ngap_id: int) -> bool:
     return True
 
 
-def _drop(d: Draft, amf_ue_ngap_id: int) -> None:
+def _drop(d: UeDecision, amf_ue_ngap_id: int) -> None:
     """With UE CONTEXT RESUME FAILURE the connection is released (8.3.12.3)."""
     if d.connection_is(amf_ue_ngap_id):
         connection.abort(d, "the N2 connection is gone")

@@ -3,13 +3,13 @@
 from typing import Final, NamedTuple
 
 from functions.decision.env import UPFS, address_question
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gsm
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
-from schemas.gsm.events import SessionGone, SessionRequested, UserPlaneWanted
+from schemas.gsm.events import SessionReleased, SessionRequested, UserPlanePending
 from schemas.gsm.state import N4Session, PduAddress, PduSession, Tunnel
 from schemas.identity import SNssai, make_seid, slot_of
 from schemas.network import UpfNode, UpfPool
@@ -50,7 +50,7 @@ class _There(NamedTuple):
     """Whether the core allocates the F-TEIDs."""
 
 
-def begin(d: Draft, transport: Tree, request: Tree, octets: bytes) -> None:
+def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
     """Take a PDU SESSION ESTABLISHMENT REQUEST, and its octets, with what its transport says of
     it."""
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
@@ -89,7 +89,7 @@ def _is_under_way(session: PduSession) -> bool:
     return session.stage == "establishing" or session.user_plane == "on"
 
 
-def _is_overdue(d: Draft, session: PduSession) -> bool:
+def _is_overdue(d: UeDecision, session: PduSession) -> bool:
     """Whether the gNB has had time enough to answer: its answer, or what it was asked, was lost."""
     if session.stage != "establishing" or not session.n4.up_seid:
         return False
@@ -97,36 +97,36 @@ def _is_overdue(d: Draft, session: PduSession) -> bool:
     return waits and d.env.now - session.n4.since >= OVERDUE
 
 
-def _asked_again(d: Draft) -> bool:
+def _asked_again(d: UeDecision) -> bool:
     """Ask the gNB for the UE context again, with the sessions that it has not answered for. It
     gives the UE's messages on, so it has one, and has said so in vain."""
     if d.connection.context != "pending":
         return False
-    waiting = [s for s in user_plane.live(d) if s.user_plane in ("wanted", "requested")]
+    waiting = [s for s in user_plane.live(d) if s.user_plane in ("pending", "requested")]
     sessions = [s for s in waiting if s.n4.up_seid and s.uplink]
     if d.ue.pending is None:
         user_plane.request_context(d, sessions=sessions)
     return True
 
 
-def granted(d: Draft, session: PduSession) -> None:
+def granted(d: UeDecision, session: PduSession) -> None:
     """The UPF has the session: the gNB is to have it, and the UE its accept."""
     if session.user_plane == "off":
-        d.emit(UserPlaneWanted(session.n4.seid))
+        d.emit(UserPlanePending(session.n4.seid))
 
 
-def failed(d: Draft, session: PduSession, reason: str) -> None:
+def failed(d: UeDecision, session: PduSession, reason: str) -> None:
     """No UPF has the session in the making. A UE that may have its accept is told otherwise."""
     if session.user_plane == "requested":
         release.by_network(d, session, GsmCause.NETWORK_FAILURE)
         return
-    d.emit(SessionGone(session.n4.seid, reason))
+    d.emit(SessionReleased(session.n4.seid, reason))
     if user_plane.reachable(d):
         cause = GsmCause.INSUFFICIENT_RESOURCES
         d.send_nas(gsm.transport(gsm.reject(session.id, session.pti, cause), session.id))
 
 
-def _repeated(d: Draft, session: PduSession, request: Tree) -> None:
+def _repeated(d: UeDecision, session: PduSession, request: Tree) -> None:
     """T3580 expired: the request was taken, its answer is under way or was lost (6.4.1.7)."""
     if session.stage != "active" or session.user_plane != "on":
         d.note("the same PDU SESSION ESTABLISHMENT REQUEST again")
@@ -135,7 +135,7 @@ def _repeated(d: Draft, session: PduSession, request: Tree) -> None:
     d.send(ngap.downlink_nas_transport(d.connection, d.protect(accept)))
 
 
-def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSession:
+def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> PduSession:
     kind = transport.get("request-type", "initial-request")
     if kind == "existing-pdu-session":
         raise _RefusedError(GsmCause.PDU_SESSION_DOES_NOT_EXIST)
@@ -172,7 +172,7 @@ def _session(d: Draft, transport: Tree, request: Tree, octets: bytes) -> PduSess
     )
 
 
-def _nssai(d: Draft, transport: Tree) -> SNssai:
+def _nssai(d: UeDecision, transport: Tree) -> SNssai:
     """The slice asked for, if it is allowed; the first default one if none is (5.4.5.2.3)."""
     told = subtree(transport, "s-nssai")
     allowed = d.ue.allowed_nssai
@@ -190,7 +190,7 @@ def _nssai(d: Draft, transport: Tree) -> SNssai:
     return chosen
 
 
-def _dnn(d: Draft, transport: Tree, nssai: SNssai) -> Dnn:
+def _dnn(d: UeDecision, transport: Tree, nssai: SNssai) -> Dnn:
     """The subscription for the DNN asked for, or for the first of the slice (5.4.5.2.3 c)."""
     subscriber = d.env.subscriber
     slices = subscriber.slices if subscriber is not None else ()
@@ -205,7 +205,7 @@ def _dnn(d: Draft, transport: Tree, nssai: SNssai) -> Dnn:
 # Where
 
 
-def _place(d: Draft, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place, PduAddress]:
+def _place(d: UeDecision, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place, PduAddress]:
     """A UPF and an address for a session.
 
     Raises:
@@ -269,7 +269,9 @@ def _usable(upf: UpfNode, loads: dict[str, _There]) -> bool:
     return there is not None and bool(upf.n3 or not there.allocates)
 
 
-def _shuffled(d: Draft, candidates: list[_Candidate], loads: dict[str, _There]) -> list[_Candidate]:
+def _shuffled(
+    d: UeDecision, candidates: list[_Candidate], loads: dict[str, _There]
+) -> list[_Candidate]:
     """Candidates in an order of chance: first the one with capacity to spare, most often."""
     left, order = list(candidates), list[_Candidate]()
     while left:
@@ -283,7 +285,7 @@ def _shuffled(d: Draft, candidates: list[_Candidate], loads: dict[str, _There]) 
     return order
 
 
-def _address(d: Draft, upf: UpfNode, pool: UpfPool, kind: PduSessionType) -> PduAddress | None:
+def _address(d: UeDecision, upf: UpfNode, pool: UpfPool, kind: PduSessionType) -> PduAddress | None:
     """An address of each version that the type has; None when one of them is not to be had."""
     found: dict[int, str] = {}
     for version, kinds in ((4, ("IPV4", "IPV4V6")), (6, ("IPV6", "IPV4V6"))):

@@ -12,13 +12,13 @@ from msgspec import json
 
 import wire
 from functions.decision import connection
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause, ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.connection.state import Connection
-from schemas.gsm.events import IndicationEnded, IndicationTaken, UserPlaneMoved
+from schemas.gsm.events import IndicationCompleted, IndicationReceived, UserPlaneMoved
 from schemas.gsm.state import IndicatedSession, Indication, PduSession, Tunnel
 
 UNKNOWN_SESSION: Final[Cause] = {"radioNetwork": "unknown-PDU-session-ID"}
@@ -28,7 +28,7 @@ UNKNOWN_FLOW: Final[Cause] = {"radioNetwork": "unkown-qos-flow-ID"}
 UPF_FAILED: Final[Cause] = {"transport": "transport-resource-unavailable"}
 
 
-def indicated(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Take an indication, session by session. One that comes before the one before it is confirmed
     is refused: there is one procedure of a kind at a time."""
     here = connection.find(d, amf_ue_ngap_id)
@@ -53,7 +53,7 @@ def indicated(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
         d.note("an indication before the one before it is confirmed")
         _confirm(d, here, taken)
         return
-    d.emit(IndicationTaken(taken))
+    d.emit(IndicationReceived(taken))
     for session in sessions:
         if not session.cause and session.access is not None and session.access != session.before:
             d.emit(UserPlaneMoved(session.seid, session.access))
@@ -63,7 +63,7 @@ def _refused(item: Tree, cause: Cause) -> IndicatedSession:
     return IndicatedSession(item["pDUSessionID"], cause=ngap.cause_text(cause))
 
 
-def _wanted(d: Draft, item: Tree, amf_ue_ngap_id: int) -> IndicatedSession:
+def _wanted(d: UeDecision, item: Tree, amf_ue_ngap_id: int) -> IndicatedSession:
     session = user_plane.by_id(d, item["pDUSessionID"])
     if session is None:
         return _refused(item, UNKNOWN_SESSION)
@@ -98,7 +98,7 @@ def _flows(transfer: Tree) -> Iterator[tuple[Tunnel, int]]:
                 yield tunnel, flow["qosFlowIdentifier"]
 
 
-def unanswered(d: Draft, session: PduSession) -> None:
+def unanswered(d: UeDecision, session: PduSession) -> None:
     """The UPF does not answer: the gNB goes on where it was, and so will the UPF."""
     waiting = d.ue.indication.sessions if d.ue.indication is not None else ()
     for item in waiting:
@@ -106,7 +106,7 @@ def unanswered(d: Draft, session: PduSession) -> None:
             d.emit(UserPlaneMoved(item.seid, item.before))
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Confirm an indication whose UPFs have all answered; one of a connection that is gone has
     nobody to tell."""
     waiting = d.ue.indication
@@ -119,13 +119,13 @@ def settle(d: Draft) -> None:
         or here.releasing
         or ((here.gnb, here.association, here.ran_ue_ngap_id) != place)
     ):
-        d.emit(IndicationEnded("the connection is gone"))
+        d.emit(IndicationCompleted("the connection is gone"))
     elif not any(_waits(d, item) for item in waiting.sessions):
         _confirm(d, here, waiting)
-        d.emit(IndicationEnded("confirmed"))
+        d.emit(IndicationCompleted("confirmed"))
 
 
-def _session_of(d: Draft, item: IndicatedSession) -> PduSession | None:
+def _session_of(d: UeDecision, item: IndicatedSession) -> PduSession | None:
     """The session of an item that can still be, or has been, moved as the gNB wants it."""
     session = n4.find(d, item.seid) if not item.cause else None
     if session is None or session.stage not in ("active", "modifying"):
@@ -133,12 +133,12 @@ def _session_of(d: Draft, item: IndicatedSession) -> PduSession | None:
     return session if session.access == item.access else None
 
 
-def _waits(d: Draft, item: IndicatedSession) -> bool:
+def _waits(d: UeDecision, item: IndicatedSession) -> bool:
     session = _session_of(d, item)
     return session is not None and session.n4.downlink != item.access
 
 
-def _confirm(d: Draft, here: Connection, answered: Indication) -> None:
+def _confirm(d: UeDecision, here: Connection, answered: Indication) -> None:
     """PDU SESSION RESOURCE MODIFY CONFIRM (9.2.1.9)."""
     modified: list[Tree] = []
     failed: list[Tree] = []

@@ -1,6 +1,6 @@
 """PDU session modification, by the UE (TS 24.501 6.4.2) or by the network (6.3.2)."""
 
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
 from functions.messages.nas import gsm
 from functions.messages.ngap import ue_context
@@ -11,7 +11,7 @@ from schemas.gsm.state import PduSession
 from schemas.subscriber import Ambr
 
 
-def requested(d: Draft, session: PduSession, request: Tree) -> None:
+def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
     """PDU SESSION MODIFICATION REQUEST.
 
     What only tells of the UE (its capability, its filters) is granted without a change. A request
@@ -30,7 +30,7 @@ def requested(d: Draft, session: PduSession, request: Tree) -> None:
         _command(d, session, pti, session.ambr)
 
 
-def subscribed(d: Draft, session: PduSession, ambr: Ambr) -> None:
+def subscribed(d: UeDecision, session: PduSession, ambr: Ambr) -> None:
     """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
     the UE can be told and its gNB is not about the session."""
     calm = session.stage == "active" and session.user_plane in ("on", "off")
@@ -39,7 +39,7 @@ def subscribed(d: Draft, session: PduSession, ambr: Ambr) -> None:
         _command(d, session, 0, ambr)
 
 
-def _command(d: Draft, session: PduSession, pti: int, ambr: Ambr, count: int = 0) -> None:
+def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: int = 0) -> None:
     message = gsm.transport(gsm.modification_command(session, pti, ambr), session.id)
     if session.user_plane == "on" and ambr != session.ambr:
         nas = d.seal_nas(message)
@@ -51,7 +51,7 @@ def _command(d: Draft, session: PduSession, pti: int, ambr: Ambr, count: int = 0
     d.start_timer(f"T3591/{session.id}", d.env.network.timers.t3591, count)
 
 
-def completed(d: Draft, session: PduSession, message: Tree) -> None:
+def completed(d: UeDecision, session: PduSession, message: Tree) -> None:
     """PDU SESSION MODIFICATION COMPLETE, or COMMAND REJECT: over, either way."""
     if session.stage != "modifying":
         d.note(f"{message['message-type']} that was not asked for")
@@ -62,13 +62,13 @@ def completed(d: Draft, session: PduSession, message: Tree) -> None:
     d.emit(SessionModified(session.n4.seid))
 
 
-def answered(d: Draft, ies: Tree) -> None:
+def answered(d: UeDecision, ies: Tree) -> None:
     """PDU SESSION RESOURCE MODIFY RESPONSE: nothing is to be done about a gNB that refuses."""
     for item in ies.get("PDUSessionResourceFailedToModifyListModRes", ()):
         d.note(f"the gNB has not modified the PDU session {item['pDUSessionID']}")
 
 
-def expired(d: Draft, session: PduSession, count: int) -> None:
+def expired(d: UeDecision, session: PduSession, count: int) -> None:
     """T3591: the command again, four times; then the modification is given up (6.3.2.5)."""
     if session.stage != "modifying":
         d.note("T3591 expired for a session that is not being modified")

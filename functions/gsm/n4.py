@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 import wire
 from functions.decision.env import features_question
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import pfcp
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
@@ -30,18 +30,18 @@ _SLOWEST: Final = 1024
 """How many times its first interval a repetition waits at most."""
 
 
-def find(d: Draft, seid: int) -> PduSession | None:
+def find(d: UeDecision, seid: int) -> PduSession | None:
     """The session of a SEID of the core."""
     return next((s for s in d.ue.sessions if s.n4.seid == seid), None)
 
 
-def establish(d: Draft, session: PduSession) -> None:
+def establish(d: UeDecision, session: PduSession) -> None:
     """Ask the UPF for a session, or for one again that it has lost (TS 23.527 4.3.2)."""
     number, to = d.ue.n4_requests + 1, session.access
     _send(d, session, N4Request("establish", number, d.env.now, downlink=to, ambr=session.ambr))
 
 
-def modify(d: Draft, session: PduSession) -> None:
+def modify(d: UeDecision, session: PduSession) -> None:
     """Have the UPF send downlink packets where the session has them, at the session's AMBR."""
     number, to, before = d.ue.n4_requests + 1, session.access, session.n4.downlink
     request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
@@ -52,12 +52,12 @@ def modify(d: Draft, session: PduSession) -> None:
     _send(d, session, request)
 
 
-def delete(d: Draft, session: PduSession) -> None:
+def delete(d: UeDecision, session: PduSession) -> None:
     """Have the UPF let the session go. One that is not gone is then established anew."""
     _send(d, session, N4Request("delete", d.ue.n4_requests + 1, d.env.now))
 
 
-def renew(d: Draft, session: PduSession) -> None:
+def renew(d: UeDecision, session: PduSession) -> None:
     """Have the UPF forget what it holds of a session, and get it anew.
 
     After that every UPF buffers from the start, and reports the first packet. Less would do by
@@ -68,7 +68,7 @@ def renew(d: Draft, session: PduSession) -> None:
         delete(d, session)
 
 
-def established_twice(d: Draft, session: PduSession, tree: Tree, number: int | None) -> None:
+def established_twice(d: UeDecision, session: PduSession, tree: Tree, number: int | None) -> None:
     """A UPF has established what nobody waits for: its request was given up, or was repeated.
 
     One of the two SEIDs is let go, and repeated with the UPF's leftovers until it is. A UPF that
@@ -81,7 +81,7 @@ def established_twice(d: Draft, session: PduSession, tree: Tree, number: int | N
     if ies.get("Cause") != pfcp.ACCEPTED or up_seid in (0, mine):
         return
     same = session.uplink is not None and rules.created(tree) in (None, session.uplink)
-    if mine and same and number is not None and session.stage not in ("gone", "releasing"):
+    if mine and same and number is not None and session.stage not in ("released", "releasing"):
         d.emit(N4Replaced(session.n4.seid, up_seid))
         up_seid = mine
     upf, data = session.n4.upf, encode(SessionLeft(up_seid))
@@ -89,26 +89,26 @@ def established_twice(d: Draft, session: PduSession, tree: Tree, number: int | N
     d.hand_off(HandOff(kind, to, upf_aggregate(upf), data, slot_of(upf)))
 
 
-def due(d: Draft, sent: N4Request) -> int:
+def due(d: UeDecision, sent: N4Request) -> int:
     """When a request is handed to the gateway again; later and later, should the UPF be away."""
     return sent.at + d.env.network.timers.n4 * 1000 * min(2 ** min(sent.count, 10), _SLOWEST)
 
 
-def repeat(d: Draft, session: PduSession) -> None:
+def repeat(d: UeDecision, session: PduSession) -> None:
     """Hand the request that waits to the gateway again, which may have died with it."""
     sent = session.n4.sent
     if sent is not None:
         _send(d, session, replace(sent, at=d.env.now, count=sent.count + 1))
 
 
-def ask_again(d: Draft, session: PduSession) -> None:
+def ask_again(d: UeDecision, session: PduSession) -> None:
     """Hand the request that waits over once more, to a UPF that is another than was asked."""
     sent = session.n4.sent
     if sent is not None:
         _send(d, session, replace(sent, at=d.env.now))
 
 
-def rearm(d: Draft) -> None:
+def rearm(d: UeDecision) -> None:
     """Have the timer expire when the first of the requests that wait is due."""
     dues = [due(d, s.n4.sent) for s in d.ue.sessions if s.n4.sent is not None]
     timer = d.ue.timers.get(TIMER)
@@ -118,7 +118,7 @@ def rearm(d: Draft) -> None:
         d.start_timer(TIMER, (min(dues) - d.env.now) / 1000)
 
 
-def answered(d: Draft, session: PduSession, tree: Tree) -> str:
+def answered(d: UeDecision, session: PduSession, tree: Tree) -> str:
     """Take the answer of the UPF. Returns what is wrong with it, empty if it is done."""
     sent, ies = session.n4.sent, pfcp.ies_of(tree["ies"])
     cause = ies.get("Cause", "no cause")
@@ -157,7 +157,7 @@ def read(octets: bytes) -> tuple[str, Tree | None, str]:
         return "", None, str(err)
 
 
-def refuse(d: Draft, trigger: CloudEvent, seid: int) -> None:
+def refuse(d: UeDecision, trigger: CloudEvent, seid: int) -> None:
     """Answer a report that cannot be used (7.6)."""
     session = find(d, seid)
     try:
@@ -175,7 +175,7 @@ def refuse(d: Draft, trigger: CloudEvent, seid: int) -> None:
     d.outputs.append(SendPfcp(session.n4.upf, trigger.partitionkey, d.slot, pdu))
 
 
-def _send(d: Draft, session: PduSession, request: N4Request) -> None:
+def _send(d: UeDecision, session: PduSession, request: N4Request) -> None:
     d.emit(N4Sent(session.n4.seid, request))
     d.outputs.append(
         SendPfcp(
@@ -188,7 +188,7 @@ def _send(d: Draft, session: PduSession, request: N4Request) -> None:
     )
 
 
-def _message(d: Draft, session: PduSession, request: N4Request) -> bytes:
+def _message(d: UeDecision, session: PduSession, request: N4Request) -> bytes:
     n4 = session.n4
     match request.message:
         case "establish":

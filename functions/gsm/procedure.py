@@ -14,20 +14,20 @@ from functions.decision.inputs import (
     PfcpUnanswered,
     TimerExpired,
 )
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import establishment, indication, modification, n4, release, user_plane
 from functions.messages import pfcp
 from functions.messages.nas import codec, gsm
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.cloudevents import SessionLost, SessionRelease
-from schemas.gsm.events import N4Failed, N4Lost, SessionEnded
+from schemas.gsm.events import N4Failed, N4Lost, SessionDeleted
 from schemas.gsm.state import PduSession
 
 VERSION: Final = "1"
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about one input of the procedures of a session."""
     match received:
         case NasReceived(_, tree, _, container):
@@ -53,7 +53,7 @@ def decide(d: Draft, received: Input) -> None:
 # 5GSM messages
 
 
-def _transport(d: Draft, tree: Tree, container: bytes | None) -> None:
+def _transport(d: UeDecision, tree: Tree, container: bytes | None) -> None:
     """UL NAS TRANSPORT (TS 24.501 5.4.5.2); `container` is its N1 SM information."""
     psi = tree.get("pdu-session-id")
     if container is None:
@@ -66,7 +66,7 @@ def _transport(d: Draft, tree: Tree, container: bytes | None) -> None:
         _gsm(d, tree, psi, container)
 
 
-def _gsm(d: Draft, tree: Tree, psi: int, octets: bytes) -> None:
+def _gsm(d: UeDecision, tree: Tree, psi: int, octets: bytes) -> None:
     if octets[:1] != _EPD:
         d.note(f"N1 SM information that is none: {octets[:8].hex()}")
         return
@@ -106,7 +106,7 @@ _HANDLERS: Final = {
 }
 
 
-def _without_session(d: Draft, message: Tree) -> None:
+def _without_session(d: UeDecision, message: Tree) -> None:
     """7.3.2: the session is not there, or not any more."""
     psi, pti = message["pdu-session-identity"], message["procedure-transaction-identity"]
     kind = message["message-type"]
@@ -121,7 +121,7 @@ def _without_session(d: Draft, message: Tree) -> None:
     d.send_nas(gsm.transport(answer, psi))
 
 
-def _faulty(d: Draft, psi: int, octets: bytes) -> None:
+def _faulty(d: UeDecision, psi: int, octets: bytes) -> None:
     """A 5GSM message that clause 7 has another answer to than its procedure: that, if any."""
     d.note(f"a 5GSM message that cannot be read: {octets[:8].hex()}")
     answer = wire.nas_answer(octets)
@@ -129,7 +129,7 @@ def _faulty(d: Draft, psi: int, octets: bytes) -> None:
         d.send_nas(gsm.transport(wire.nas_decode(answer), psi))
 
 
-def _status(d: Draft, message: Tree) -> None:
+def _status(d: UeDecision, message: Tree) -> None:
     """6.5.2: what the UE says of a message of ours."""
     psi, cause = message["pdu-session-identity"], message["5gsm-cause"]
     session = user_plane.by_id(d, psi)
@@ -145,7 +145,7 @@ def _status(d: Draft, message: Tree) -> None:
 # The gNB's answers
 
 
-def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "PDUSessionResourceSetupResponse":
             user_plane.answered(d, ies, amf_ue_ngap_id)
@@ -162,7 +162,7 @@ def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
 # The UPF's answers
 
 
-def _pfcp(d: Draft, message: str, tree: Tree | None, seid: int, number: int | None) -> None:
+def _pfcp(d: UeDecision, message: str, tree: Tree | None, seid: int, number: int | None) -> None:
     session = n4.find(d, seid)
     sent = session.n4.sent if session is not None else None
     if session is None or sent is None or sent.number != number:
@@ -188,7 +188,7 @@ def _pfcp(d: Draft, message: str, tree: Tree | None, seid: int, number: int | No
 _ESTABLISHED: Final = "SessionEstablishmentResponse"
 
 
-def _refused(d: Draft, session: PduSession, asked: str, reason: str) -> None:
+def _refused(d: UeDecision, session: PduSession, asked: str, reason: str) -> None:
     seid = session.n4.seid
     if reason == pfcp.NOT_FOUND and asked == "modify":
         # It has lost this one session (TS 23.527 4.3.2): it gets it again.
@@ -204,7 +204,7 @@ def _refused(d: Draft, session: PduSession, asked: str, reason: str) -> None:
         release.by_network(d, session, GsmCause.NETWORK_FAILURE)
 
 
-def _unanswered(d: Draft, seid: int, number: int | None) -> None:
+def _unanswered(d: UeDecision, seid: int, number: int | None) -> None:
     """The UPF did not answer its gateway. A UE that waits for its session is told."""
     session = n4.find(d, seid)
     sent = session.n4.sent if session is not None else None
@@ -217,14 +217,14 @@ def _unanswered(d: Draft, seid: int, number: int | None) -> None:
         indication.unanswered(d, session)
 
 
-def _lost(d: Draft, lost: SessionLost) -> None:
+def _lost(d: UeDecision, lost: SessionLost) -> None:
     """The UPF has restarted (TS 23.527 4.3): what it had is made again, or is done with."""
     session = n4.find(d, lost.seid)
     if session is None:
         d.note("the session is gone already")
         return
     sent = session.n4.sent
-    if lost.kept and session.stage == "gone" and session.n4.up_seid:
+    if lost.kept and session.stage == "released" and session.n4.up_seid:
         d.note("the UPF may have kept the session, which is deleted there as before")
         return
     if lost.at and session.n4.since > lost.at:
@@ -240,7 +240,7 @@ def _lost(d: Draft, lost: SessionLost) -> None:
         d.emit(N4Lost(lost.seid, "the UPF has restarted"))
 
 
-def _release(d: Draft, psi: int) -> None:
+def _release(d: UeDecision, psi: int) -> None:
     """The operator's wish: the UE may have the session again if it asks."""
     session = user_plane.by_id(d, psi)
     if session is None:
@@ -249,7 +249,7 @@ def _release(d: Draft, psi: int) -> None:
         release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
 
 
-def _expired(d: Draft, name: str, count: int) -> None:
+def _expired(d: UeDecision, name: str, count: int) -> None:
     kind, _, psi = name.partition("/")
     if kind == n4.TIMER:
         _n4_expired(d)
@@ -263,15 +263,15 @@ def _expired(d: Draft, name: str, count: int) -> None:
         modification.expired(d, session, count)
 
 
-def _n4_expired(d: Draft) -> None:
+def _n4_expired(d: UeDecision) -> None:
     for session in d.ue.sessions:
         sent = session.n4.sent
         if sent is None or n4.due(d, sent) > d.env.now:
             continue
         if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
             establishment.failed(d, session, "the UPF does not answer")
-        if session.stage == "gone" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
-            d.emit(SessionEnded(session.n4.seid, "its UPF has never answered"))
+        if session.stage == "released" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
+            d.emit(SessionDeleted(session.n4.seid, "its UPF has never answered"))
             continue
         # What may have reached the UPF is asked for until it answers: then it can be deleted.
         n4.repeat(d, session)

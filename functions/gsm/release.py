@@ -2,20 +2,20 @@
 
 from typing import Final
 
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
-from schemas.gsm.events import SessionGone, SessionReleasing, UserPlaneOff
+from schemas.gsm.events import SessionReleased, SessionReleasing, UserPlaneOff
 from schemas.gsm.state import PduSession
 
 RELEASED: Final = {"nas": "normal-release"}
 
 
-def requested(d: Draft, session: PduSession, request: Tree) -> None:
+def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
     """PDU SESSION RELEASE REQUEST: granted, always."""
     pti = request["procedure-transaction-identity"]
     if session.stage == "releasing" and session.pti == pti:
@@ -24,21 +24,21 @@ def requested(d: Draft, session: PduSession, request: Tree) -> None:
     _start(d, session, pti, GsmCause.REGULAR_DEACTIVATION)
 
 
-def by_network(d: Draft, session: PduSession, cause: GsmCause) -> None:
+def by_network(d: UeDecision, session: PduSession, cause: GsmCause) -> None:
     """Release a session for a reason of the network; at once, where the UE cannot be told.
 
     A UE in CM-IDLE learns it from the PDU session status, when it next comes (TS 23.502 4.3.4.2).
     """
-    if session.stage in ("releasing", "gone"):
+    if session.stage in ("releasing", "released"):
         return
     switching = d.ue.handover is not None and d.ue.handover.stage == "switching"
     if user_plane.reachable(d) and not switching:
         _start(d, session, 0, cause)
     else:
-        d.emit(SessionGone(session.n4.seid, cause.text))
+        d.emit(SessionReleased(session.n4.seid, cause.text))
 
 
-def _start(d: Draft, session: PduSession, pti: int, cause: GsmCause) -> None:
+def _start(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> None:
     seid = session.n4.seid
     d.stop_timer(f"T3591/{session.id}")
     at_gnb = session.user_plane in ("on", "requested")
@@ -49,7 +49,9 @@ def _start(d: Draft, session: PduSession, pti: int, cause: GsmCause) -> None:
     d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592)
 
 
-def _command(d: Draft, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool) -> None:
+def _command(
+    d: UeDecision, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool
+) -> None:
     """PDU SESSION RELEASE COMMAND, with that of the gNB's resources while it has any."""
     message = gsm.transport(gsm.release_command(session, pti, cause), session.id)
     here, nas = d.connection, d.protect(codec.encode(message))
@@ -59,7 +61,7 @@ def _command(d: Draft, session: PduSession, pti: int, cause: GsmCause, *, at_gnb
         d.send(ngap.downlink_nas_transport(here, nas))
 
 
-def completed(d: Draft, session: PduSession, _: Tree) -> None:
+def completed(d: UeDecision, session: PduSession, _: Tree) -> None:
     """PDU SESSION RELEASE COMPLETE."""
     if session.stage != "releasing":
         d.note("a PDU SESSION RELEASE COMPLETE that was not asked for")
@@ -67,7 +69,7 @@ def completed(d: Draft, session: PduSession, _: Tree) -> None:
     _end(d, session, "released")
 
 
-def expired(d: Draft, session: PduSession, count: int) -> None:
+def expired(d: UeDecision, session: PduSession, count: int) -> None:
     """T3592: the command again, four times; then the session is released all the same (6.3.3.5)."""
     if session.stage != "releasing":
         d.note("T3592 expired for a session that is not being released")
@@ -79,7 +81,7 @@ def expired(d: Draft, session: PduSession, count: int) -> None:
         d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592, count + 1)
 
 
-def forget(d: Draft, session: PduSession, reason: str) -> None:
+def forget(d: UeDecision, session: PduSession, reason: str) -> None:
     """End a session that the UE does not have any more, without a word to it (6.1.4.1)."""
     if session.user_plane in ("on", "requested") and user_plane.reachable(d):
         here = d.connection
@@ -87,13 +89,13 @@ def forget(d: Draft, session: PduSession, reason: str) -> None:
     _end(d, session, reason)
 
 
-def _end(d: Draft, session: PduSession, reason: str) -> None:
+def _end(d: UeDecision, session: PduSession, reason: str) -> None:
     d.stop_timer(f"T3591/{session.id}")
     d.stop_timer(f"T3592/{session.id}")
-    d.emit(SessionGone(session.n4.seid, reason))
+    d.emit(SessionReleased(session.n4.seid, reason))
 
 
-def notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources by itself.
     Those that another gNB has by now stay."""
     for item in ies.get("PDUSessionResourceReleasedListNot", ()):
@@ -106,7 +108,7 @@ def notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
             d.emit(UserPlaneOff(session.n4.seid, f"the gNB has released it: {cause}"))
 
 
-def reconcile(d: Draft, status: list[int] | None) -> None:
+def reconcile(d: UeDecision, status: list[int] | None) -> None:
     """Forget the sessions that the UE does not have, by its PDU session status (5.5.1.3.4)."""
     if status is None:
         return

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import wire
 from functions.decision import connection
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
@@ -13,33 +13,33 @@ from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
 from schemas.connection.events import ContextRequested
 from schemas.gsm.events import (
-    SessionGone,
+    SessionReleased,
     UserPlaneOff,
     UserPlaneOn,
+    UserPlanePending,
     UserPlaneRequested,
-    UserPlaneWanted,
 )
 from schemas.gsm.state import PduSession
 from schemas.ue.state import connections
 
 
-def live(d: Draft) -> list[PduSession]:
+def live(d: UeDecision) -> list[PduSession]:
     """The sessions that the UE has, or is getting."""
-    return [session for session in d.ue.sessions if session.stage != "gone"]
+    return [session for session in d.ue.sessions if session.stage != "released"]
 
 
-def by_id(d: Draft, psi: int) -> PduSession | None:
+def by_id(d: UeDecision, psi: int) -> PduSession | None:
     """The session of a PDU session identity that is not gone."""
     return next((session for session in live(d) if session.id == psi), None)
 
 
-def reachable(d: Draft) -> bool:
+def reachable(d: UeDecision) -> bool:
     """Whether the UE has a connection that messages can be sent on."""
     here = d.ue.connection
     return here is not None and here.secured and not here.releasing and not d.ue.successor
 
 
-def want(d: Draft, ids: Iterable[int]) -> list[PduSession]:
+def activate(d: UeDecision, ids: Iterable[int]) -> list[PduSession]:
     """Have the user plane of sessions come up; those that this does something for."""
     chosen = set(ids)
     found = [
@@ -50,11 +50,11 @@ def want(d: Draft, ids: Iterable[int]) -> list[PduSession]:
         and session.user_plane == "off"
     ]
     for session in found:
-        d.emit(UserPlaneWanted(session.n4.seid))
+        d.emit(UserPlanePending(session.n4.seid))
     return found
 
 
-def lose(d: Draft) -> None:
+def lose(d: UeDecision) -> None:
     """Sessions whose resources went with the connection that they were asked for by.
 
     A connection that the UE has left keeps them until the UE has proved itself on another.
@@ -65,18 +65,18 @@ def lose(d: Draft) -> None:
     for session in live(d):
         by = session.amf_ue_ngap_id
         asked = session.user_plane in ("requested", "on")
-        if (asked and by not in alive) or (session.user_plane == "wanted" and not alive):
+        if (asked and by not in alive) or (session.user_plane == "pending" and not alive):
             d.emit(UserPlaneOff(session.n4.seid, "the connection is gone"))
             if session.stage == "establishing" and alive:
-                d.emit(UserPlaneWanted(session.n4.seid))  # its accept goes by the other one
+                d.emit(UserPlanePending(session.n4.seid))  # its accept goes by the other one
 
 
-def wanted(d: Draft) -> list[PduSession]:
+def wanted(d: UeDecision) -> list[PduSession]:
     """The sessions that the gNB can be asked for: their UPFs have them."""
-    return [s for s in live(d) if s.user_plane == "wanted" and s.n4.up_seid and s.uplink]
+    return [s for s in live(d) if s.user_plane == "pending" and s.n4.up_seid and s.uplink]
 
 
-def request(d: Draft) -> None:
+def request(d: UeDecision) -> None:
     """Ask the gNB for the sessions that are wanted, unless it is busy setting up the context, or
     handing the UE over (TS 23.502 4.9.1.3.2), or the UE is taking another key into use."""
     sessions = wanted(d)
@@ -88,7 +88,9 @@ def request(d: Draft) -> None:
         _request_resources(d, sessions)
 
 
-def request_context(d: Draft, nas: bytes = b"", *, sessions: Sequence[PduSession] = ()) -> None:
+def request_context(
+    d: UeDecision, nas: bytes = b"", *, sessions: Sequence[PduSession] = ()
+) -> None:
     """Have the gNB set the UE context up (TS 38.413 8.3.1), with sessions whose UPFs have them.
 
     A session that is being established has its accept there.
@@ -118,7 +120,7 @@ def request_context(d: Draft, nas: bytes = b"", *, sessions: Sequence[PduSession
         d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id, ambr))
 
 
-def _request_resources(d: Draft, sessions: Sequence[PduSession]) -> None:
+def _request_resources(d: UeDecision, sessions: Sequence[PduSession]) -> None:
     items = [(session, _accept(d, session)) for session in sessions]
     subscriber = d.env.subscriber
     ambr = subscriber.ambr if subscriber is not None else None
@@ -127,7 +129,7 @@ def _request_resources(d: Draft, sessions: Sequence[PduSession]) -> None:
         d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id, ambr))
 
 
-def _accept(d: Draft, session: PduSession) -> bytes:
+def _accept(d: UeDecision, session: PduSession) -> bytes:
     """The protected PDU SESSION ESTABLISHMENT ACCEPT of a session in the making, else nothing."""
     if session.stage != "establishing":
         return b""
@@ -135,12 +137,12 @@ def _accept(d: Draft, session: PduSession) -> bytes:
     return d.protect(gsm.accept(session, asked, d.env.network.data_network(session.dnn)))
 
 
-def established(d: Draft) -> list[int]:
+def established(d: UeDecision) -> list[int]:
     """The PDU session status: the sessions that the UE has (9.11.3.44)."""
     return sorted(s.id for s in live(d) if s.stage in ("active", "modifying"))
 
 
-def not_reactivated(d: Draft, asked: list[int]) -> list[int]:
+def not_reactivated(d: UeDecision, asked: list[int]) -> list[int]:
     """The PDU session reactivation result: those that stay without resources (9.11.3.42)."""
     coming = {s.id for s in live(d) if s.user_plane != "off"}
     return [psi for psi in asked if psi not in coming]
@@ -149,7 +151,7 @@ def not_reactivated(d: Draft, asked: list[int]) -> list[int]:
 # The answers of the gNB
 
 
-def answered(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Take what the gNB says of the sessions that it was asked for (9.2.1.2, 9.2.2.2, 9.2.2.3).
 
     Of one that another gNB has been asked for since, it has nothing to say.
@@ -174,7 +176,7 @@ def answered(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
                 _failed(d, session, ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED)))
 
 
-def _asked(d: Draft, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
+def _asked(d: UeDecision, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
     """A session that was asked for on a connection, and has no answer yet."""
     session = by_id(d, psi)
     if session is None or session.user_plane != "requested":
@@ -182,26 +184,26 @@ def _asked(d: Draft, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
     return session if session.amf_ue_ngap_id == amf_ue_ngap_id else None
 
 
-def unanswered(d: Draft) -> None:
+def unanswered(d: UeDecision) -> None:
     """The gNB has said nothing of sessions that it was asked for."""
     for session in live(d):
         if session.user_plane == "requested":
             _failed(d, session, "not in the answer of the gNB")
 
 
-def _failed(d: Draft, session: PduSession, reason: str) -> None:
+def _failed(d: UeDecision, session: PduSession, reason: str) -> None:
     """No resources. A session in the making ends, and the UE is told (TS 23.502 4.3.2.2.1); but
     what a handover has come in between is wanted again after that."""
     if reason in TRIGGERED and reachable(d):
         connection.handover_triggered(d)
     if reason in TRIGGERED and d.ue.handover is not None:
         d.emit(UserPlaneOff(session.n4.seid, reason))
-        d.emit(UserPlaneWanted(session.n4.seid))
+        d.emit(UserPlanePending(session.n4.seid))
         return
     if session.stage != "establishing":
         d.emit(UserPlaneOff(session.n4.seid, reason))
         return
-    d.emit(SessionGone(session.n4.seid, reason))
+    d.emit(SessionReleased(session.n4.seid, reason))
     if reachable(d):
         reject = gsm.reject(session.id, session.pti, GsmCause.INSUFFICIENT_RESOURCES)
         d.send_nas(gsm.transport(reject, session.id))

@@ -3,7 +3,7 @@
 from typing import Final
 
 from functions.decision import connection
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.ngap import handover as messages
@@ -21,7 +21,7 @@ SESSION_TIMERS: Final = ("T3591", "T3592")
 """Timers that guard a 5GSM message, each with the number of its session (table 10.3.2)."""
 
 
-def end(d: Draft, reason: str, cause: Cause) -> None:
+def end(d: UeDecision, reason: str, cause: Cause) -> None:
     """Let go of the target, if there is one, and send again what was not delivered."""
     ongoing, target = d.ue.handover, d.ue.target
     if ongoing is None:
@@ -35,13 +35,13 @@ def end(d: Draft, reason: str, cause: Cause) -> None:
         repeat(d)
 
 
-def fail(d: Draft, reason: str, cause: Cause, container: str | None = None) -> None:
+def fail(d: UeDecision, reason: str, cause: Cause, container: str | None = None) -> None:
     """End the preparation of a handover without success (TS 38.413 8.4.1.3)."""
     d.send(messages.handover_preparation_failure(d.connection, cause, container))
     end(d, reason, cause)
 
 
-def repeat(d: Draft) -> None:
+def repeat(d: UeDecision) -> None:
     """Let the timers of NAS messages expire at once: the messages are sent again (TS 24.501
     5.4.1.3.7, 5.4.2.7, 5.5.1.2.8, 6.3.3.5)."""
     for name, timer in sorted(d.ue.timers.items()):
@@ -49,7 +49,7 @@ def repeat(d: Draft) -> None:
             d.start_timer(name, AT_ONCE, timer.count)
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """End a handover that has lost one of its ends, whichever procedure has changed that."""
     ongoing = d.ue.handover
     if ongoing is None:

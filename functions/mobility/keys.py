@@ -1,20 +1,20 @@
 """The chain of keys that a handover goes along (TS 33.501 6.9.2)."""
 
 import wire
-from functions.decision.ue_decision import Draft, NoSecurityError
+from functions.decision.ue_decision import NoSecurityError, UeDecision
 from functions.gsm import user_plane
 from functions.messages.ngap.handover import NextHop
 from schemas.mobility.events import NextHopDerived
 
 
-def may_go(d: Draft) -> bool:
+def may_go(d: UeDecision) -> bool:
     """Whether the UE has what its next gNB is to be told: a registration, keys, and a connection
     with a context to take over."""
     known = d.ue.registered and d.ue.security is not None and bool(d.ue.allowed_nssai)
     return known and user_plane.reachable(d) and d.connection.context == "set-up"
 
 
-def next_hop(d: Draft) -> NextHop:
+def next_hop(d: UeDecision) -> NextHop:
     """The next {NH, NCC} pair of the UE's connection, for one target and no other (6.9.2.3).
 
     The K_gNB of the context setup has NCC 0, and the NH made of it, which no gNB is given, NCC 1.

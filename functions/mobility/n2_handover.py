@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.decision import connection
 from functions.decision.env import association_question
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause
@@ -26,7 +26,7 @@ MOVABLE: Final = ("active", "modifying")
 """The stages of a session that goes along."""
 
 
-def required(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def required(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """HANDOVER REQUIRED. One that comes while a handover is under way takes its place."""
     source = connection.find(d, amf_ue_ngap_id)
     if source is None or source.releasing:
@@ -44,7 +44,7 @@ def required(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
             end.end(d, "it cannot be prepared", refusal)
 
 
-def _refusal(d: Draft, source: Connection) -> Cause | None:
+def _refusal(d: UeDecision, source: Connection) -> Cause | None:
     """Why a UE cannot be handed over from a connection."""
     ongoing = d.ue.handover
     switching = ongoing is not None and ongoing.stage == "switching"
@@ -53,7 +53,7 @@ def _refusal(d: Draft, source: Connection) -> Cause | None:
     return None
 
 
-def _prepare(d: Draft, ies: Tree) -> Cause | None:
+def _prepare(d: UeDecision, ies: Tree) -> Cause | None:
     """Ask the target for resources; why it cannot be asked, None if it is."""
     found, subscriber = read.target_of(ies), d.env.subscriber
     if found is None:
@@ -82,7 +82,7 @@ def _prepare(d: Draft, ies: Tree) -> Cause | None:
 _SESSIONS: Final = "PDUSessionResourceListHORqd"
 
 
-def _movable(d: Draft, psi: int, area: TrackingArea) -> PduSession | None:
+def _movable(d: UeDecision, psi: int, area: TrackingArea) -> PduSession | None:
     """A session that can go to a tracking area: it has resources, and its slice is there."""
     session = user_plane.by_id(d, psi)
     if session is None or session.stage not in MOVABLE or session.nssai not in area.slices:
@@ -91,7 +91,7 @@ def _movable(d: Draft, psi: int, area: TrackingArea) -> PduSession | None:
     return session if here and session.n4.up_seid else None
 
 
-def _target(d: Draft, found: Target, association: str, ambr: Ambr) -> Connection:
+def _target(d: UeDecision, found: Target, association: str, ambr: Ambr) -> Connection:
     return Connection(
         gnb=found.gnb,
         association=association,
@@ -104,7 +104,7 @@ def _target(d: Draft, found: Target, association: str, ambr: Ambr) -> Connection
     )
 
 
-def acknowledged(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """HANDOVER REQUEST ACKNOWLEDGE: the UE is told to go."""
     ongoing, target = d.ue.handover, d.ue.target
     if ongoing is None or target is None or target.amf_ue_ngap_id != amf_ue_ngap_id:
@@ -132,7 +132,7 @@ def acknowledged(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
     d.start_timer(connection.HANDOVER_TIMER, d.env.network.timers.handover_execution)
 
 
-def _too_late(d: Draft, amf_ue_ngap_id: int) -> None:
+def _too_late(d: UeDecision, amf_ue_ngap_id: int) -> None:
     """A target has resources for a handover that is over. It releases them by the UE CONTEXT
     RELEASE COMMAND that it has got since, or by another if that one has come before."""
     d.note("HANDOVER REQUEST ACKNOWLEDGE of a handover that is over")
@@ -142,7 +142,7 @@ def _too_late(d: Draft, amf_ue_ngap_id: int) -> None:
         d.emit(ConnectionReleasing(amf_ue_ngap_id, ngap.cause_text(messages.CANCELLED)))
 
 
-def failed(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def failed(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """HANDOVER FAILURE: the target has nothing of the UE."""
     ongoing, target = d.ue.handover, d.ue.target
     found = connection.find(d, amf_ue_ngap_id)

@@ -4,7 +4,7 @@ from typing import Final
 
 from functions.decision import connection, protocol_errors
 from functions.decision.inputs import Input, NgapReceived, TimerExpired
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.ngap import handover as messages
@@ -12,14 +12,14 @@ from functions.messages.ngap import handover as read
 from functions.messages.trees import Tree
 from functions.mobility import end, xn_handover
 from functions.mobility import n2_handover as preparation
-from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlaneRequested, UserPlaneWanted
+from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending, UserPlaneRequested
 from schemas.mobility.events import HandoverCompleted, NasNotDelivered
 from schemas.mobility.state import Moving
 
 VERSION: Final = "1"
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about one message of a handover, or the timer that guards it."""
     match received:
         case NgapReceived(message, ies, amf_ue_ngap_id):
@@ -34,7 +34,7 @@ def decide(d: Draft, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-def _notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """HANDOVER NOTIFY (TS 38.413 8.4.3, TS 23.502 4.9.1.3.3): the UE is at the target."""
     ongoing, target = d.ue.handover, d.ue.target
     if ongoing is None or target is None or target.amf_ue_ngap_id != amf_ue_ngap_id:
@@ -53,7 +53,7 @@ def _notified(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
         end.repeat(d)
 
 
-def _move(d: Draft, sessions: tuple[Moving, ...]) -> None:
+def _move(d: UeDecision, sessions: tuple[Moving, ...]) -> None:
     """Give the sessions that the target has admitted their tunnels there. What the source was
     asked for in vain is wanted of the target; what this has in vain, it is to release."""
     here = d.connection
@@ -69,13 +69,13 @@ def _move(d: Draft, sessions: tuple[Moving, ...]) -> None:
             del along[seid]
         elif session.user_plane == "requested":
             d.emit(UserPlaneOff(seid, "the UE has left the gNB"))
-            d.emit(UserPlaneWanted(seid))
+            d.emit(UserPlanePending(seid))
     left = sorted(moving.psi for moving in along.values())
     if left:
         d.send(messages.resource_release_command(here, left))
 
 
-def _cancelled(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _cancelled(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """HANDOVER CANCEL (TS 38.413 8.4.5), which always has its answer."""
     source = connection.find(d, amf_ue_ngap_id)
     if source is None or source.releasing:
@@ -90,7 +90,7 @@ def _cancelled(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
     end.end(d, f"cancelled: {ngap.cause_text(cause)}", messages.CANCELLED)
 
 
-def _status(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """UPLINK RAN STATUS TRANSFER (TS 38.413 8.4.6, 8.4.7): for the target."""
     ongoing, target = d.ue.handover, d.ue.target
     executing = ongoing is not None and ongoing.stage == "executing"
@@ -101,7 +101,7 @@ def _status(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
     d.send(messages.downlink_ran_status_transfer(target, container), target)
 
 
-def _not_delivered(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _not_delivered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """NAS NON DELIVERY INDICATION (TS 38.413 8.6.4): after a handover what a NAS timer guards is
     sent again; otherwise the timer sees to it."""
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
@@ -117,7 +117,7 @@ def _not_delivered(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
         d.emit(NasNotDelivered())
 
 
-def _expired(d: Draft) -> None:
+def _expired(d: UeDecision) -> None:
     """What should have come has not: the target's answer, the UE, the UPFs', the handover."""
     ongoing = d.ue.handover
     if ongoing is None:

@@ -6,7 +6,7 @@ goes out once the UPFs have the tunnels, which `functions.ue.reconcile` asks the
 
 from functions.decision import connection, protocol_errors
 from functions.decision.connection import Origin
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause
@@ -17,14 +17,14 @@ from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
 from schemas.connection.state import Place
-from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlaneWanted
+from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending
 from schemas.gsm.state import PduSession
 from schemas.identity import Tai
 from schemas.mobility.events import NasNotDelivered, PathSwitched, PathSwitchFailed
 from schemas.mobility.state import Moving
 
 
-def requested(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
+def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """PATH SWITCH REQUEST."""
     here = d.ue.connection
     before = (here.tai, here.cell) if here is not None else (Tai("", 0), 0)
@@ -57,7 +57,7 @@ def requested(d: Draft, ies: Tree, amf_ue_ngap_id: int) -> None:
     d.start_timer(connection.HANDOVER_TIMER, d.env.network.timers.handover_preparation)
 
 
-def _refusal(d: Draft, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
+def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
     """Why the UE cannot be where the gNB says, None if it can."""
     subscriber = d.env.subscriber
     if not d.connection_is(amf_ue_ngap_id) or not may_go(d):
@@ -72,7 +72,7 @@ def _refusal(d: Draft, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> 
     return None
 
 
-def _switchable(d: Draft, asked: Admitted) -> PduSession | None:
+def _switchable(d: UeDecision, asked: Admitted) -> PduSession | None:
     """The session that a gNB has taken over, if it is one that a gNB has."""
     session = user_plane.by_id(d, asked.psi)
     if session is None or asked.access is None or not session.n4.up_seid:
@@ -81,7 +81,7 @@ def _switchable(d: Draft, asked: Admitted) -> PduSession | None:
     return session if here else None
 
 
-def _instead(d: Draft, place: Place) -> None:
+def _instead(d: UeDecision, place: Place) -> None:
     """End another handover, in whose place this one comes."""
     ongoing = d.ue.handover
     if ongoing is None or ongoing.stage == "triggered":
@@ -98,7 +98,7 @@ def _instead(d: Draft, place: Place) -> None:
     end.end(d, "the UE is at another gNB by Xn", messages.CANCELLED)
 
 
-def _check_capability(d: Draft, ies: Tree) -> None:
+def _check_capability(d: UeDecision, ies: Tree) -> None:
     """TS 33.501 6.7.3.1: what the UE has told itself stands, and a difference is an alarm."""
     security = d.ue.security
     told = ies.get("UESecurityCapabilities")
@@ -109,14 +109,14 @@ def _check_capability(d: Draft, ies: Tree) -> None:
         d.note("the UE security capabilities of the gNB are not those that the UE has told")
 
 
-def _left(d: Draft, session: PduSession, reason: str) -> None:
+def _left(d: UeDecision, session: PduSession, reason: str) -> None:
     """The gNB has no resources for a session; one that it was asked for in vain is wanted again."""
     d.emit(UserPlaneOff(session.n4.seid, reason))
     if session.user_plane == "requested":
-        d.emit(UserPlaneWanted(session.n4.seid))
+        d.emit(UserPlanePending(session.n4.seid))
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Answer the gNB once no session waits for its UPF."""
     ongoing = d.ue.handover
     if ongoing is None or ongoing.stage != "switching":
@@ -133,7 +133,7 @@ def _waits(session: PduSession | None, moving: Moving) -> bool:
 def _has(session: PduSession | None, moving: Moving) -> bool:
     return (
         session is not None
-        and session.stage not in ("releasing", "gone")
+        and session.stage not in ("releasing", "released")
         and session.user_plane == "on"
         and session.access == moving.access
     )
@@ -143,7 +143,7 @@ def _at_upf(session: PduSession, moving: Moving) -> bool:
     return bool(session.n4.up_seid) and session.n4.downlink == moving.access
 
 
-def conclude(d: Draft) -> None:
+def conclude(d: UeDecision) -> None:
     """PATH SWITCH REQUEST ACKNOWLEDGE for what the UPFs have, or FAILURE if that is nothing."""
     ongoing, security = d.ue.handover, d.ue.security
     if ongoing is None:
@@ -172,7 +172,7 @@ def conclude(d: Draft) -> None:
     user_plane.request(d)
 
 
-def _fail(d: Draft, released: dict[int, Cause]) -> None:
+def _fail(d: UeDecision, released: dict[int, Cause]) -> None:
     """The UE is at a gNB that cannot serve it: it has to come anew."""
     _send_failure(d, released)
     d.emit(PathSwitchFailed())
@@ -183,7 +183,7 @@ def _fail(d: Draft, released: dict[int, Cause]) -> None:
     d.release(messages.FAILED_IN_TARGET)
 
 
-def _send_failure(d: Draft, released: dict[int, Cause]) -> None:
+def _send_failure(d: UeDecision, released: dict[int, Cause]) -> None:
     here = d.connection
     ids = here.amf_ue_ngap_id, here.ran_ue_ngap_id
     d.send(messages.path_switch_request_failure(*ids, released))

@@ -12,7 +12,7 @@ import wire
 from functions.messages import ngap
 from functions.messages.ngap import node
 from functions.messages.trees import Tree
-from functions.ran.decision import GnbDraft
+from functions.ran.decision import GnbDecision
 from functions.ran.ng_setup import TIME_TO_WAIT, configuration_of, name_in, read_supported, refusal
 from schemas.ran import (
     AmfConfiguration,
@@ -35,7 +35,7 @@ SLOWEST: Final = 640
 _CLOCK_SKEW_MS: Final = 250
 
 
-def update(d: GnbDraft, node_id: str | None, ies: Tree) -> None:
+def update(d: GnbDecision, node_id: str | None, ies: Tree) -> None:
     """RAN CONFIGURATION UPDATE (8.7.2). What the message leaves out stays as it is.
 
     A node has one association with this core, so that one to be removed is the one there is; its
@@ -61,7 +61,7 @@ def update(d: GnbDraft, node_id: str | None, ies: Tree) -> None:
     d.send_pdu(wire.ngap_encode({"message": answer, "ies": ies_of_answer}))
 
 
-def _refuse(d: GnbDraft, cause: ngap.Cause, text: str) -> None:
+def _refuse(d: GnbDecision, cause: ngap.Cause, text: str) -> None:
     d.emit(ConfigurationUpdateFailed(text))
     d.fail(REQUEST, cause, TIME_TO_WAIT)
 
@@ -69,7 +69,7 @@ def _refuse(d: GnbDraft, cause: ngap.Cause, text: str) -> None:
 # AMF CONFIGURATION UPDATE
 
 
-def network_changed(d: GnbDraft) -> None:
+def network_changed(d: GnbDecision) -> None:
     """The configuration of the network is another: the node is told what is new for it."""
     if not d.gnb.association:
         return
@@ -80,21 +80,21 @@ def network_changed(d: GnbDraft) -> None:
         _tell(d)
 
 
-def _tell(d: GnbDraft) -> None:
+def _tell(d: GnbDecision) -> None:
     """Send what the node was not told yet, if anything."""
     now = configuration_of(d.env.network)
     if now != d.gnb.told:
         _send(d, now, 0)
 
 
-def _send(d: GnbDraft, now: AmfConfiguration, attempt: int) -> None:
+def _send(d: GnbDecision, now: AmfConfiguration, attempt: int) -> None:
     wake_at = d.env.now + min(RETRY << min(attempt, 8), SLOWEST) * 1000
     d.emit(AmfConfigurationSent(now, wake_at, attempt))
     d.send_pdu(node.amf_configuration_update(d.gnb.told, now))
     d.wake(wake_at)
 
 
-def acknowledged(d: GnbDraft) -> None:
+def acknowledged(d: GnbDecision) -> None:
     """AMF CONFIGURATION UPDATE ACKNOWLEDGE."""
     sent = d.gnb.updating
     if sent is None or sent.refused:
@@ -104,7 +104,7 @@ def acknowledged(d: GnbDraft) -> None:
     _tell(d)
 
 
-def failed(d: GnbDraft, ies: Tree) -> None:
+def failed(d: GnbDecision, ies: Tree) -> None:
     """AMF CONFIGURATION UPDATE FAILURE: again, not before the time to wait is over (8.7.3.3)."""
     sent = d.gnb.updating
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
@@ -118,7 +118,7 @@ def failed(d: GnbDraft, ies: Tree) -> None:
     d.wake(wake_at)
 
 
-def not_understood(d: GnbDraft, diagnostics: Tree) -> None:
+def not_understood(d: GnbDecision, diagnostics: Tree) -> None:
     """An ERROR INDICATION about an AMF CONFIGURATION UPDATE: the node does not have the procedure
     (10.3.4.1). It is told what is new by its next NG SETUP, or when the network changes again."""
     code = diagnostics.get("procedureCode")
@@ -126,7 +126,7 @@ def not_understood(d: GnbDraft, diagnostics: Tree) -> None:
         d.emit(AmfConfigurationRefused("the node does not understand it"))
 
 
-def timer(d: GnbDraft) -> None:
+def timer(d: GnbDecision) -> None:
     """The wake-up: the update has had no answer, or may be tried again."""
     sent = d.gnb.updating
     if sent is None or d.gnb.wake_at > d.env.now + _CLOCK_SKEW_MS:

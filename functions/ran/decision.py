@@ -16,7 +16,7 @@ from schemas.step import FanOut, Output, SendNgap, Wake
 _FROM_N2 = "/n2/"
 
 
-class GnbDraft:
+class GnbDecision:
     """The RAN node as it will be, the events so far and the outputs so far."""
 
     __slots__ = ("diagnostics", "env", "events", "gnb", "order", "origin", "outputs")
@@ -52,7 +52,7 @@ class GnbDraft:
 
     def release_ues(self, association: str, reason: str, **ids: tuple[int, ...]) -> None:
         """Tell the UEs of an association, or those of the ids, that their connection is gone."""
-        to = Procedure.CONTEXT_RELEASE
+        to = Procedure.AN_RELEASE
         # Another association had another gateway, perhaps, which numbered its events by itself.
         order = self.order if association == self.origin.association else 0
         self.outputs.append(FanOut(self.origin.gnb, association, reason, to, **ids, order=order))

@@ -6,7 +6,7 @@ from functions.decision.env import Env
 from functions.messages import ngap
 from functions.messages.ngap import node
 from functions.messages.trees import Tree, subtree
-from functions.ran.decision import GnbDraft
+from functions.ran.decision import GnbDecision
 from schemas.identity import SNssai, Tai
 from schemas.network import Network
 from schemas.ran import (
@@ -88,7 +88,7 @@ def _overlap(ours: tuple[SNssai, ...], theirs: tuple[SNssai, ...]) -> bool:
     return not set(ours).isdisjoint(theirs)
 
 
-def setup(d: GnbDraft, node_id: str, ies: Tree) -> None:
+def setup(d: GnbDecision, node_id: str, ies: Tree) -> None:
     """NG SETUP REQUEST: what the interface had before is erased by it (8.7.1.1)."""
     association = d.origin.association
     supported = read_supported(ies["SupportedTAList"])

@@ -14,7 +14,7 @@ from functions.messages.ngap import node
 from functions.messages.ngap.handover import path_switch_refused
 from functions.messages.trees import Tree, subtree
 from functions.ran import configuration, ng_setup, reset, transfer
-from functions.ran.decision import GnbDraft
+from functions.ran.decision import GnbDecision
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.procedures import UE_MESSAGES
 from schemas.ran import Gnb, GnbEvent
@@ -28,7 +28,7 @@ _ERROR_INDICATION: Final = b"\x00\x09"
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
     """Decide about one event of a RAN node."""
-    d = GnbDraft(gnb, env, trigger)
+    d = GnbDecision(gnb, env, trigger)
     match trigger.type:
         case EventType.NGAP_UPLINK:
             _ngap(d, trigger.data)
@@ -43,7 +43,7 @@ def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], lis
     return d.events, d.outputs
 
 
-def _ngap(d: GnbDraft, data: bytes) -> None:
+def _ngap(d: GnbDecision, data: bytes) -> None:
     try:
         peek = wire.ngap_peek(data)
         faults = wire.ngap_check(data)
@@ -72,7 +72,7 @@ def _ngap(d: GnbDraft, data: bytes) -> None:
         d.note(f"{peek.message} of nobody")
 
 
-def _not_comprehended(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
+def _not_comprehended(d: GnbDecision, peek: wire.NgapPeek, data: bytes) -> None:
     """A procedure that the core does not have (10.3.4.1): answered by its criticality."""
     d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
     answer = ngap_faults.not_comprehended(peek, data)
@@ -80,7 +80,7 @@ def _not_comprehended(d: GnbDraft, peek: wire.NgapPeek, data: bytes) -> None:
         d.send_pdu(answer)
 
 
-def _not_set_up(d: GnbDraft, peek: wire.NgapPeek) -> None:
+def _not_set_up(d: GnbDecision, peek: wire.NgapPeek) -> None:
     """Nothing goes before NG SETUP (8.7.1.1): a logical error (10.4), and none of a response."""
     d.note(f"{peek.message} before NG SETUP")
     if peek.direction != "InitiatingMessage" or peek.message == "ErrorIndication":
@@ -92,7 +92,7 @@ def _not_set_up(d: GnbDraft, peek: wire.NgapPeek) -> None:
         d.send_pdu(ngap_faults.not_in_this_state(peek.procedure_code, *ids))
 
 
-def _answered_faults(d: GnbDraft, peek: wire.NgapPeek, faults: Tree) -> bool:
+def _answered_faults(d: GnbDecision, peek: wire.NgapPeek, faults: Tree) -> bool:
     """Clause 10.3: whether the message was answered for its faults and goes no further.
 
     What is only to be notified of is so by the response, where there is one.
@@ -115,7 +115,7 @@ _ANSWERED: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate", "NGRes
 """Requests whose response has a Criticality Diagnostics IE."""
 
 
-def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
+def _unknown_ue(d: GnbDecision, peek: wire.NgapPeek) -> None:
     """A message of a UE whose AMF-UE-NGAP-ID nobody has (10.6)."""
     d.note(f"{peek.message} with the unknown AMF-UE-NGAP-ID {peek.amf_ue_ngap_id}")
     if peek.message == "UEContextReleaseComplete":
@@ -128,38 +128,38 @@ def _unknown_ue(d: GnbDraft, peek: wire.NgapPeek) -> None:
     d.send_pdu(pdu)
 
 
-def _nobody_to_switch(d: GnbDraft, ies: Tree) -> None:
+def _nobody_to_switch(d: GnbDecision, ies: Tree) -> None:
     """A PATH SWITCH REQUEST for a UE that nobody has: it has a failure message (10.4)."""
     d.note(f"PATH SWITCH REQUEST with the unknown {ies['SourceAMF-UE-NGAP-ID']}")
     d.send_pdu(path_switch_refused(ies, ngap.UNKNOWN_LOCAL_ID))
 
 
-def _ng_setup(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+def _ng_setup(d: GnbDecision, peek: wire.NgapPeek, ies: Tree) -> None:
     ng_setup.setup(d, peek.global_ran_node_id or "", ies)
 
 
-def _configuration_update(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+def _configuration_update(d: GnbDecision, peek: wire.NgapPeek, ies: Tree) -> None:
     configuration.update(d, peek.global_ran_node_id, ies)
 
 
-def _reset(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def _reset(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     reset.reset(d, ies)
 
 
-def _updated(d: GnbDraft, _: wire.NgapPeek, __: Tree) -> None:
+def _updated(d: GnbDecision, _: wire.NgapPeek, __: Tree) -> None:
     configuration.acknowledged(d)
 
 
-def _update_failed(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def _update_failed(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     configuration.failed(d, ies)
 
 
-def _error(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def _error(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     d.note(f"ERROR INDICATION: {ngap.cause_text(ies.get('Cause', {}))}")
     configuration.not_understood(d, subtree(ies, "CriticalityDiagnostics"))
 
 
-_HANDLERS: Final[dict[str, Callable[[GnbDraft, wire.NgapPeek, Tree], None]]] = {
+_HANDLERS: Final[dict[str, Callable[[GnbDecision, wire.NgapPeek, Tree], None]]] = {
     "NGSetupRequest": _ng_setup,
     "RANConfigurationUpdate": _configuration_update,
     "AMFConfigurationUpdateAcknowledge": _updated,

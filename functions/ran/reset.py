@@ -7,12 +7,12 @@ import wire
 from functions.messages import ngap
 from functions.messages.ngap import node
 from functions.messages.trees import Tree, subtree
-from functions.ran.decision import GnbDraft
+from functions.ran.decision import GnbDecision
 from schemas.cloudevents import AssociationLost
 from schemas.ran import AssociationEnded, NgReset
 
 
-def reset(d: GnbDraft, ies: Tree) -> None:
+def reset(d: GnbDecision, ies: Tree) -> None:
     """8.7.4.2.2: the contexts are released, and the acknowledge lists what was asked for."""
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
     association = d.origin.association
@@ -35,12 +35,12 @@ def reset(d: GnbDraft, ies: Tree) -> None:
     _acknowledge(d, [{"UE-associatedLogicalNG-connectionList": items}])
 
 
-def _acknowledge(d: GnbDraft, ies: list[Tree]) -> None:
+def _acknowledge(d: GnbDecision, ies: list[Tree]) -> None:
     ies = [*ies, *node.diagnosed(d.diagnostics)]
     d.send_pdu(wire.ngap_encode({"message": "NGResetAcknowledge", "ies": ies}))
 
 
-def association_lost(d: GnbDraft, data: bytes) -> None:
+def association_lost(d: GnbDecision, data: bytes) -> None:
     """The gateway has lost an association of the node."""
     try:
         lost = msgpack.decode(data, type=AssociationLost)

@@ -7,11 +7,11 @@ import wire
 from functions.decision.env import association_question
 from functions.messages.ngap import node as ngap_node
 from functions.messages.trees import Tree, subtree
-from functions.ran.decision import GnbDraft
+from functions.ran.decision import GnbDecision
 from schemas.step import SendNgap
 
 
-def configuration(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def configuration(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     """UPLINK RAN CONFIGURATION TRANSFER: to the node that it names (8.8.1.2).
 
     There is no MME for what concerns an eNB.
@@ -25,7 +25,7 @@ def configuration(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
             d.note(f"{name}, and no MME to hand it to")
 
 
-def rim(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def rim(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     """UPLINK RIM INFORMATION TRANSFER: to the node that it names (8.16.1.2)."""
     found = subtree(ies, "RIMInformationTransfer")
     if found:
@@ -33,7 +33,7 @@ def rim(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
         _relay(d, found, subtree(found, "targetRANNodeID-RIM"), pdu)
 
 
-def _relay(d: GnbDraft, content: Tree, node: Tree, pdu: Callable[[Tree], bytes]) -> None:
+def _relay(d: GnbDecision, content: Tree, node: Tree, pdu: Callable[[Tree], bytes]) -> None:
     target = ngap_node.target_of(node)
     if target is None:
         d.note("a transfer to what is no node of the 5GS")
@@ -47,18 +47,18 @@ def _relay(d: GnbDraft, content: Tree, node: Tree, pdu: Callable[[Tree], bytes])
     d.outputs.append(SendNgap(gnb, association, pdu(content)))
 
 
-def noted(d: GnbDraft, peek: wire.NgapPeek, _: Tree) -> None:
+def noted(d: GnbDecision, peek: wire.NgapPeek, _: Tree) -> None:
     """A message that changes nothing."""
     d.note(f"{peek.message} changes nothing")
 
 
-def nrppa(d: GnbDraft, _: wire.NgapPeek, ies: Tree) -> None:
+def nrppa(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     """UPLINK NON UE ASSOCIATED NRPPA TRANSPORT: there is no LMF, so that every Routing ID is
     unknown, and the message is ignored (8.10.4)."""
     d.note(f"NRPPa for the unknown Routing ID {ies['RoutingID']}")
 
 
-def pws(d: GnbDraft, peek: wire.NgapPeek, ies: Tree) -> None:
+def pws(d: GnbDecision, peek: wire.NgapPeek, ies: Tree) -> None:
     """PWS RESTART INDICATION and PWS FAILURE INDICATION (8.9.3, 8.9.4): there is no CBC that they
     could be told to (TS 23.041 9.1.3.5)."""
     names = ("CellIDListForRestart", "PWSFailedCellIDList")

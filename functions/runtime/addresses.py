@@ -162,7 +162,7 @@ class Addresses:
         for pool, number in self._in_pools(entry):
             self._forget(pool, number)
 
-    def settle(self) -> None:
+    def free_unstored(self) -> None:
         """The batch is over: what was given and not stored is free."""
         given, self._given = self._given, {}
         for pool, number in reversed(given.values()):

@@ -108,7 +108,7 @@ def out_of_turn(event: CloudEvent, state: object) -> bool:
     if not isinstance(state, Ue) or event.type != EventType.NGAP_UPLINK:
         return False
     here, successor = state.connection, state.successor
-    for found in state.beside:
+    for found in state.parked:
         if event.partitionkey == index_ngap(found.connection.amf_ue_ngap_id):
             here, successor = found.connection, found.successor
     for target in _targets(state):

@@ -130,7 +130,7 @@ class Decider:
                 self.cache.drop(job.aggregate)
             self._oracle.addresses.doubt()
             raise
-        self._oracle.addresses.settle()
+        self._oracle.addresses.free_unstored()
         return result
 
     async def _steps(
@@ -289,9 +289,9 @@ class Decider:
             elif step is not None:
                 result.forward.append((job, step.procedure))
             else:
-                await self._taken_before(job, result)
+                await self._processed_before(job, result)
 
-    async def _taken_before(self, job: Job, result: Round) -> None:
+    async def _processed_before(self, job: Job, result: Round) -> None:
         """An event that changes nothing now may have been taken before, and its effects lost."""
         seq = await self._log.engine.taken(job.aggregate, job.event.id) if job.repeated else None
         if seq is None:

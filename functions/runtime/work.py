@@ -237,7 +237,7 @@ class Work:
         await self._desk.steps(result.appended)
         for job, seq in result.duplicate:
             try:
-                await self._taken_before(job, seq)
+                await self._processed_before(job, seq)
             except StoreUnavailable:
                 await self._desk.again(job, 1.0)
             except Exception as err:
@@ -255,7 +255,7 @@ class Work:
         for job, err in result.failed:
             await self._failed(job, err)
 
-    async def _taken_before(self, job: Job, seq: int) -> None:
+    async def _processed_before(self, job: Job, seq: int) -> None:
         """Send what the step of an event put out once more: its worker may not have got to it.
 
         What does not stand any more, now that the aggregate has moved on, is left out; where it
@@ -328,7 +328,7 @@ class Work:
             return
         try:
             for _, seq in result.duplicate:  # by a worker that died before it got here
-                await self._taken_before(job, seq)
+                await self._processed_before(job, seq)
                 return
         except StoreUnavailable:
             await self._desk.again(job, 1.0)

@@ -25,17 +25,17 @@ from functions.decision.inputs import (
     Unreadable,
     open_nas,
 )
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4
 from functions.messages import ngap
 from functions.messages.trees import Tree
 from functions.ue import poisoned, reconcile
 from schemas import cloudevents
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.connection.events import UplinkTaken
+from schemas.connection.events import UplinkProcessed
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
 from schemas.identity import seid_of_index
-from schemas.mobility.events import TargetTaken
+from schemas.mobility.events import TargetUplinkProcessed
 from schemas.procedures import (
     DEFAULT,
     EVENTS,
@@ -58,7 +58,7 @@ TIMER_SLACK_MS = 20
 CLOCK_SKEW_MS = 250
 """How early a wake-up may come by this host's clock, and be believed all the same."""
 
-Decide = Callable[[Draft, Input], None]
+Decide = Callable[[UeDecision, Input], None]
 """What a procedure module has under the name `decide`, beside its `VERSION`."""
 
 
@@ -111,11 +111,11 @@ class Procedures:
 
     def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         """Decide about one event of a UE."""
-        draft = Draft(ue, env, trigger)
+        draft = UeDecision(ue, env, trigger)
         try:
             procedure = self._run(draft, trigger)
             connection.resume(draft)
-            reconcile.settle(draft)
+            reconcile.reconcile(draft)
             if procedure is None and not draft.events and not draft.outputs:
                 return Decision(None, "", (), ())
             procedure = procedure or DEFAULT
@@ -129,11 +129,11 @@ class Procedures:
 
         It reads as little of the event as it can.
         """
-        draft = Draft(ue, env, trigger)
+        draft = UeDecision(ue, env, trigger)
         poisoned.answer(draft, trigger)
         return Decision(DEFAULT, "", tuple(draft.events), tuple(draft.outputs))
 
-    def _run(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
+    def _run(self, d: UeDecision, trigger: CloudEvent) -> Procedure | None:
         match trigger.type:
             case EventType.NGAP_UPLINK:
                 return self._uplink(d, trigger)
@@ -146,7 +146,7 @@ class Procedures:
 
     # Timers and the core's own events
 
-    def _timers(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
+    def _timers(self, d: UeDecision, trigger: CloudEvent) -> Procedure | None:
         """Run the due timers of one procedure; those of another get a wake-up at once.
 
         That of the wake-up, or of the first timer that is due. It does not depend on what is
@@ -163,11 +163,11 @@ class Procedures:
             if name in d.ue.timers and procedure_of_timer(name) == owner:
                 d.emit(TimerStopped(name))
                 module.decide(d, TimerExpired(name, count))
-                connection.attend(d, here)
+                connection.activate(d, here)
         d.rearm()
         return owner
 
-    def _event(self, d: Draft, trigger: CloudEvent) -> Procedure:
+    def _event(self, d: UeDecision, trigger: CloudEvent) -> Procedure:
         procedure = EVENTS.get(trigger.type)
         if procedure is None:
             d.note(f"an event of the unknown type {trigger.type}")
@@ -183,7 +183,7 @@ class Procedures:
 
     # PFCP of a session
 
-    def _pfcp(self, d: Draft, trigger: CloudEvent) -> Procedure:
+    def _pfcp(self, d: UeDecision, trigger: CloudEvent) -> Procedure:
         seid = seid_of_index(trigger.partitionkey)
         if trigger.type == EventType.PFCP_UNANSWERED:
             self.module(Procedure.SESSION).decide(d, PfcpUnanswered(seid, trigger.sequence))
@@ -202,7 +202,7 @@ class Procedures:
 
     # Uplink NGAP
 
-    def _uplink(self, d: Draft, trigger: CloudEvent) -> Procedure | None:
+    def _uplink(self, d: UeDecision, trigger: CloudEvent) -> Procedure | None:
         origin = Origin(trigger.source)
         received = protocol_errors.read(d, origin, trigger.data)
         if received is None:
@@ -210,10 +210,10 @@ class Procedures:
         peek = received.peek
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
         initial = peek.message == "InitialUEMessage"
-        if peek.message not in OPENING and _taken_before(d, peek, trigger.sequence):
+        if peek.message not in OPENING and _processed_before(d, peek, trigger.sequence):
             return None
         if not initial and _of(connection.find(d, peek.amf_ue_ngap_id or 0), origin, peek):
-            connection.attend(d, peek.amf_ue_ngap_id)
+            connection.activate(d, peek.amf_ue_ngap_id)
         # An error of its ids comes before any other (TS 38.413 10.5).
         own = initial or self._from_its_connection(d, origin, peek)
         if own and peek.message not in UE_MESSAGES:
@@ -222,9 +222,9 @@ class Procedures:
             self.module(procedure)
             if not initial and _of(d.ue.connection, origin, peek):
                 # It has had its turn: what comes after it must not wait for it.
-                _take(d, {}, trigger.sequence, None)
+                _processed(d, {}, trigger.sequence, None)
             else:
-                _take_of_target(d, origin, peek, trigger.sequence)
+                _processed_of_target(d, origin, peek, trigger.sequence)
             return procedure
         ies = received.ies()
         if initial:
@@ -232,7 +232,7 @@ class Procedures:
         return self._accepted(d, origin, peek, ies, trigger)
 
     def _initial(
-        self, d: Draft, origin: Origin, peek: wire.NgapPeek, ies: Tree, sequence: int | None
+        self, d: UeDecision, origin: Origin, peek: wire.NgapPeek, ies: Tree, sequence: int | None
     ) -> Procedure:
         """A message that opens a connection: of the UE, if its MAC says so."""
         opened = open_nas(d.ue, peek.nas_pdu or b"", initial=True)
@@ -244,7 +244,7 @@ class Procedures:
         return procedure
 
     def _accepted(
-        self, d: Draft, origin: Origin, peek: wire.NgapPeek, ies: Tree, trigger: CloudEvent
+        self, d: UeDecision, origin: Origin, peek: wire.NgapPeek, ies: Tree, trigger: CloudEvent
     ) -> Procedure:
         """A message without faults, on a connection of the UE."""
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
@@ -255,9 +255,9 @@ class Procedures:
             opened = open_nas(d.ue, nas)
             return self._nas(d, opened, ies, initial=False, sequence=trigger.sequence)
         if current:
-            _take(d, ies, trigger.sequence, None)
+            _processed(d, ies, trigger.sequence, None)
         else:
-            _take_of_target(d, origin, peek, trigger.sequence)
+            _processed_of_target(d, origin, peek, trigger.sequence)
         if peek.message == "UplinkNASTransport":
             d.note("UplinkNASTransport on a connection that the UE has left")
             return DEFAULT
@@ -269,7 +269,7 @@ class Procedures:
         return procedure
 
     @staticmethod
-    def _from_its_connection(d: Draft, origin: Origin, peek: wire.NgapPeek) -> bool:
+    def _from_its_connection(d: UeDecision, origin: Origin, peek: wire.NgapPeek) -> bool:
         """Whether the pair of ids is that of a connection of this UE (TS 38.413 10.6)."""
         if peek.message == "PathSwitchRequest":
             return True  # it comes by another gNB, and has its own answer
@@ -296,7 +296,7 @@ class Procedures:
 
     def _nas(
         self,
-        d: Draft,
+        d: UeDecision,
         opened: Nas | Unreadable,
         ies: Tree,
         *,
@@ -306,7 +306,7 @@ class Procedures:
         secured = d.connection.secured
         counted = None if isinstance(opened, Nas) and opened.pending else opened.count
         if not initial or counted is not None:
-            _take(d, ies, sequence, counted)
+            _processed(d, ies, sequence, counted)
         if isinstance(opened, Unreadable):
             self.module(DEFAULT)
             protocol_errors.unreadable(d, opened, initial=initial)
@@ -319,7 +319,7 @@ class Procedures:
             if initial:
                 d.release(ngap.NAS_UNSPECIFIED)
             return procedure
-        if not opened.verified and opened.type not in protocol_errors.TAKEN_UNVERIFIED:
+        if not opened.verified and opened.type not in protocol_errors.PROCESSED_UNVERIFIED:
             protocol_errors.unverified(d, opened, initial=initial)
             return procedure
         read = wire.nas_read(opened.plain)
@@ -333,7 +333,7 @@ class Procedures:
         return procedure
 
 
-def _is_due(d: Draft, at: int) -> bool:
+def _is_due(d: UeDecision, at: int) -> bool:
     """Whether a timer has expired: by this host's clock, or by the wake-up that came for it."""
     now, wake_at = d.env.now, d.ue.wake_at
     return at <= now + TIMER_SLACK_MS or at <= wake_at <= now + CLOCK_SKEW_MS
@@ -367,13 +367,13 @@ _OF_NEW_TARGET: Final = frozenset(
 """What the target of a handover may say before it has told its RAN-UE-NGAP-ID, or with it."""
 
 
-def _taken_before(d: Draft, peek: wire.NgapPeek, sequence: int | None) -> bool:
+def _processed_before(d: UeDecision, peek: wire.NgapPeek, sequence: int | None) -> bool:
     """Whether a message was for the aggregate of a UE unknown, before it gave its connection."""
     known = connection.find(d, peek.amf_ue_ngap_id or 0)
     return known is not None and sequence is not None and sequence <= known.adopted
 
 
-def _take(d: Draft, ies: Tree, sequence: int | None, nas_count: int | None) -> None:
+def _processed(d: UeDecision, ies: Tree, sequence: int | None, nas_count: int | None) -> None:
     """Record that an uplink message was taken in its turn, with what its location changed."""
     here = d.connection
     location = ngap.location_of(ies)
@@ -383,14 +383,16 @@ def _take(d: Draft, ies: Tree, sequence: int | None, nas_count: int | None) -> N
     taken = here.sequence if sequence is None else sequence
     if taken > here.sequence + 1:
         d.note(f"gap: message {taken} of the connection after {here.sequence}")
-    d.emit(UplinkTaken(taken, nas_count, tai, cell))
+    d.emit(UplinkProcessed(taken, nas_count, tai, cell))
 
 
-def _take_of_target(d: Draft, origin: Origin, peek: wire.NgapPeek, sequence: int | None) -> None:
+def _processed_of_target(
+    d: UeDecision, origin: Origin, peek: wire.NgapPeek, sequence: int | None
+) -> None:
     """The same of a gNB that the UE is being handed over to, or that it has left."""
     others = (d.ue.target, *d.ue.stale)
     if sequence is not None and any(_of(found, origin, peek) for found in others):
-        d.emit(TargetTaken(sequence, peek.amf_ue_ngap_id or 0))
+        d.emit(TargetUplinkProcessed(sequence, peek.amf_ue_ngap_id or 0))
 
 
 _EVENT_DATA: Tree = {

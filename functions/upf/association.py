@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.messages import pfcp
 from functions.messages.trees import Tree
-from functions.upf.decision import UpfDraft
+from functions.upf.decision import UpfDecision
 from schemas.procedures import Procedure
 from schemas.step import Wake
 from schemas.upf import (
@@ -27,7 +27,7 @@ SLOWEST: Final = 640
 SETUP: Final = "AssociationSetupRequest"
 
 
-def alive(d: UpfDraft, recovery_time_stamp: int) -> None:
+def alive(d: UpfDecision, recovery_time_stamp: int) -> None:
     """It answers heartbeats: as it was, or as one that has restarted (TS 23.527 4.3.3)."""
     if recovery_time_stamp not in (0, d.upf.recovery_time_stamp):
         d.emit(UpfRestarted(recovery_time_stamp))
@@ -37,25 +37,25 @@ def alive(d: UpfDraft, recovery_time_stamp: int) -> None:
     delete_leftovers(d)
 
 
-def reachable(d: UpfDraft, *, answers: bool) -> None:
+def reachable(d: UpfDecision, *, answers: bool) -> None:
     """Note whether heartbeats are answered."""
     if d.upf.reachable != answers:
         d.emit(UpfReachable(answers))
 
 
-def since(d: UpfDraft) -> int:
+def since(d: UpfDecision) -> int:
     """The core's Recovery Time Stamp for a UPF that is told it: from now on, it is that."""
     if not d.upf.since and d.configured:
         d.emit(UpfAsked(d.node_id, "", d.upf.requests, d.since))
     return d.since
 
 
-def _pause(d: UpfDraft, tries: int) -> int:
+def _pause(d: UpfDecision, tries: int) -> int:
     """When what has come to nothing so often is tried again, in milliseconds."""
     return d.env.now + min(RETRY * 2 ** min(tries, 8), SLOWEST) * 1000
 
 
-def left_over(d: UpfDraft, up_seid: int) -> None:
+def left_over(d: UpfDecision, up_seid: int) -> None:
     """The UPF has a session that no UE has: it is to delete it."""
     number = d.upf.requests + 1
     d.emit(UpfAsked(d.node_id, "SessionDeletionRequest", number, d.since))
@@ -63,19 +63,19 @@ def left_over(d: UpfDraft, up_seid: int) -> None:
     d.delete(up_seid, number)
 
 
-def delete_leftovers(d: UpfDraft) -> None:
+def delete_leftovers(d: UpfDecision) -> None:
     """Ask once more for what has not been deleted."""
     for found in d.upf.leftovers:
         d.delete(found.up_seid, found.number)
 
 
-def await_leftovers(d: UpfDraft) -> None:
+def await_leftovers(d: UpfDecision) -> None:
     """Set a wake-up for what has not been deleted, unless one is set."""
     if d.upf.associated and d.upf.leftovers and not d.upf.wake_at:
         _wake_for_leftovers(d)
 
 
-def woken(d: UpfDraft) -> None:
+def woken(d: UpfDecision) -> None:
     """The wake-up has come: for what is left over, or for the association."""
     if not d.upf.associated:
         associate(d)
@@ -85,13 +85,13 @@ def woken(d: UpfDraft) -> None:
         _wake_for_leftovers(d)
 
 
-def _wake_for_leftovers(d: UpfDraft) -> None:
+def _wake_for_leftovers(d: UpfDecision) -> None:
     wake_at = _pause(d, d.upf.tries)
     d.emit(LeftoversAwaited(wake_at))
     d.outputs.append(Wake(wake_at, Procedure.UPF))
 
 
-def associate(d: UpfDraft) -> None:
+def associate(d: UpfDecision) -> None:
     """Ask for an association. A request that is under way keeps its number, so that a gateway
     which has it already does not send it twice."""
     if not d.configured:
@@ -101,14 +101,14 @@ def associate(d: UpfDraft) -> None:
     d.ask(SETUP, pdu, d.upf.asked)
 
 
-def not_associated(d: UpfDraft, cause: str) -> None:
+def not_associated(d: UpfDecision, cause: str) -> None:
     """Try again later: the UPF may be short of something, or be another version then."""
     wake_at = _pause(d, d.upf.refused)
     d.emit(UpfNotAssociated(cause, wake_at))
     d.outputs.append(Wake(wake_at, Procedure.UPF))
 
 
-def _associated(d: UpfDraft, ies: Tree) -> None:
+def _associated(d: UpfDecision, ies: Tree) -> None:
     stamp, known = ies["Recovery Time Stamp"], d.upf.recovery_time_stamp
     d.emit(UpfAssociated(d.node_id, stamp, tuple(ies.get("UP Function Features", ()))))
     if known:
@@ -116,7 +116,7 @@ def _associated(d: UpfDraft, ies: Tree) -> None:
         d.sessions_lost(stamp, known)
 
 
-def _unusable(d: UpfDraft, features: Collection[str]) -> str:
+def _unusable(d: UpfDecision, features: Collection[str]) -> str:
     """Why a UPF cannot be used, empty if it can: it is to choose F-TEIDs (5.5.1), or the core is to
     know its address on N3 (5.5.2 before Release 16)."""
     node = d.env.network.upf(d.node_id)
@@ -125,7 +125,7 @@ def _unusable(d: UpfDraft, features: Collection[str]) -> str:
     return "it does not allocate F-TEIDs, and its n3 is not in the configuration"
 
 
-def setup_response(d: UpfDraft, number: int | None, ies: Tree) -> None:
+def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
     """The answer to the request of that `number`.
 
     Where the request crossed with one of the UPF's, the UPF has taken both, and what was put on it
@@ -151,7 +151,7 @@ def setup_response(d: UpfDraft, number: int | None, ies: Tree) -> None:
     _associated(d, ies)
 
 
-def setup_request(d: UpfDraft, sequence: int, ies: Tree) -> None:
+def setup_request(d: UpfDecision, sequence: int, ies: Tree) -> None:
     """The UPF asks first (6.2.6.3); what there was before is overwritten."""
     features = ies.get("UP Function Features", ())
     unusable = _unusable(d, features) if d.configured else "it is not in the configuration"
@@ -165,7 +165,7 @@ def setup_request(d: UpfDraft, sequence: int, ies: Tree) -> None:
     _associated(d, ies)
 
 
-def released(d: UpfDraft, reason: str) -> None:
+def released(d: UpfDecision, reason: str) -> None:
     """End the association, and with it all sessions.
 
     The UPF comes back with a setup request of its own, or with another time stamp; should it do
@@ -180,7 +180,7 @@ def released(d: UpfDraft, reason: str) -> None:
     d.sessions_lost(d.upf.recovery_time_stamp)
 
 
-def update_request(d: UpfDraft, ies: Tree) -> None:
+def update_request(d: UpfDecision, ies: Tree) -> None:
     """6.2.7. A UPF that wants to be released is, at once (6.2.7.3)."""
     features = tuple(ies.get("UP Function Features", d.upf.features))
     if features != d.upf.features:

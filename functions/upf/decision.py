@@ -25,7 +25,7 @@ def upf_of(trigger: CloudEvent) -> str:
     return trigger.source.removeprefix(_SOURCE)
 
 
-class UpfDraft:
+class UpfDecision:
     """A decision about a UPF while it is being made."""
 
     __slots__ = ("env", "events", "node_id", "outputs", "upf")

@@ -13,8 +13,8 @@ from functions.decision.env import Env
 from functions.messages import pfcp
 from functions.messages.trees import Tree
 from functions.upf import association
-from functions.upf.decision import UpfDraft
-from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadTold, UpfPath
+from functions.upf.decision import UpfDecision
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadReported, UpfPath
 from schemas.step import Output
 from schemas.upf import (
     LeftoverDeleted,
@@ -32,7 +32,7 @@ _CLOCK_SKEW_MS: Final = 250
 
 def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], list[Output]]:
     """Decide about one event of a UPF."""
-    d = UpfDraft(upf, env, trigger)
+    d = UpfDecision(upf, env, trigger)
     match trigger.type:
         case EventType.UPF_PATH:
             _path(d, trigger.data)
@@ -53,7 +53,7 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
     return d.events, d.outputs
 
 
-def _left(d: UpfDraft, data: bytes) -> None:
+def _left(d: UpfDecision, data: bytes) -> None:
     try:
         left = msgpack.decode(data, type=SessionLeft)
     except DecodeError as err:
@@ -65,9 +65,9 @@ def _left(d: UpfDraft, data: bytes) -> None:
         d.note("a session is left at a UPF that is not in the configuration")
 
 
-def _load(d: UpfDraft, data: bytes) -> None:
+def _load(d: UpfDecision, data: bytes) -> None:
     try:
-        told = msgpack.decode(data, type=UpfLoadTold)
+        told = msgpack.decode(data, type=UpfLoadReported)
     except DecodeError as err:
         d.note(f"an event of a load without its data: {err}")
         return
@@ -83,7 +83,7 @@ def _load(d: UpfDraft, data: bytes) -> None:
 # What the gateway sees of it
 
 
-def _path(d: UpfDraft, data: bytes) -> None:
+def _path(d: UpfDecision, data: bytes) -> None:
     try:
         path = msgpack.decode(data, type=UpfPath)
     except DecodeError as err:
@@ -109,7 +109,7 @@ def _path(d: UpfDraft, data: bytes) -> None:
         association.alive(d, path.recovery_time_stamp)
 
 
-def _node_report(d: UpfDraft, ies: Tree) -> None:
+def _node_report(d: UpfDecision, ies: Tree) -> None:
     """6.2.9. GTP-U paths are the gNBs' and the UPF's; what fails there shows in the sessions."""
     kinds = ", ".join(ies.get("Node Report Type", ()))
     failure: list[Tree] = ies.get("User Plane Path Failure Report", [])
@@ -120,7 +120,7 @@ def _node_report(d: UpfDraft, ies: Tree) -> None:
 # Messages
 
 
-def _pfcp(d: UpfDraft, trigger: CloudEvent) -> None:
+def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     data = trigger.data
     try:
         peek = wire.pfcp_peek(data)
@@ -147,7 +147,7 @@ def _pfcp(d: UpfDraft, trigger: CloudEvent) -> None:
         _response(d, peek.message, trigger.sequence, ies)
 
 
-def _request(d: UpfDraft, peek: wire.PfcpPeek, ies: Tree) -> None:
+def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:
     answer: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
     match peek.message:
         case "AssociationSetupRequest":
@@ -179,7 +179,7 @@ def _request(d: UpfDraft, peek: wire.PfcpPeek, ies: Tree) -> None:
             pass
 
 
-def _response(d: UpfDraft, message: str, number: int | None, ies: Tree) -> None:
+def _response(d: UpfDecision, message: str, number: int | None, ies: Tree) -> None:
     match message:
         case "AssociationSetupResponse":
             association.setup_response(d, number, ies)
@@ -198,7 +198,7 @@ def _response(d: UpfDraft, message: str, number: int | None, ies: Tree) -> None:
             d.note(f"{message}: {pfcp.cause_text(ies)}")
 
 
-def _established_for_nobody(d: UpfDraft, ies: Tree) -> None:
+def _established_for_nobody(d: UpfDecision, ies: Tree) -> None:
     """A session was established that its UE has given up since: it must not stay."""
     up_seid: int = ies.get("F-SEID", {}).get("seid", 0)
     if not up_seid:
@@ -207,7 +207,7 @@ def _established_for_nobody(d: UpfDraft, ies: Tree) -> None:
     association.left_over(d, up_seid)
 
 
-def _unanswered(d: UpfDraft, trigger: CloudEvent) -> None:
+def _unanswered(d: UpfDecision, trigger: CloudEvent) -> None:
     """A gateway has repeated a request in vain."""
     try:
         message = wire.pfcp_peek(trigger.data).message

@@ -12,7 +12,7 @@ class ConnectionEstablished(Event, frozen=True):
     connection: Connection
 
 
-class UplinkTaken(Event, frozen=True):
+class UplinkProcessed(Event, frozen=True):
     """An uplink message was taken in its turn; its MAC, if any, is verified."""
 
     sequence: int
@@ -62,14 +62,14 @@ class ConnectionReleasing(Event, frozen=True):
     cause: str
 
 
-class ConnectionSetAside(Event, frozen=True):
+class ConnectionParked(Event, frozen=True):
     """Someone in the name of the UE is on another connection, and has not proved to be it: the
     current one is kept beside, with what goes on there."""
 
     amf_ue_ngap_id: int
 
 
-class ConnectionAttended(Event, frozen=True):
+class ConnectionActivated(Event, frozen=True):
     """A connection that was beside the current one has changed places with it."""
 
     amf_ue_ngap_id: int
@@ -94,7 +94,7 @@ class RadioCapabilityReported(Event, frozen=True):
     capability: bytes
 
 
-class HandedOver(Event, frozen=True):
+class ConnectionTransferred(Event, frozen=True):
     """The connection now belongs to the aggregate of the UE's SUPI, or to `identification`."""
 
     to: str

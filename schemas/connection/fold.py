@@ -6,7 +6,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from schemas.connection import events as e
-from schemas.connection.state import Beside, Connection
+from schemas.connection.state import Connection, ParkedConnection
 from schemas.gmm.fold import connected
 from schemas.mobility.fold import without_target
 from schemas.ue.state import Timer, Ue
@@ -16,7 +16,7 @@ def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
     return connected(replace(ue, connection=event.connection))
 
 
-def _uplink_taken(ue: Ue, event: e.UplinkTaken) -> Ue:
+def _uplink_processed(ue: Ue, event: e.UplinkProcessed) -> Ue:
     changes: dict[str, Any] = {}
     if ue.connection is not None:
         here: dict[str, Any] = {"sequence": max(ue.connection.sequence, event.sequence)}
@@ -87,14 +87,14 @@ def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
     return replace(
         ue,
         connection=None if here is None else mark(here),
-        beside=tuple(replace(b, connection=mark(b.connection)) for b in ue.beside),
+        parked=tuple(replace(b, connection=mark(b.connection)) for b in ue.parked),
         stale=tuple(mark(connection) for connection in ue.stale),
         target=None if ue.target is None else mark(ue.target),
     )
 
 
-def _connection_attended(ue: Ue, event: e.ConnectionAttended) -> Ue:
-    return connected(attend(ue, event.amf_ue_ngap_id))
+def _connection_attended(ue: Ue, event: e.ConnectionActivated) -> Ue:
+    return connected(activate(ue, event.amf_ue_ngap_id))
 
 
 def _connection_abandoned(ue: Ue, event: e.ConnectionAbandoned) -> Ue:
@@ -120,7 +120,7 @@ def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
     return replace(ue, radio_capability=event.capability)
 
 
-def _handed_over(ue: Ue, event: e.HandedOver) -> Ue:
+def _connection_transferred(ue: Ue, event: e.ConnectionTransferred) -> Ue:
     return replace(ue, successor=event.to)
 
 
@@ -128,12 +128,12 @@ TIMERS: Final = ("T3550", "T3560", "T3570")
 """The timers that are of a connection; all others are of the UE."""
 
 
-def timer_beside(name: str, connection: Connection) -> str:
+def parked_timer(name: str, connection: Connection) -> str:
     """The name of a timer while its connection is beside the current one."""
     return f"{name}/{connection.amf_ue_ngap_id:x}"
 
 
-def set_aside(ue: Ue) -> Ue:
+def park(ue: Ue) -> Ue:
     """The UE without a current connection: that is kept beside, or only left if it is being
     released."""
     here = ue.connection
@@ -144,8 +144,10 @@ def set_aside(ue: Ue) -> Ue:
         if name not in TIMERS:
             timers[name] = timer
         elif not here.releasing:
-            timers[timer_beside(name, here)] = timer
-    kept = Beside(here, ue.registration, ue.challenge, ue.pending, ue.deregistering, ue.successor)
+            timers[parked_timer(name, here)] = timer
+    kept = ParkedConnection(
+        here, ue.registration, ue.challenge, ue.pending, ue.deregistering, ue.successor
+    )
     return replace(
         ue,
         connection=None,
@@ -154,19 +156,19 @@ def set_aside(ue: Ue) -> Ue:
         pending=None,
         deregistering=False,
         successor="",
-        beside=ue.beside if here.releasing else (*ue.beside, kept),
+        parked=ue.parked if here.releasing else (*ue.parked, kept),
         stale=(*ue.stale, here) if here.releasing else ue.stale,
         timers=timers,
     )
 
 
-def attend(ue: Ue, amf_ue_ngap_id: int) -> Ue:
+def activate(ue: Ue, amf_ue_ngap_id: int) -> Ue:
     """The UE with a connection that was beside for its current one."""
     found = _find(ue, amf_ue_ngap_id)
     if found is None:
         return ue
-    names = {timer_beside(name, found.connection): name for name in TIMERS}
-    ue = set_aside(ue)
+    names = {parked_timer(name, found.connection): name for name in TIMERS}
+    ue = park(ue)
     return replace(
         ue,
         connection=found.connection,
@@ -175,7 +177,7 @@ def attend(ue: Ue, amf_ue_ngap_id: int) -> Ue:
         pending=found.pending,
         deregistering=found.deregistering,
         successor=found.successor,
-        beside=tuple(b for b in ue.beside if b is not found),
+        parked=tuple(b for b in ue.parked if b is not found),
         timers={names.get(name, name): timer for name, timer in ue.timers.items()},
     )
 
@@ -186,23 +188,23 @@ def forget(ue: Ue, amf_ue_ngap_id: int, *, keep: bool = False) -> Ue:
     found = _find(ue, amf_ue_ngap_id)
     if found is None:
         return ue
-    gone = {timer_beside(name, found.connection) for name in TIMERS}
+    gone = {parked_timer(name, found.connection) for name in TIMERS}
     return replace(
         ue,
-        beside=tuple(b for b in ue.beside if b is not found),
+        parked=tuple(b for b in ue.parked if b is not found),
         stale=(*ue.stale, found.connection) if keep else ue.stale,
         timers={name: timer for name, timer in ue.timers.items() if name not in gone},
     )
 
 
-def _find(ue: Ue, amf_ue_ngap_id: int) -> Beside | None:
-    found = (b for b in ue.beside if b.connection.amf_ue_ngap_id == amf_ue_ngap_id)
+def _find(ue: Ue, amf_ue_ngap_id: int) -> ParkedConnection | None:
+    found = (b for b in ue.parked if b.connection.amf_ue_ngap_id == amf_ue_ngap_id)
     return next(found, None)
 
 
 EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ConnectionEstablished: _connection_established,
-    e.UplinkTaken: _uplink_taken,
+    e.UplinkProcessed: _uplink_processed,
     e.ContextRequested: _context_requested,
     e.ContextSetUp: _on_connection(context="set-up"),
     e.ContextSetupFailed: _on_connection(context="none"),
@@ -210,11 +212,11 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ContextModified: _context_modified,
     e.ContextModificationFailed: _on_connection(modifying=""),
     e.ConnectionReleasing: _connection_releasing,
-    e.ConnectionSetAside: lambda ue, _: set_aside(ue),
-    e.ConnectionAttended: _connection_attended,
+    e.ConnectionParked: lambda ue, _: park(ue),
+    e.ConnectionActivated: _connection_attended,
     e.ConnectionAbandoned: _connection_abandoned,
     e.ConnectionReleased: _connection_released,
     e.RadioCapabilityReported: _radio_capability,
-    e.HandedOver: _handed_over,
+    e.ConnectionTransferred: _connection_transferred,
 }
 """The folds of these events, by their types."""

@@ -65,7 +65,7 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     """Where the connection ended before its last path switch."""
 
 
-class Beside(Struct, frozen=True, omit_defaults=True):
+class ParkedConnection(Struct, frozen=True, omit_defaults=True):
     """A connection beside the current one, with what goes on there (functions/decision/connection.py).
 
     Its timers run under their names with its AMF-UE-NGAP-ID: ``T3560/1a2b3c``.

@@ -159,7 +159,7 @@ class ReachableUntil(Event, frozen=True):
     at: int
 
 
-class NetworkDeregistrationWanted(Event, frozen=True):
+class NetworkDeregistrationPending(Event, frozen=True):
     """The network is to deregister the UE; `cause` is a 5GMM cause, 0 for none."""
 
     reason: str
@@ -179,7 +179,7 @@ class NetworkDeregistrationAborted(Event, frozen=True):
     reason: str
 
 
-class ConfigurationUpdateOwed(Event, frozen=True):
+class ConfigurationUpdatePending(Event, frozen=True):
     """The UE is to be told of a new 5G-GUTI, or of the network's name and time."""
 
     guti: bool = False

@@ -179,10 +179,10 @@ def guti_known(ue: Ue) -> Ue:
     """The UE has confirmed its 5G-GUTI by its use: it is not told it again."""
     if ue.update is None or not ue.update.guti:
         return ue
-    return replace(ue, update=_owed(replace(ue.update, guti=False)))
+    return replace(ue, update=_pending(replace(ue.update, guti=False)))
 
 
-def _owed(update: ConfigurationUpdate) -> ConfigurationUpdate | None:
+def _pending(update: ConfigurationUpdate) -> ConfigurationUpdate | None:
     """What is left of an update, None for nothing."""
     return None if update == ConfigurationUpdate() else update
 
@@ -192,7 +192,7 @@ def _reachable_until(ue: Ue, event: e.ReachableUntil) -> Ue:
     return replace(ue, timers=timers, wake_at=event.at, wake_for=MOBILE_REACHABLE)
 
 
-def _deregistration_wanted(ue: Ue, event: e.NetworkDeregistrationWanted) -> Ue:
+def _network_deregistration_pending(ue: Ue, event: e.NetworkDeregistrationPending) -> Ue:
     wanted = NetworkDeregistration(event.reason, event.reregister, event.cause)
     return replace(ue, network_deregistration=wanted)
 
@@ -208,7 +208,7 @@ def _deregistration_aborted(ue: Ue, _: e.NetworkDeregistrationAborted) -> Ue:
     return replace(ue, network_deregistration=None)
 
 
-def _update_owed(ue: Ue, event: e.ConfigurationUpdateOwed) -> Ue:
+def _update_pending(ue: Ue, event: e.ConfigurationUpdatePending) -> Ue:
     update = ue.update or ConfigurationUpdate()
     owed = replace(update, guti=update.guti or event.guti, nitz=update.nitz or event.nitz)
     return replace(ue, update=owed)
@@ -232,7 +232,7 @@ def _update_stopped(ue: Ue, event: e.ConfigurationUpdateStopped) -> Ue:
         return ue
     if event.given_up:
         return replace(ue, update=replace(ue.update, given_up=True))
-    return replace(ue, update=_owed(ConfigurationUpdate(guti=ue.update.guti)))
+    return replace(ue, update=_pending(ConfigurationUpdate(guti=ue.update.guti)))
 
 
 def _updated(ue: Ue, _: e.ConfigurationUpdated) -> Ue:
@@ -241,7 +241,7 @@ def _updated(ue: Ue, _: e.ConfigurationUpdated) -> Ue:
     if update is None:
         return ue
     if update.register:
-        return replace(ue, update=_owed(ConfigurationUpdate(update.guti, update.nitz)))
+        return replace(ue, update=_pending(ConfigurationUpdate(update.guti, update.nitz)))
     return replace(
         ue,
         update=None,
@@ -277,10 +277,10 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.PagingEnded: _paging_ended,
     e.PagingFailed: _paging_failed,
     e.ReachableUntil: _reachable_until,
-    e.NetworkDeregistrationWanted: _deregistration_wanted,
+    e.NetworkDeregistrationPending: _network_deregistration_pending,
     e.NetworkDeregistrationSent: _deregistration_sent,
     e.NetworkDeregistrationAborted: _deregistration_aborted,
-    e.ConfigurationUpdateOwed: _update_owed,
+    e.ConfigurationUpdatePending: _update_pending,
     e.ConfigurationUpdateSent: _update_sent,
     e.ConfigurationUpdateStopped: _update_stopped,
     e.ConfigurationUpdated: _updated,

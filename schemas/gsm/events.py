@@ -48,7 +48,7 @@ class N4Replaced(Event, frozen=True):
     up_seid: int
 
 
-class UserPlaneWanted(Event, frozen=True):
+class UserPlanePending(Event, frozen=True):
     """The gNB is to be asked for the resources of a session once it can be."""
 
     seid: int
@@ -83,13 +83,13 @@ class UserPlaneMoved(Event, frozen=True):
     access: Tunnel
 
 
-class IndicationTaken(Event, frozen=True):
+class IndicationReceived(Event, frozen=True):
     """A PDU SESSION RESOURCE MODIFY INDICATION has come."""
 
     indication: Indication
 
 
-class IndicationEnded(Event, frozen=True):
+class IndicationCompleted(Event, frozen=True):
     """It was confirmed, or there is nobody to confirm it to."""
 
     reason: str
@@ -133,14 +133,14 @@ class SessionReleasing(Event, frozen=True):
     cause: int
 
 
-class SessionGone(Event, frozen=True):
+class SessionReleased(Event, frozen=True):
     """The session is no more for the UE; the UPF is to let it go."""
 
     seid: int
     reason: str
 
 
-class SessionEnded(Event, frozen=True):
+class SessionDeleted(Event, frozen=True):
     """The UPF has let the session go, and its address is free."""
 
     seid: int

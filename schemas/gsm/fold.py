@@ -42,7 +42,7 @@ def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
         changes |= {"downlink": n4.sent.downlink, "ambr": n4.sent.ambr}
         if n4.sent.message == "delete":
             changes["up_seid"] = 0
-            if session.user_plane in ("off", "wanted") and not n4.allocates:
+            if session.user_plane in ("off", "pending") and not n4.allocates:
                 uplink = None  # nobody sends there: the next one is another
         if n4.sent.message == "delete" or n4.sent.downlink is not None:
             reported = 0
@@ -90,11 +90,11 @@ def _user_plane_moved(session: PduSession, event: e.UserPlaneMoved) -> PduSessio
     return replace(session, access=event.access) if session.user_plane == "on" else session
 
 
-def _indication_taken(ue: Ue, event: e.IndicationTaken) -> Ue:
+def _indication_received(ue: Ue, event: e.IndicationReceived) -> Ue:
     return replace(ue, indication=event.indication)
 
 
-def _indication_ended(ue: Ue, _: e.IndicationEnded) -> Ue:
+def _indication_completed(ue: Ue, _: e.IndicationCompleted) -> Ue:
     return replace(ue, indication=None)
 
 
@@ -110,11 +110,11 @@ def _session_releasing(session: PduSession, event: e.SessionReleasing) -> PduSes
     return replace(session, stage="releasing", pti=event.pti, release_cause=event.cause)
 
 
-def _session_gone(session: PduSession, _: e.SessionGone) -> PduSession:
-    return replace(session, stage="gone", user_plane="off", access=None, amf_ue_ngap_id=0)
+def _session_released(session: PduSession, _: e.SessionReleased) -> PduSession:
+    return replace(session, stage="released", user_plane="off", access=None, amf_ue_ngap_id=0)
 
 
-def _session_ended(ue: Ue, event: e.SessionEnded) -> Ue:
+def _session_deleted(ue: Ue, event: e.SessionDeleted) -> Ue:
     return replace(ue, sessions=tuple(s for s in ue.sessions if s.n4.seid != event.seid))
 
 
@@ -125,19 +125,19 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.N4Failed: _on_session(_n4_failed),
     e.N4Lost: _on_session(_n4_lost),
     e.N4Replaced: _on_session(_n4_replaced),
-    e.UserPlaneWanted: _on_session(lambda s, _: replace(s, user_plane="wanted")),
+    e.UserPlanePending: _on_session(lambda s, _: replace(s, user_plane="pending")),
     e.UserPlaneRequested: _resources_requested,
     e.UserPlaneOn: _on_session(_user_plane_on),
     e.UserPlaneOff: _on_session(_user_plane_off),
     e.UserPlaneMoved: _on_session(_user_plane_moved),
-    e.IndicationTaken: _indication_taken,
-    e.IndicationEnded: _indication_ended,
+    e.IndicationReceived: _indication_received,
+    e.IndicationCompleted: _indication_completed,
     e.SecondaryRatUsed: lambda ue, _: ue,
     e.SessionModifying: _on_session(_session_modifying),
     e.SessionModified: _on_session(_session_modified),
     e.SessionReleasing: _on_session(_session_releasing),
-    e.SessionGone: _on_session(_session_gone),
-    e.SessionEnded: _session_ended,
+    e.SessionReleased: _on_session(_session_released),
+    e.SessionDeleted: _session_deleted,
     e.DownlinkReported: _on_session(lambda s, _: replace(s, reported=s.reported + 1)),
 }
 """The folds of these events, by their types."""

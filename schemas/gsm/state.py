@@ -82,7 +82,7 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     n4: N4Session
     arp_preemption_capability: bool = False
     arp_preemption_vulnerability: bool = False
-    stage: Literal["establishing", "active", "modifying", "releasing", "gone"] = "establishing"
+    stage: Literal["establishing", "active", "modifying", "releasing", "released"] = "establishing"
     request: bytes = b""
     """The PDU SESSION ESTABLISHMENT REQUEST, plain: a repetition of it is known by it."""
     cause: int = 0
@@ -93,7 +93,7 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     """Where the gNB takes downlink packets, while the user plane is on."""
     amf_ue_ngap_id: int = 0
     """That of the N2 connection by which the gNB was asked for resources."""
-    user_plane: Literal["off", "wanted", "requested", "on"] = "off"
+    user_plane: Literal["off", "pending", "requested", "on"] = "off"
     """`wanted` waits until the gNB can be asked, `requested` for its answer."""
     reported: int = 0
     """How often the UE was paged, or its user plane wanted, for the downlink packets that the UPF

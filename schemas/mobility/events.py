@@ -37,7 +37,7 @@ class HandoverAdmitted(Event, frozen=True):
     order: int = 0
 
 
-class TargetTaken(Event, frozen=True):
+class TargetUplinkProcessed(Event, frozen=True):
     """An uplink message of the target was taken in its turn, or of one that was left."""
 
     sequence: int

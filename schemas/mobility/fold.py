@@ -83,7 +83,7 @@ def _admitted(ue: Ue, event: e.HandoverAdmitted) -> Ue:
     return replace(ue, handover=handover, target=target)
 
 
-def _target_taken(ue: Ue, event: e.TargetTaken) -> Ue:
+def _target_uplink_processed(ue: Ue, event: e.TargetUplinkProcessed) -> Ue:
     def taken(found: Connection) -> Connection:
         if found.amf_ue_ngap_id != event.amf_ue_ngap_id:
             return found
@@ -149,7 +149,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.NextHopDerived: _next_hop,
     e.HandoverPrepared: _prepared,
     e.HandoverAdmitted: _admitted,
-    e.TargetTaken: _target_taken,
+    e.TargetUplinkProcessed: _target_uplink_processed,
     e.HandoverCompleted: _completed,
     e.PathSwitched: _switched,
     e.PathSwitchFailed: _switch_failed,

@@ -4,20 +4,20 @@ from typing import TypeAlias
 
 from schemas.connection.events import (
     ConnectionAbandoned,
-    ConnectionAttended,
+    ConnectionActivated,
     ConnectionEstablished,
+    ConnectionParked,
     ConnectionReleased,
     ConnectionReleasing,
-    ConnectionSetAside,
+    ConnectionTransferred,
     ContextModificationFailed,
     ContextModified,
     ContextModifying,
     ContextRequested,
     ContextSetUp,
     ContextSetupFailed,
-    HandedOver,
     RadioCapabilityReported,
-    UplinkTaken,
+    UplinkProcessed,
 )
 from schemas.event import Event, Noted
 from schemas.gmm.events import (
@@ -25,7 +25,7 @@ from schemas.gmm.events import (
     AuthenticationStarted,
     AuthenticationSucceeded,
     ConfigurationUpdated,
-    ConfigurationUpdateOwed,
+    ConfigurationUpdatePending,
     ConfigurationUpdateSent,
     ConfigurationUpdateStopped,
     Deregistered,
@@ -35,8 +35,8 @@ from schemas.gmm.events import (
     GutiConfirmed,
     IdentityRequested,
     NetworkDeregistrationAborted,
+    NetworkDeregistrationPending,
     NetworkDeregistrationSent,
-    NetworkDeregistrationWanted,
     PagingEnded,
     PagingFailed,
     PagingStarted,
@@ -57,25 +57,25 @@ from schemas.gmm.events import (
 )
 from schemas.gsm.events import (
     DownlinkReported,
-    IndicationEnded,
-    IndicationTaken,
+    IndicationCompleted,
+    IndicationReceived,
     N4Answered,
     N4Failed,
     N4Lost,
     N4Replaced,
     N4Sent,
     SecondaryRatUsed,
-    SessionEnded,
-    SessionGone,
+    SessionDeleted,
     SessionModified,
     SessionModifying,
+    SessionReleased,
     SessionReleasing,
     SessionRequested,
     UserPlaneMoved,
     UserPlaneOff,
     UserPlaneOn,
+    UserPlanePending,
     UserPlaneRequested,
-    UserPlaneWanted,
 )
 from schemas.mobility.events import (
     HandoverAdmitted,
@@ -87,7 +87,7 @@ from schemas.mobility.events import (
     NextHopDerived,
     PathSwitched,
     PathSwitchFailed,
-    TargetTaken,
+    TargetUplinkProcessed,
 )
 
 
@@ -113,7 +113,7 @@ class WakeScheduled(Event, frozen=True):
 
 UeEvent: TypeAlias = (
     ConnectionEstablished
-    | UplinkTaken
+    | UplinkProcessed
     | DownlinkCounted
     | ContextRequested
     | ContextSetUp
@@ -122,14 +122,14 @@ UeEvent: TypeAlias = (
     | ContextModified
     | ContextModificationFailed
     | ConnectionReleasing
-    | ConnectionSetAside
-    | ConnectionAttended
+    | ConnectionParked
+    | ConnectionActivated
     | ConnectionAbandoned
     | ConnectionReleased
     | RadioCapabilityReported
     | SubscriberIdentified
     | IdentityRequested
-    | HandedOver
+    | ConnectionTransferred
     | AuthenticationStarted
     | AuthenticationSucceeded
     | AuthenticationFailed
@@ -155,28 +155,28 @@ UeEvent: TypeAlias = (
     | N4Failed
     | N4Lost
     | N4Replaced
-    | UserPlaneWanted
+    | UserPlanePending
     | UserPlaneRequested
     | UserPlaneOn
     | UserPlaneOff
     | UserPlaneMoved
-    | IndicationTaken
-    | IndicationEnded
+    | IndicationReceived
+    | IndicationCompleted
     | SecondaryRatUsed
     | SessionModifying
     | SessionModified
     | SessionReleasing
-    | SessionGone
-    | SessionEnded
+    | SessionReleased
+    | SessionDeleted
     | DownlinkReported
     | PagingStarted
     | PagingEnded
     | PagingFailed
     | ReachableUntil
-    | NetworkDeregistrationWanted
+    | NetworkDeregistrationPending
     | NetworkDeregistrationSent
     | NetworkDeregistrationAborted
-    | ConfigurationUpdateOwed
+    | ConfigurationUpdatePending
     | ConfigurationUpdateSent
     | ConfigurationUpdateStopped
     | ConfigurationUpdated
@@ -185,7 +185,7 @@ UeEvent: TypeAlias = (
     | NextHopDerived
     | HandoverPrepared
     | HandoverAdmitted
-    | TargetTaken
+    | TargetUplinkProcessed
     | HandoverCompleted
     | PathSwitched
     | PathSwitchFailed

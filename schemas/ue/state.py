@@ -6,7 +6,7 @@ and events leave them out (`schemas.redact`).
 
 from msgspec import Struct
 
-from schemas.connection.state import Beside, Connection
+from schemas.connection.state import Connection, ParkedConnection
 from schemas.gmm.state import (
     Challenge,
     ConfigurationUpdate,
@@ -59,7 +59,7 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     radio_capability: bytes = b""
     connection: Connection | None = None
     """The one that the UE has proved itself on, if there is one. None in CM-IDLE."""
-    beside: tuple[Beside, ...] = ()
+    parked: tuple[ParkedConnection, ...] = ()
     """Connections on which someone says to be this UE and has not proved it yet."""
     stale: tuple[Connection, ...] = ()
     """Connections that were left: those that are being released, and the one before the current
@@ -88,7 +88,7 @@ class Ue(Struct, frozen=True, omit_defaults=True):
 def connections(ue: Ue) -> list[Connection]:
     """All that lead to this UE, the current one first."""
     here = [ue.connection] if ue.connection is not None else []
-    if not ue.beside and not ue.stale and ue.target is None:
+    if not ue.parked and not ue.stale and ue.target is None:
         return here
     target = [ue.target] if ue.target is not None else []
-    return [*here, *(found.connection for found in ue.beside), *ue.stale, *target]
+    return [*here, *(found.connection for found in ue.parked), *ue.stale, *target]

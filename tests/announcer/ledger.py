@@ -71,7 +71,7 @@ class Ledger:
         """Whether it is what the state of a UE says."""
         here = proved(ue)
         up = {f"{s.n4.seid:016x}" for s in ue.sessions if s.stage in ("active", "modifying")}
-        there = {f"{s.n4.seid:016x}" for s in ue.sessions if s.stage != "gone"}
+        there = {f"{s.n4.seid:016x}" for s in ue.sessions if s.stage != "released"}
         return (
             (about in self.registered) == ue.registered
             and self.place.get(about) == (None if here is None else here.gnb)

@@ -171,7 +171,7 @@ def _waiting(place: Place) -> list[PduSession]:
         for session in place.ue.sessions
         if session.user_plane == "requested"
         and session.amf_ue_ngap_id == place.connection.amf_ue_ngap_id
-        and session.stage != "gone"
+        and session.stage != "released"
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final, Literal, NamedTuple, Self
 
 import wire
 from schemas.cloudevents import CloudEvent
-from schemas.connection.fold import attend
+from schemas.connection.fold import activate
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
 from schemas.gmm.state import SecurityContext
 from schemas.gsm.state import PduSession
@@ -103,7 +103,7 @@ class Bench:
         for name, state in tuple(self.core.states.items()):
             if isinstance(state, Ue):
                 for connection in connections(state):
-                    yield Place(name, attend(state, connection.amf_ue_ngap_id), connection)
+                    yield Place(name, activate(state, connection.amf_ue_ngap_id), connection)
 
     def place(self) -> Place | None:
         """Where the UE is, of its present gNB and RAN-UE-NGAP-ID."""

@@ -90,7 +90,7 @@ def _taken_ngap(message: str, sample: str | None) -> tuple[str, list[str]]:
         return "supported", [_module(procedure)]
     if sample is None:
         return "supported", ["functions/ue/dispatch.py"]
-    files = [name for name in references.sources()[message] if name.startswith("functions/ran")]
+    files = [name for name in references.sources()[message] if name.startswith("functions/ran/")]
     if files:
         return "supported", files
     return _refused(drive(Cell("active", sample, ""))[1]), []
@@ -139,14 +139,14 @@ def _taken_nas(message: NasMessage, sample: Sample) -> tuple[str, list[str]]:
 
 
 _SESSION_FILES: Final = {
-    0xC1: "session_establishment",
-    0xC9: "session_modification",
-    0xCA: "gsm",
-    0xCC: "session_modification",
-    0xCD: "session_modification",
-    0xD1: "session_release",
-    0xD2: "gsm",
-    0xD4: "session_release",
+    0xC1: "gsm/establishment",
+    0xC9: "gsm/modification",
+    0xCA: "messages/nas/gsm",
+    0xCC: "gsm/modification",
+    0xCD: "gsm/modification",
+    0xD1: "gsm/release",
+    0xD2: "messages/nas/gsm",
+    0xD4: "gsm/release",
 }
 """Who takes and who makes 5GSM messages that no file names whole."""
 
@@ -172,7 +172,11 @@ def _pfcp() -> Iterator[str]:
 
 def _pfcp_files(message: str) -> list[str]:
     """The files that name a message, or the request that it answers; pfcp.py names them all."""
-    found = [name for name in references.sources()[message] if name != "functions/messages/pfcp.py"]
+    found = [
+        name
+        for name in references.sources()[message]
+        if name != "functions/messages/pfcp/__init__.py"
+    ]
     if found or not message.endswith("Response"):
         return found
     return _pfcp_files(message.removesuffix("Response") + "Request")

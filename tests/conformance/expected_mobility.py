@@ -194,7 +194,7 @@ MOBILITY: Final = (
         "SERVICE REQUEST: signalling, no sessions",
         "I",
         None,
-        "SessionGone",
+        "SessionReleased",
     ),
     Expected(
         "5.6.1.4, in CM-CONNECTED",

@@ -38,7 +38,7 @@ SESSIONS: Final = (
         "PDU SESSION ESTABLISHMENT REQUEST: another PTI",
         "U",
         None,
-        "SessionGone SessionRequested",
+        "SessionReleased SessionRequested",
     ),
     Expected(
         "6.4.2.3",
@@ -83,7 +83,7 @@ SESSIONS: Final = (
         "PDU SESSION RELEASE COMPLETE",
         "U",
         ("SessionDeletionRequest to the UPF",),
-        "SessionEnded",
+        "SessionDeleted",
     ),
     Expected(
         "6.3.3.5, modification of a session that is being released: ignored",
@@ -99,7 +99,7 @@ SESSIONS: Final = (
         "5GSM STATUS: #43",
         "U",
         None,
-        "SessionGone",
+        "SessionReleased",
     ),
     Expected(
         "6.4.3.6, the same release request again",
@@ -115,7 +115,7 @@ SESSIONS: Final = (
         "SERVICE REQUEST: data",
         "U",
         ("SERVICE ACCEPT",),
-        never="UserPlaneWanted",
+        never="UserPlanePending",
     ),
     # 7: unknown, unforeseen and erroneous
     Expected(

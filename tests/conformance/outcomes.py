@@ -16,7 +16,7 @@ from tests.conformance.rest import QUIET
 
 BOOKKEEPING: Final = frozenset(
     {
-        "UplinkTaken",
+        "UplinkProcessed",
         "DownlinkCounted",
         "WakeScheduled",
         "TimerStarted",
@@ -63,7 +63,7 @@ def watch(bench: Bench, happen: Callable[[], None]) -> Outcome:
 def _contexts(bench: Bench) -> Iterator[SecurityContext]:
     for state in bench.core.states.values():
         if isinstance(state, Ue):
-            held = (state.security, state.pending, *(b.pending for b in state.beside))
+            held = (state.security, state.pending, *(b.pending for b in state.parked))
             yield from (context for context in held if context is not None)
 
 

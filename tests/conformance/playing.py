@@ -26,7 +26,7 @@ from tests.conformance.answers import answers
 from tests.conformance.bench import NODES, SUPI, Bench, How
 from tests.conformance.core import CheckedCore
 from tests.conformance.messages import GMM_SAMPLES, GSM_SAMPLES
-from tests.conformance.rest import again, settle
+from tests.conformance.rest import again, come_to_rest
 from tests.conformance.state import event_of, report
 from tests.conformance.states import STATES
 from tests.conformance.upf import NO_RESOURCES
@@ -223,7 +223,7 @@ def play(sequence: Sequence, *, checked: bool = False, replay: bool = False) -> 
     for shot in sequence.shots:
         one.shoot(shot)
     one.end()
-    settle(bench)
+    come_to_rest(bench)
     bench.core.subscribers[SUPI] = STATES["unknown"].build().core.subscribers[SUPI]
     again(bench)
     if replay:

@@ -9,6 +9,8 @@ from typing import Final
 
 ROOT: Final = Path(__file__).parents[2]
 SOURCES: Final = ("functions", "gateway/n2", "gateway/n4")
+HOSTS: Final = ("functions/runtime/", "functions/announcer/")
+"""They host decisions and make none."""
 TESTS: Final = ("tests/functions", "tests/gateway", "tests/runtime", "tests/e2e")
 
 
@@ -25,8 +27,10 @@ def sources() -> dict[str, list[str]]:
     """The files that have a string, from the repository's root."""
     found: dict[str, list[str]] = defaultdict(list)
     for folder in SOURCES:
-        for path in sorted((ROOT / folder).glob("*.py")):
+        for path in sorted((ROOT / folder).rglob("*.py")):
             name = str(path.relative_to(ROOT))
+            if name.startswith(HOSTS):
+                continue
             for text in set(_strings(ast.parse(path.read_text(encoding="utf-8")))):
                 found[text].append(name)
     return found

@@ -27,7 +27,7 @@ _REGISTER: Final = request("initial-registration", "suci")
 _SWITCH_OFF: Final = deregistration(switch_off=True)
 
 
-def settle(bench: Bench) -> None:
+def come_to_rest(bench: Bench) -> None:
     """Let time pass, with a UE and gNBs that say nothing, until nothing is waited for.
 
     NGAP has no timer for what a gNB must answer: a session, or a context, may wait on.
@@ -55,7 +55,7 @@ def assert_rest(name: str, ue: Ue) -> None:
     """No timer, no procedure, no connection that nobody has proved himself on."""
     assert ue.timers.keys() <= QUIET, (name, ue.timers)
     assert not ue.stale, (name, ue.stale)
-    assert not ue.beside, (name, ue.beside)
+    assert not ue.parked, (name, ue.parked)
     assert ue.target is None, (name, ue.target)
     assert ue.handover is None, (name, ue.handover)
     assert ue.indication is None, (name, ue.indication)
@@ -73,7 +73,7 @@ def assert_rest(name: str, ue: Ue) -> None:
     assert not ue.deregistering, name
     for session in ue.sessions:
         assert ue.registered, (name, session)
-        waits = session.stage == "establishing" and session.user_plane in ("requested", "wanted")
+        waits = session.stage == "establishing" and session.user_plane in ("requested", "pending")
         assert session.stage == "active" or waits, (name, session)
         assert session.n4.sent is None, (name, session)
 
@@ -106,7 +106,7 @@ def again(bench: Bench) -> None:
     bench.send(bench.nas(_SWITCH_OFF(bench)))
     for answer in answers(bench, ue=False):
         bench.send(answer.make())
-    settle(bench)
+    come_to_rest(bench)
     ue = bench.ue
     assert not ue.registered
     assert ue.sessions == ()

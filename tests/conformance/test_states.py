@@ -6,7 +6,7 @@ import pytest
 from tests.conformance.cells import Cell, cells_of, drive, event
 from tests.conformance.expectation import Expected
 from tests.conformance.expected import EXPECTED
-from tests.conformance.rest import again, settle
+from tests.conformance.rest import again, come_to_rest
 from tests.conformance.states import STATES
 
 
@@ -19,7 +19,7 @@ def test_no_cell_is_left(state: str) -> None:
         bench = STATES[state].build()
         try:
             bench.send(event(bench, cell))
-            settle(bench)
+            come_to_rest(bench)
             again(bench)
         except Exception as err:
             broken.append(f"{cell}: {type(err).__name__}: {str(err)[:300]}")

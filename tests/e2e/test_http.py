@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
 
 GROUPS = (
     "registration,identification,deregistration",
-    "session,service-request,paging,context-release",
+    "session,service-request,paging,an-release",
     "ran,upf,configuration-update,handover,ue-context",
 )
 EVCORE = (sys.executable, "-m", "evcore")
@@ -98,7 +98,7 @@ async def deployed(
                 await functions.work(group)
             else:
                 await functions.serve(group)
-                await functions.ue.dispatch(group)
+                await functions.dispatch(group)
         await checks.upfs_associated(it.data, len(tables))
         yield it, upfs, functions
         await functions.end()

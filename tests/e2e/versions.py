@@ -5,7 +5,7 @@ from pathlib import Path
 from functions.gmm import service_request
 
 SOURCE = Path(service_request.__file__).read_text()
-_DECIDE = "def decide(d: Draft, received: Input) -> None:\n"
+_DECIDE = "def decide(d: UeDecision, received: Input) -> None:\n"
 _DOC = '    """Decide about a SERVICE REQUEST whose MAC is right."""\n'
 
 RIGHT = SOURCE.replace('VERSION: Final = "1"', 'VERSION: Final = "2"')

@@ -30,11 +30,11 @@ def test_by_procedure() -> None:
     jsz = document(
         consumer("registration-0", 3, 1),
         consumer("registration-15", 0, 2),
-        consumer("context-release-0", 0, 0),
+        consumer("an-release-0", 0, 0),
     )
     assert queues_by_procedure(jsz) == {
         "registration": Queue(6, 26),
-        "context-release": Queue(0, 10),
+        "an-release": Queue(0, 10),
     }
 
 

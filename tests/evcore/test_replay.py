@@ -148,7 +148,7 @@ def test_what_a_module_takes_the_place_of(home: Path) -> None:
         return procedure_of(load_module(str(path)), None)
 
     assert named("ran") == named("ran_2") == named("ran-b") == Procedure.RAN
-    assert named("context_release_3") == Procedure.CONTEXT_RELEASE
+    assert named("context_release_3") == Procedure.AN_RELEASE
     assert named("deregistration2") == Procedure.DEREGISTRATION
     with pytest.raises(UsageError, match="random is named as no procedure"):
         named("random")

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 import wire
-from functions.decision.connection import COMMON_TIMERS, MAX_BESIDE, MAX_RELEASING, Origin
+from functions.decision.connection import COMMON_TIMERS, MAX_PARKED, MAX_RELEASING, Origin
 from functions.decision.ue_decision import RETRANSMISSIONS
 from functions.messages.ngap.faults import FAILURES
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.connection import fold as beside
+from schemas.connection import fold as connection_fold
 from schemas.connection.state import Connection
 from schemas.flags import Flag
 from schemas.gmm.events import (
@@ -186,7 +186,7 @@ class CheckedWorld(World):
 
 
 def _contexts(ue: Ue) -> Iterator[SecurityContext]:
-    pending = (ue.pending, *(found.pending for found in ue.beside))
+    pending = (ue.pending, *(found.pending for found in ue.parked))
     yield from (context for context in (ue.security, *pending) if context is not None)
 
 
@@ -210,7 +210,7 @@ def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, 
 def _check_rejection(before: Ue, step: Step[Any]) -> None:
     """AUTHENTICATION REJECT goes to who failed, or who told an identity after it had failed."""
     failed = any(isinstance(e, AuthenticationFailed) for e in step.events)
-    registrations = (before.registration, *(found.registration for found in before.beside))
+    registrations = (before.registration, *(found.registration for found in before.parked))
     asked = any(r is not None and r.stage == "identifying" for r in registrations)
     assert failed or asked
 
@@ -235,19 +235,19 @@ def _check_owed(name: str, ue: Ue) -> None:
 
 def _check_timers(name: str, ue: Ue) -> None:
     """A timer runs for something, and what waits for the other side has a timer."""
-    for found in ue.beside:
+    for found in ue.parked:
         assert not found.connection.secured, "it is proved, and not the current one"
         assert not found.connection.releasing
         number = found.connection.amf_ue_ngap_id
         here = (ue.connection,) if ue.connection is not None else ()
-        alone = replace(ue, connection=None, beside=(found,), stale=(*ue.stale, *here))
+        alone = replace(ue, connection=None, parked=(found,), stale=(*ue.stale, *here))
         alone = replace(alone, registration=None, challenge=None, pending=None)
         alone = replace(alone, deregistering=False, successor="")
         others = [n for n in ue.timers if n in COMMON_TIMERS]
         timers = {n: t for n, t in ue.timers.items() if n not in others}
-        _check_timers(name, beside.attend(replace(alone, timers=timers), number))
-    assert len(ue.beside) <= MAX_BESIDE
-    assert len(ue.stale) <= MAX_RELEASING + MAX_BESIDE
+        _check_timers(name, connection_fold.activate(replace(alone, timers=timers), number))
+    assert len(ue.parked) <= MAX_PARKED
+    assert len(ue.stale) <= MAX_RELEASING + MAX_PARKED
     registration = ue.registration
     stage = registration.stage if registration is not None else ""
     running = set(ue.timers) & set(COMMON_TIMERS)

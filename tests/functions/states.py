@@ -31,11 +31,11 @@ class SlowWorld(CheckedWorld):
         flags = (int(Flag.POISONED),) if self.poisoned else ()
         return super().inputs(name)._replace(flags=flags)
 
-    def _take(self, event: CloudEvent) -> None:
+    def _processed(self, event: CloudEvent) -> None:
         if self.hold and event.procedure == Procedure.IDENTIFICATION:
             self.held.append(event)
         else:
-            super()._take(event)
+            super()._processed(event)
 
 
 def fresh() -> Phone:

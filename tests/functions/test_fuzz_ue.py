@@ -119,7 +119,7 @@ def internal(phone: Phone, kind: str, number: int) -> None:
         case EventType.TIMER:
             pass
         case EventType.CONNECTION_LOST:
-            key, to = index_ngap(amf_id + number % 2), Procedure.CONTEXT_RELEASE
+            key, to = index_ngap(amf_id + number % 2), Procedure.AN_RELEASE
             data = encode(ConnectionLost(amf_id + number % 2, "test"))
         case EventType.DEREGISTER:
             key, to = phone.supi, Procedure.DEREGISTRATION

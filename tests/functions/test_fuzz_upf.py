@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import wire
 from schemas.aggregates import upf_aggregate
-from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadTold
+from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadReported
 from schemas.identity import index_seid
 from schemas.step import encode
 from tests.functions.world import N4_NETWORK, UPF, World
@@ -52,7 +52,7 @@ ACTIONS = st.one_of(
     st.tuples(
         st.just("event"),
         st.sampled_from([EventType.SESSION_LEFT, EventType.UPF_LOAD]),
-        st.sampled_from([b"", encode(SessionLeft(7)), encode(UpfLoadTold(300, 101, 9))]),
+        st.sampled_from([b"", encode(SessionLeft(7)), encode(UpfLoadReported(300, 101, 9))]),
     ),
 )
 

@@ -579,7 +579,7 @@ def test_gnb_is_asked_for_nothing_meanwhile() -> None:
     amf_id = site.command()
     site.ask(2, 5)
     assert site.heard() == []
-    assert site.session(2).user_plane == "wanted"
+    assert site.session(2).user_plane == "pending"
     site.notify(amf_id)
     found = [(a, m) for a, m, _ in site.heard()]
     assert found == [("a1", RELEASE), ("a2", "PDUSessionResourceSetupRequest")]

@@ -48,7 +48,7 @@ def test_a_long_message_is_read_as_any_other() -> None:
 
 def kept() -> int:
     """How many messages are kept."""
-    caches = [attrgetter(name)(nas) for name in ("_octets", "_template", "_decoded", "_read")]
+    caches = [attrgetter(name)(codec) for name in ("_octets", "_template", "_decoded", "_read")]
     return sum(cache.cache_info().currsize for cache in caches)
 
 

@@ -138,7 +138,7 @@ def test_session_that_its_upf_refuses_is_released() -> None:
     assert [i["pDUSessionID"] for i in ack["PDUSessionResourceSwitchedList"]] == [1]
     released = causes(ack["PDUSessionResourceReleasedListPSAck"])
     assert released == {2: "ho-failure-in-target-5GC-ngran-node-or-target-system"}
-    assert [s.id for s in site.world.ue().sessions if s.stage != "gone"] == [1]
+    assert [s.id for s in site.world.ue().sessions if s.stage != "released"] == [1]
 
 
 def test_no_session_could_be_switched() -> None:

@@ -227,12 +227,12 @@ def test_registration_during_registration_on_another_connection() -> None:
     phone.hear()
     phone.ran_id = 9
     phone.initial(wire.nas_encode(request))
-    assert len(phone.world.ue().beside) == 1
+    assert len(phone.world.ue().parked) == 1
     phone.authenticate()
     phone.secure(request)
     ue = phone.world.ue()
     assert ue.connection is not None
-    assert (ue.connection.ran_ue_ngap_id, ue.beside, ue.registered) == (9, (), True)
+    assert (ue.connection.ran_ue_ngap_id, ue.parked, ue.registered) == (9, (), True)
     assert all(c.releasing for c in ue.stale)
     phone.world.verify()
 

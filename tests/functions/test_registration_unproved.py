@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import wire
-from functions.decision.connection import MAX_BESIDE, MAX_RELEASING
+from functions.decision.connection import MAX_PARKED, MAX_RELEASING
 from schemas.gmm.events import Deregistered, RegistrationAborted
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup
@@ -125,14 +125,14 @@ def test_a_flood_of_it_neither_ends_nor_slows_the_ue_nor_piles_up(
         if number % 20 == 0:
             served(phone)
         ue = phone.world.ue()
-        assert len(ue.beside) <= MAX_BESIDE
+        assert len(ue.parked) <= MAX_PARKED
         assert len(ue.stale) <= MAX_RELEASING + 1
     served(phone)
     steps = phone.world.steps[f"ue/{phone.supi}"]
     assert not any(isinstance(e, Deregistered) for step in steps for e in step.events)
     phone.world.advance(120)
     ue = phone.world.ue()
-    assert (ue.beside, ue.stale, ue.timers) == ((), (), {})
+    assert (ue.parked, ue.stale, ue.timers) == ((), (), {})
     assert ue.registered
     phone.world.verify()
 
@@ -146,7 +146,7 @@ def test_both_are_answered_each_on_its_connection(phone: Phone) -> None:
     challenge = again.hear()[-1]
     served(phone)  # it proves itself: what is beside it is let go
     again.hear()
-    assert phone.world.ue().beside == ()
+    assert phone.world.ue().parked == ()
     assert challenge[MESSAGE] == "authentication-request"
 
 
@@ -161,7 +161,7 @@ def test_what_proves_itself_takes_over(phone: Phone) -> None:
     ue = phone.world.ue()
     assert ue.connection is not None
     assert ue.connection.ran_ue_ngap_id == phone.ran_id
-    assert len(ue.beside) == 1
+    assert len(ue.parked) == 1
     again.secure(request)
     ue = phone.world.ue()
     assert ue.connection is not None
@@ -177,13 +177,13 @@ def test_its_timers_are_its_own(phone: Phone) -> None:
     phone.say(phone.request("mobility-registration-updating", ngksi="no-key"))
     attacker_of(phone).initial(registration(phone))
     ue = phone.world.ue()
-    assert len(ue.beside) == 1
+    assert len(ue.parked) == 1
     assert {name.partition("/")[0] for name in ue.timers} >= {"T3560"}
     assert len([name for name in ue.timers if name.startswith("T3560")]) == 2
     phone.world.advance(5)
     phone.world.advance(26)
     ue = phone.world.ue()
-    assert ue.beside == ()
+    assert ue.parked == ()
     assert ue.registered
     phone.world.advance(60)
     assert phone.world.ue().timers.keys() <= {"mobile-reachable"}
@@ -201,7 +201,7 @@ def test_its_registration_is_not_the_one_of_the_ue(phone: Phone) -> None:
     phone.hear()
     ue = phone.world.ue()
     assert ue.pending is not None
-    assert len(ue.beside) == 3
+    assert len(ue.parked) == 3
     phone.world.verify()
 
 
@@ -220,7 +220,7 @@ def test_a_registration_under_way_is_not_ended_by_another_of_nobody() -> None:
     phone.secure(request)
     ue = world.ue()
     assert ue.registered
-    assert ue.beside == ()
+    assert ue.parked == ()
     assert ue.connection is not None
     assert ue.connection.ran_ue_ngap_id == phone.ran_id
     world.advance(60)
@@ -239,7 +239,7 @@ def test_a_service_request_with_its_mac_ends_the_attempts_of_others(phone: Phone
     assert accept["ngap"] == "InitialContextSetupRequest"
     ue = phone.world.ue()
     assert ue.connection is not None
-    assert (ue.connection.ran_ue_ngap_id, ue.beside) == (9, ())
+    assert (ue.connection.ran_ue_ngap_id, ue.parked) == (9, ())
     assert all(c.releasing for c in ue.stale)
     phone.world.verify()
 
@@ -257,7 +257,7 @@ def test_a_ue_is_paged_though_another_has_come_in_its_name() -> None:
     site.service_request("mobile-terminated-services")
     ue = site.world.ue()
     assert ue.connection is not None
-    assert (ue.connection.ran_ue_ngap_id, ue.beside) == (site.phone.ran_id, ())
+    assert (ue.connection.ran_ue_ngap_id, ue.parked) == (site.phone.ran_id, ())
     assert ue.paging is None
     site.world.verify()
 
@@ -269,7 +269,7 @@ def test_a_connection_beside_that_its_gnb_lets_go(phone: Phone) -> None:
     impostor.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
     impostor.ngap("UEContextReleaseComplete")
     ue = phone.world.ue()
-    assert (ue.beside, ue.stale, ue.timers) == ((), (), {})
+    assert (ue.parked, ue.stale, ue.timers) == ((), (), {})
     served(phone)
     phone.world.verify()
 
@@ -294,7 +294,7 @@ def test_an_association_that_is_lost_takes_those_beside_with_it() -> None:
     attacker_of(phone).initial(registration(phone))
     phone.world.lose()
     ue = phone.world.ue()
-    assert (ue.connection, ue.beside, ue.stale) == (None, (), ())
+    assert (ue.connection, ue.parked, ue.stale) == (None, (), ())
     assert ue.timers.keys() <= {"mobile-reachable"}
     phone.world.verify()
 
@@ -313,6 +313,6 @@ def test_another_ue_that_tells_its_suci_takes_its_connection_away(phone: Phone) 
     other.authenticate()
     other.secure(request)
     assert phone.world.ue(2).registered
-    assert phone.world.ue(1).beside == ()
+    assert phone.world.ue(1).parked == ()
     served(phone)
     phone.world.verify()

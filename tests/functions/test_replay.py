@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.runtime import resolve
 from functions.runtime.decider import Inputs
 from functions.runtime.job import out_of_turn
@@ -29,15 +29,15 @@ from tests.histories.scenarios import SCENARIOS, at_a_gnb
 def test_the_fold_of_the_events_is_the_state_that_was_decided_with(
     state: str, fired: list[tuple[Any, ...]]
 ) -> None:
-    drafts: list[tuple[Any, Draft]] = []
+    drafts: list[tuple[Any, UeDecision]] = []
 
-    class Kept(Draft):
+    class Kept(UeDecision):
         def __init__(self, ue: Any, env: Any, trigger: CloudEvent) -> None:
             super().__init__(ue, env, trigger)
             drafts.append((ue, self))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dispatch, "Draft", Kept)
+        patch.setattr(dispatch, "UeDecision", Kept)
         phone = STATES[state]()
         for shot in fired:
             shoot(phone, shot)
@@ -59,9 +59,9 @@ class Recording(World):
         self.arrived.append(event)
         self.deliver(event)
 
-    def _take(self, event: CloudEvent) -> None:
+    def _processed(self, event: CloudEvent) -> None:
         self.taking = event.id
-        super()._take(event)
+        super()._processed(event)
 
     def inputs(self, name: str) -> Inputs:
         entropy = hashlib.sha256(f"{name} {self.taking}".encode()).digest()
@@ -75,12 +75,12 @@ class Shuffled(Recording):
         super().__init__(*given, **more)
         self.waiting: dict[str, list[CloudEvent]] = defaultdict(list)
 
-    def _take(self, event: CloudEvent) -> None:
+    def _processed(self, event: CloudEvent) -> None:
         name = self.owners.get(("ngap", event.partitionkey), "")
         if out_of_turn(event, self.states.get(name)):
             self.waiting[event.partitionkey].append(event)
             return
-        super()._take(event)
+        super()._processed(event)
         ready = self.waiting.pop(event.partitionkey, [])
         self.events.extend(sorted(ready, key=lambda held: held.sequence or 0))
 

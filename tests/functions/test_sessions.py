@@ -363,7 +363,7 @@ def test_a_upf_that_does_not_answer() -> None:
     upf, key, number, pdu = site.world.pfcp.popleft()
     site.world.unanswered(upf, key, number, pdu)
     assert answer_of(site.hear())["5gsm-cause"] == "insufficient-resources"
-    assert site.session().stage == "gone"
+    assert site.session().stage == "released"
     # It may have had the request: it is asked on, so that what it made can be deleted.
     site.upfs.silent = False
     site.world.advance(5)
@@ -397,7 +397,7 @@ def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> 
     seid = site.session().n4.seid
     site.upfs.silent = True
     site.phone.say(site.phone.deregistration())
-    assert site.session().stage == "gone"
+    assert site.session().stage == "released"
     site.lose(seid, site.world.now, kept=kept)
     assert (site.world.ue().sessions != ()) is kept
     site.world.pfcp.clear()  # what the UPF was asked is lost with the old association

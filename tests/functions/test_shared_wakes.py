@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from functions.decision.env import Env
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
 from schemas.procedures import Procedure
@@ -22,7 +22,7 @@ def started(
 ) -> list[Output]:
     """What a step puts out that starts a timer."""
     trigger = CloudEvent("t", "/test", EventType.NGAP_UPLINK, f"ue/{SUPI}", slot=1)
-    draft = Draft(ue, Env(now, bytes(32), NETWORK, flags=flags), trigger)
+    draft = UeDecision(ue, Env(now, bytes(32), NETWORK, flags=flags), trigger)
     draft.start_timer(name, seconds)
     return draft.outputs
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 import wire
 from functions.messages.pfcp import node_id
 from schemas.aggregates import upf_aggregate
-from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
+from schemas.cloudevents import CloudEvent, EventType, UpfLoadReported
 from schemas.event import Noted
 from schemas.identity import index_seid, make_seid, slot_of
 from schemas.step import FanOutSessions, SendPfcp, Wake
@@ -437,12 +437,12 @@ def test_what_is_left_over_is_asked_for_again(world: World) -> None:
 
 
 def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
-    world.told_load(UpfLoadTold(load=30))
+    world.told_load(UpfLoadReported(load=30))
     assert notes(world) == ["the load of a UPF that is not associated"]
     world.associate(UPF)
-    world.told_load(UpfLoadTold(load=40))
+    world.told_load(UpfLoadReported(load=40))
     assert world.oracle("upfs") == f"{UPF}=40"
-    world.told_load(UpfLoadTold(reduction=50, period=20))
+    world.told_load(UpfLoadReported(reduction=50, period=20))
     assert world.oracle("upfs") == f"{UPF}=70", "of the 60 % that are left, half"
     world.advance(21)
     assert world.oracle("upfs") == f"{UPF}=40"

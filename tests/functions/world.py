@@ -165,9 +165,9 @@ class World(N4Side):
     def deliver(self, event: CloudEvent) -> None:
         self.events.append(event)
         while self.events:
-            self._take(self.events.popleft())
+            self._processed(self.events.popleft())
 
-    def _take(self, event: CloudEvent) -> None:
+    def _processed(self, event: CloudEvent) -> None:
         if event.procedure == Procedure.IDENTIFICATION:
             self.events.append(identification.decide(event, HOME_KEYS))
             return

@@ -14,7 +14,7 @@ from schemas.cloudevents import (
     PFCP_MEDIA_TYPE,
     CloudEvent,
     EventType,
-    UpfLoadTold,
+    UpfLoadReported,
     UpfPath,
 )
 from schemas.identity import index_seid, slot_of, slot_of_seid
@@ -132,7 +132,7 @@ class N4Side:
             )
         )
 
-    def told_load(self, told: UpfLoadTold, upf: str = UPF) -> None:
+    def told_load(self, told: UpfLoadReported, upf: str = UPF) -> None:
         """Tell what a gateway has read in messages of sessions."""
         self.count += 1
         self.deliver(

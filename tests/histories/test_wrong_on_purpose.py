@@ -11,7 +11,7 @@ import pytest
 
 import wire
 from functions.decision.env import Env
-from functions.decision.ue_decision import Draft, NoSecurityError, seal
+from functions.decision.ue_decision import UeDecision, NoSecurityError, seal
 from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
 from functions.messages import ngap
@@ -22,27 +22,27 @@ from schemas.procedures import Procedure
 from tests.histories import history, record
 from tests.histories.again import warm
 
-start_timer, stop_timer = Draft.start_timer, Draft.stop_timer
-release_ues = "functions.ran.decision.GnbDraft.release_ues"
+start_timer, stop_timer = UeDecision.start_timer, UeDecision.stop_timer
+release_ues = "functions.ran.decision.GnbDecision.release_ues"
 
 
-def believe_any_response(d: Draft, *_: object) -> Answer:
+def believe_any_response(d: UeDecision, *_: object) -> Answer:
     d.stop_timer("T3560")
     d.emit(AuthenticationSucceeded())
     return Answer.RIGHT
 
 
-def forget_t3560(d: Draft, name: str, seconds: float, count: int = 0) -> None:
+def forget_t3560(d: UeDecision, name: str, seconds: float, count: int = 0) -> None:
     if name != "T3560":
         start_timer(d, name, seconds, count)
 
 
-def forget_to_stop_t3550(d: Draft, name: str) -> None:
+def forget_to_stop_t3550(d: UeDecision, name: str) -> None:
     if name != "T3550":
         stop_timer(d, name)
 
 
-def read_the_clock(d: Draft, name: str, seconds: float, count: int = 0) -> None:
+def read_the_clock(d: UeDecision, name: str, seconds: float, count: int = 0) -> None:
     start_timer(d, name, seconds + time.time() / 1e6, count)
 
 
@@ -55,13 +55,13 @@ def ran_id_first(connection: Any, nas: bytes) -> bytes:
     return wire.ngap_encode({"message": "DownlinkNASTransport", "ies": ies})
 
 
-def protect_without_counting(d: Draft, plain: bytes) -> bytes:
+def protect_without_counting(d: UeDecision, plain: bytes) -> bytes:
     if d.ue.security is None:
         raise NoSecurityError
     return seal(d.ue.security, plain, 2)
 
 
-def note_the_release_last(d: Draft, cause: ngap.Cause, old: Any = None) -> None:
+def note_the_release_last(d: UeDecision, cause: ngap.Cause, old: Any = None) -> None:
     here = old or d.ue.connection
     if here is not None and not here.releasing:
         d.send(ngap.ue_context_release_command(here, cause), here)
@@ -69,7 +69,7 @@ def note_the_release_last(d: Draft, cause: ngap.Cause, old: Any = None) -> None:
         d.emit(ConnectionReleasing(here.amf_ue_ngap_id, ngap.cause_text(cause)))
 
 
-def believe_without_a_mac(d: Draft, *, switch_off: bool) -> None:
+def believe_without_a_mac(d: UeDecision, *, switch_off: bool) -> None:
     procedure.complete(d, switch_off=switch_off)
 
 
@@ -92,13 +92,13 @@ WRONG = {
         "functions.gmm.authentication.aka.response", believe_any_response, "wrong-res-star"
     ),
     "forgets T3560": Wrong(
-        "functions.decision.ue_decision.Draft.start_timer", forget_t3560, "suci-null"
+        "functions.decision.ue_decision.UeDecision.start_timer", forget_t3560, "suci-null"
     ),
     "forgets to stop T3550": Wrong(
-        "functions.decision.ue_decision.Draft.stop_timer", forget_to_stop_t3550, "suci-null"
+        "functions.decision.ue_decision.UeDecision.stop_timer", forget_to_stop_t3550, "suci-null"
     ),
     "reads the clock": Wrong(
-        "functions.decision.ue_decision.Draft.start_timer", read_the_clock, "suci-null"
+        "functions.decision.ue_decision.UeDecision.start_timer", read_the_clock, "suci-null"
     ),
     "draws its own randomness": Wrong(
         "functions.decision.env.Env.random", lambda _, octets: os.urandom(octets), "suci-null"
@@ -116,10 +116,10 @@ WRONG = {
     ),
     "does not mask the IMEISV": Wrong("functions.messages.ngap.masked_imeisv", str, "suci-null"),
     "uses a NAS COUNT twice": Wrong(
-        "functions.decision.ue_decision.Draft.protect", protect_without_counting, "t3550"
+        "functions.decision.ue_decision.UeDecision.protect", protect_without_counting, "t3550"
     ),
     "orders its events otherwise": Wrong(
-        "functions.decision.ue_decision.Draft.release", note_the_release_last, "released"
+        "functions.decision.ue_decision.UeDecision.release", note_the_release_last, "released"
     ),
     "takes the weakest algorithm": Wrong(
         "functions.gmm.authentication.security_mode.select", the_last_algorithm, "null-ciphering"

@@ -85,7 +85,7 @@ async def test_all_are_given_once_and_then_none(engine: SqliteEngine) -> None:
     while address := await take(found):
         given.append(address)
         assert await ues.append(found, f"ue/{len(given)}", put=address)
-        found.settle()
+        found.free_unstored()
     assert sorted(given) == sorted(f"10.45.0.{n}" for n in range(2, 15))
 
 
@@ -114,7 +114,7 @@ async def test_what_is_released_rests_longest(engine: SqliteEngine) -> None:
     first = await take(found)
     await ues.append(found, "ue/1", put=first)
     await ues.append(found, "ue/1", drop=first)
-    found.settle()
+    found.free_unstored()
     rest = [await take(found) for _ in range(13)]
     assert rest[-1] == first
     assert len(set(rest)) == 13
@@ -126,7 +126,7 @@ async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: Sqli
     assert await take(other) == address
     assert await ues.append(one, "ue/1", put=address)
     assert not await ues.append(other, "ue/2", put=address)
-    other.settle()
+    other.free_unstored()
     rest = [await take(other) for _ in range(13)]
     assert address not in rest
     assert rest[-1] == ""

@@ -16,7 +16,7 @@ from functions.runtime.round import Decider
 from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.event import Noted
-from schemas.gsm.events import SessionEnded, SessionRequested
+from schemas.gsm.events import SessionDeleted, SessionRequested
 from schemas.gsm.state import N4Session, PduAddress, PduSession
 from schemas.identity import SNssai, slot_of
 from schemas.network import UpfNode, UpfPool
@@ -45,7 +45,7 @@ class Sessions(Procedures):
 
     def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         if trigger.data == b"release":
-            events: Any = tuple(SessionEnded(s.n4.seid, "released") for s in ue.sessions[:1])
+            events: Any = tuple(SessionDeleted(s.n4.seid, "released") for s in ue.sessions[:1])
             return Decision(Procedure.SESSION, "1", events or (Noted("none"),), ())
         assert env.ask(UPFS) == f"{UPF}=0"
         ipv6 = env.ask(address_question(DNN, UPF, 6))

@@ -220,7 +220,7 @@ async def test_an_entry_that_is_written_again_is_asked_for_again(out: Out) -> No
 async def test_of_several_wake_ups_the_last_is_asked_for(out: Out) -> None:
     """The subject of a UE's wake-up holds one: what is sent first would be replaced."""
     onward = HandOff(EventType.SESSION_LEFT, Procedure.UPF, "upf/a", b"", 3)
-    wakes = (Wake(9000, Procedure.CONTEXT_RELEASE), onward, Wake(4000, Procedure.SESSION))
+    wakes = (Wake(9000, Procedure.AN_RELEASE), onward, Wake(4000, Procedure.SESSION))
     made = step(*wakes)
     queued = out.effects.queued(UE, made)
     assert [message.headers["ce-id"] for message in queued] == [f"{UE}/7/1", f"{UE}/7/2"]

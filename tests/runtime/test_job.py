@@ -13,7 +13,7 @@ from eventing.cloudevents.nats_binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
-from schemas.connection.state import Beside, Connection
+from schemas.connection.state import ParkedConnection, Connection
 from schemas.identity import Tai, index_ngap, slot_of
 from schemas.mobility.fold import place_of
 from schemas.procedures import Procedure
@@ -39,11 +39,11 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
         ({"sequence": None}, Ue(connection=HERE), False),
         ({"sequence": 9}, Ue(), False),
         # A connection beside that of the UE has an order of its own.
-        ({"sequence": 6}, Ue(connection=OTHER, beside=(Beside(HERE),)), True),
-        ({"sequence": 5}, Ue(connection=OTHER, beside=(Beside(HERE),)), False),
-        ({"sequence": 6}, Ue(beside=(Beside(HERE),)), True),
-        ({"sequence": 5}, Ue(beside=(Beside(HERE, successor="ue/imsi-1"),)), True),
-        ({"sequence": 4}, Ue(beside=(Beside(HERE, successor="ue/imsi-1"),)), False),
+        ({"sequence": 6}, Ue(connection=OTHER, parked=(ParkedConnection(HERE),)), True),
+        ({"sequence": 5}, Ue(connection=OTHER, parked=(ParkedConnection(HERE),)), False),
+        ({"sequence": 6}, Ue(parked=(ParkedConnection(HERE),)), True),
+        ({"sequence": 5}, Ue(parked=(ParkedConnection(HERE, successor="ue/imsi-1"),)), True),
+        ({"sequence": 4}, Ue(parked=(ParkedConnection(HERE, successor="ue/imsi-1"),)), False),
         ({"sequence": 9}, Gnb(), False),
         ({"sequence": 9, "type": EventType.TIMER}, Ue(connection=HERE), False),
         ({"sequence": 9, "partitionkey": index_ngap(1)}, Ue(connection=HERE), False),

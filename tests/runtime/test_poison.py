@@ -135,7 +135,7 @@ async def test_one_that_works_the_second_time_is_none(
     def once(d: Any, given: Any) -> None:
         nonlocal tries
         tries += 1
-        (fails if tries == 1 else module.deregistration.decide)(d, given)
+        (fails if tries == 1 else module.procedure.decide)(d, given)
 
     monkeypatch.setattr(module, "decide", once)
     lanes = wrong.script.lanes

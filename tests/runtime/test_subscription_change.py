@@ -7,7 +7,7 @@ import pytest
 
 from evcore import operator
 from schemas.cloudevents import EventType, SubscriptionChanged
-from schemas.gmm.events import NetworkDeregistrationWanted
+from schemas.gmm.events import NetworkDeregistrationPending
 from tests.runtime.deciders import Bench, decider, job
 from tests.runtime.script import registrations
 from tests.runtime.store import Store, opened
@@ -33,5 +33,5 @@ async def test_a_withdrawal_is_seen_at_once(store: Store) -> None:
     told = operator.event(EventType.SUBSCRIPTION_CHANGED, SUPI, SubscriptionChanged())
     done = await worker.run([job(told)], patient=True)
     ((_, step),) = done.appended
-    assert any(isinstance(event, NetworkDeregistrationWanted) for event in step.events)
+    assert any(isinstance(event, NetworkDeregistrationPending) for event in step.events)
     assert step.subscription == 2

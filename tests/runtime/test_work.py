@@ -76,8 +76,8 @@ async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
     if stood != "never":
         work.stood_still(stored - 1 if stood == "before" else stored + 1)
     subject, data, headers = outgoing(LIVES.outside[7], PARTITIONS)
-    reply = f"$JS.ACK.EVENTS.context-release-0001.1.12.7.{int(stored * 1e9)}.4"
-    await work.run([Delivery(subject, data, headers, reply, 1, "context-release-0001")])
+    reply = f"$JS.ACK.EVENTS.an-release-0001.1.12.7.{int(stored * 1e9)}.4"
+    await work.run([Delivery(subject, data, headers, reply, 1, "an-release-0001")])
     if stood == "since":
         assert (desk.acknowledged, desk.appended) == ([reply], [])
     else:

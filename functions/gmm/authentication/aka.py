@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 import wire
 from functions.decision import connection
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import eap
 from functions.gmm.authentication.eap import Answer
 from functions.messages import ngap
@@ -34,7 +34,7 @@ NGKSI_VALUES = 7
 """0 to 6 name a key; 7 is no key (TS 24.501 9.11.3.32)."""
 
 
-def start(d: Draft, subscriber: Subscriber, *, failed: Challenge | None = None) -> None:
+def start(d: UeDecision, subscriber: Subscriber, *, failed: Challenge | None = None) -> None:
     """Send a fresh challenge of the subscriber's method, and start T3560.
 
     `failed` is the challenge before it, of a UE that has been re-synchronised since.
@@ -56,11 +56,11 @@ def start(d: Draft, subscriber: Subscriber, *, failed: Challenge | None = None) 
     send(d, challenge)
 
 
-def _name(d: Draft) -> str:
+def _name(d: UeDecision) -> str:
     return serving_network_name(d.env.network.guami.plmn)
 
 
-def _free_ngksi(d: Draft, after: int = NGKSI_VALUES - 1) -> int:
+def _free_ngksi(d: UeDecision, after: int = NGKSI_VALUES - 1) -> int:
     """The next ngKSI that neither side uses for another key (TS 24.501 5.4.1.3.2).
 
     One that the UE has just refused comes last, so that all are tried in turn.
@@ -74,7 +74,7 @@ def _free_ngksi(d: Draft, after: int = NGKSI_VALUES - 1) -> int:
     return next(value for value in values if value not in used)
 
 
-def send(d: Draft, challenge: Challenge, count: int = 0) -> None:
+def send(d: UeDecision, challenge: Challenge, count: int = 0) -> None:
     """Send the AUTHENTICATION REQUEST of a challenge, and start T3560."""
     plain = _request(d, challenge)
     secured = d.connection.secured and d.ue.security is not None
@@ -82,7 +82,7 @@ def send(d: Draft, challenge: Challenge, count: int = 0) -> None:
     d.start_timer("T3560", d.env.network.timers.t3560, count)
 
 
-def _request(d: Draft, challenge: Challenge) -> bytes:
+def _request(d: UeDecision, challenge: Challenge) -> bytes:
     if not challenge.k_aut:
         return wire.nas_authentication_request(
             challenge.ngksi, ABBA, challenge.rand, challenge.autn
@@ -97,7 +97,9 @@ def _request(d: Draft, challenge: Challenge) -> bytes:
     )
 
 
-def response(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subscriber | None) -> Answer:
+def response(
+    d: UeDecision, tree: Tree, challenge: Challenge, subscriber: Subscriber | None
+) -> Answer:
     """Judge an AUTHENTICATION RESPONSE; the challenge is over unless it is none.
 
     A synchronisation failure in it (5.4.1.2.4.5) is answered by another challenge, once.
@@ -124,7 +126,9 @@ def response(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subscriber 
     return found
 
 
-def _resynchronised(d: Draft, challenge: Challenge, subscriber: Subscriber, auts: bytes) -> bool:
+def _resynchronised(
+    d: UeDecision, challenge: Challenge, subscriber: Subscriber, auts: bytes
+) -> bool:
     """Challenge the UE by the SQN of its USIM, once in a row (5.4.1.3.7 f)."""
     if challenge.resynchronised:
         return False
@@ -138,7 +142,9 @@ def _resynchronised(d: Draft, challenge: Challenge, subscriber: Subscriber, auts
     return True
 
 
-def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subscriber) -> bool:
+def failure_retried(
+    d: UeDecision, tree: Tree, challenge: Challenge, subscriber: Subscriber
+) -> bool:
     """Answer an AUTHENTICATION FAILURE by another challenge, where one may help.
 
     Synch failure: re-synchronise once (5.4.1.3.7 f). ngKSI already in use: the same challenge
@@ -161,7 +167,7 @@ def failure_retried(d: Draft, tree: Tree, challenge: Challenge, subscriber: Subs
     return False
 
 
-def reject(d: Draft, failed: Challenge | None = None) -> None:
+def reject(d: UeDecision, failed: Challenge | None = None) -> None:
     """Send AUTHENTICATION REJECT (5.4.1.3.5) and let the connection go.
 
     A UE that has proved to be there is deregistered by it. `failed` is the challenge that it

@@ -7,7 +7,7 @@ the UE another K_AMF (TS 33.501 6.4.5); `context_modification` gives the gNB the
 from typing import Final
 
 from functions.decision import connection
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka
 from schemas.gmm.state import SecurityContext
 from schemas.ue.state import Ue
@@ -21,7 +21,7 @@ FEWEST: Final = 4
 control takes one of them, and what is due again by that would be so for ever."""
 
 
-def due(d: Draft, security: SecurityContext) -> bool:
+def due(d: UeDecision, security: SecurityContext) -> bool:
     """Whether a context has been used for as long as it may be."""
     limit = (1 << 24) - COUNT_MARGIN
     configured = d.env.network.security.reauthenticate_after
@@ -30,7 +30,7 @@ def due(d: Draft, security: SecurityContext) -> bool:
     return security.uplink >= limit or security.downlink >= limit
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Challenge the UE when it is due, and about nothing else."""
     security, subscriber = d.ue.security, d.env.subscriber
     if security is None or subscriber is None or not due(d, security):

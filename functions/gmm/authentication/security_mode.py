@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from functions.decision.ue_decision import NEW_CONTEXT, Draft, seal
+from functions.decision.ue_decision import NEW_CONTEXT, UeDecision, seal
 from functions.gmm.authentication.aka import ABBA
 from functions.messages import ngap
 from functions.messages.nas import codec
@@ -20,7 +20,9 @@ def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None
     return next((number for number in priority if bits & 0x80 >> number), None)
 
 
-def start(d: Draft, ngksi: int, kamf: bytes, capability: bytes, eap_success: bytes = b"") -> bool:
+def start(
+    d: UeDecision, ngksi: int, kamf: bytes, capability: bytes, eap_success: bytes = b""
+) -> bool:
     """Offer a new context in a SECURITY MODE COMMAND; False when no algorithms fit.
 
     `eap_success` ends the EAP exchange that the context is of (5.4.2.2), empty for none.
@@ -36,7 +38,7 @@ def start(d: Draft, ngksi: int, kamf: bytes, capability: bytes, eap_success: byt
     return True
 
 
-def send(d: Draft, count: int = 0) -> None:
+def send(d: UeDecision, count: int = 0) -> None:
     """Send the SECURITY MODE COMMAND of the pending context, and start T3560."""
     context = d.ue.pending
     if context is None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from functions.decision import connection
 from functions.decision.inputs import NasReceived
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import paging
 from functions.gsm import user_plane
 from functions.messages import ngap
@@ -19,8 +19,8 @@ from schemas.cloudevents import Deregister
 from schemas.gmm.events import (
     Deregistered,
     NetworkDeregistrationAborted,
+    NetworkDeregistrationPending,
     NetworkDeregistrationSent,
-    NetworkDeregistrationWanted,
 )
 from schemas.gmm.state import NetworkDeregistration
 
@@ -30,12 +30,12 @@ UPDATED_FIRST: Final = frozenset({11, 12, 13, 15, 62, 74, 75, 78})
 """Causes that say where the UE is not allowed: it may have moved since (5.5.2.3.5 e)."""
 
 
-def by_operator(d: Draft, wish: Deregister) -> None:
+def by_operator(d: UeDecision, wish: Deregister) -> None:
     """The operator wants the UE to be deregistered."""
     _want(d, "by the operator", reregister=wish.reregister, cause=wish.cause)
 
 
-def by_subscription(d: Draft) -> None:
+def by_subscription(d: UeDecision) -> None:
     """The subscription is another: a UE without one, or that is barred, has to go; but not one
     that is registered for emergency services, which may be barred (5.5.1.2.4).
 
@@ -48,16 +48,16 @@ def by_subscription(d: Draft) -> None:
     _want(d, reason, cause=GmmCause.SERVICES_NOT_ALLOWED)
 
 
-def _want(d: Draft, reason: str, *, cause: int, reregister: bool = False) -> None:
+def _want(d: UeDecision, reason: str, *, cause: int, reregister: bool = False) -> None:
     if not d.ue.registered:
         d.note(f"deregistration {reason}: the UE is not registered")
     elif d.ue.network_deregistration is not None:
         d.note(f"deregistration {reason}: the UE is being deregistered")
     else:
-        d.emit(NetworkDeregistrationWanted(reason, reregister, cause))
+        d.emit(NetworkDeregistrationPending(reason, reregister, cause))
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Go on with a deregistration that is wanted, as far as its connection lets it."""
     wanted = d.ue.network_deregistration
     if wanted is None:
@@ -77,7 +77,7 @@ def settle(d: Draft) -> None:
         _request(d, wanted, 0)
 
 
-def _page(d: Draft) -> None:
+def _page(d: UeDecision) -> None:
     """Have the UE come; where it does not, that is that."""
     if d.ue.paging is None or not (d.ue.paging.failed or "T3513" in d.ue.timers):
         paging.begin(d)
@@ -85,7 +85,7 @@ def _page(d: Draft) -> None:
         _end(d, "the UE cannot be reached")
 
 
-def _request(d: Draft, wanted: NetworkDeregistration, count: int) -> None:
+def _request(d: UeDecision, wanted: NetworkDeregistration, count: int) -> None:
     """DEREGISTRATION REQUEST, under T3522."""
     message: Tree = {
         "message-type": "deregistration-request-ue-terminated",
@@ -103,7 +103,7 @@ def _request(d: Draft, wanted: NetworkDeregistration, count: int) -> None:
     d.start_timer(TIMER, d.env.network.timers.t3522, count)
 
 
-def accepted(d: Draft, received: NasReceived) -> None:
+def accepted(d: UeDecision, received: NasReceived) -> None:
     """DEREGISTRATION ACCEPT (5.5.2.3.3)."""
     wanted = d.ue.network_deregistration
     if received.initial or wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
@@ -114,7 +114,7 @@ def accepted(d: Draft, received: NasReceived) -> None:
     _end(d, "")
 
 
-def expired(d: Draft, count: int) -> None:
+def expired(d: UeDecision, count: int) -> None:
     """T3522: the request again, four times; then the UE is deregistered (5.5.2.3.5 a)."""
     wanted = d.ue.network_deregistration
     if wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
@@ -127,7 +127,7 @@ def expired(d: Draft, count: int) -> None:
         _end(d, "T3522 expired for the fifth time")
 
 
-def _end(d: Draft, why: str) -> None:
+def _end(d: UeDecision, why: str) -> None:
     wanted = d.ue.network_deregistration
     reason = wanted.reason if wanted is not None else ""
     d.stop_timer(TIMER)
@@ -138,13 +138,13 @@ def _end(d: Draft, why: str) -> None:
 # Collisions
 
 
-def abort(d: Draft, reason: str) -> None:
+def abort(d: UeDecision, reason: str) -> None:
     """End it without deregistering the UE (5.5.2.3.5 d)."""
     if d.ue.network_deregistration is not None:
         d.emit(NetworkDeregistrationAborted(reason))
 
 
-def goes_before(d: Draft, received: NasReceived) -> bool:
+def goes_before(d: UeDecision, received: NasReceived) -> bool:
     """Whether a REGISTRATION REQUEST is ignored for it (5.5.2.3.5 e).
 
     An initial registration goes on, and ends it once the UE is registered anew. So does a request

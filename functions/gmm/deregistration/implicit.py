@@ -5,7 +5,7 @@ periodically. After it nobody pages, and after the implicit deregistration timer
 deregistered without a word. Both end with its next connection, by whoever opens it.
 """
 
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from schemas.gmm.events import Deregistered, ReachableUntil
 from schemas.ue.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
 
@@ -13,7 +13,7 @@ MARGIN = 240
 """Seconds by which both timers are longer than the T3512 that the UE has, unless configured."""
 
 
-def settle(d: Draft) -> None:
+def reconcile(d: UeDecision) -> None:
     """Start the mobile reachable timer of a UE that has become idle.
 
     What else is to happen soon comes first: its wake-ups would be lost. The last of them starts
@@ -32,7 +32,7 @@ def settle(d: Draft) -> None:
         d.start_timer(MOBILE_REACHABLE, _longer(d))
 
 
-def expired(d: Draft, name: str) -> None:
+def expired(d: UeDecision, name: str) -> None:
     """One of the two timers has expired."""
     if d.ue.connection is not None or not d.ue.registered:
         d.note(f"{name} expired, and the UE is not idle")
@@ -43,10 +43,10 @@ def expired(d: Draft, name: str) -> None:
         d.emit(Deregistered("implicitly: the UE has not come by itself"))
 
 
-def _longer(d: Draft) -> int:
+def _longer(d: UeDecision) -> int:
     return d.ue.t3512 + MARGIN
 
 
-def may_page(d: Draft) -> bool:
+def may_page(d: UeDecision) -> bool:
     """The paging proceed flag (TS 23.501 5.4.1.1)."""
     return IMPLICIT_DEREGISTRATION not in d.ue.timers

@@ -5,7 +5,7 @@ from typing import Final
 
 from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, Nas, NasReceived, TimerExpired
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka
 from functions.gmm.deregistration import by_network, implicit
 from functions.messages import ngap
@@ -18,7 +18,7 @@ VERSION: Final = "1"
 REQUEST: Final = 0x45
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about a DEREGISTRATION REQUEST or ACCEPT, and about what makes the network ask."""
     match received:
         case NasReceived(nas, tree, _) if nas.type == REQUEST:
@@ -37,7 +37,7 @@ def decide(d: Draft, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-def _request(d: Draft, nas: Nas, tree: Tree) -> None:
+def _request(d: UeDecision, nas: Nas, tree: Tree) -> None:
     switch_off = is_switch_off(tree)
     if not nas.verified:
         _unproved(d, switch_off=switch_off)
@@ -52,7 +52,7 @@ def is_switch_off(request: Tree) -> bool:
     return bool(subtree(request, "de-registration-type").get("switch-off"))
 
 
-def complete(d: Draft, *, switch_off: bool) -> None:
+def complete(d: UeDecision, *, switch_off: bool) -> None:
     """Deregister a UE that has proved who it is; a UE that is switched off hears nothing."""
     if switch_off:
         d.emit(Deregistered("UE switched off"))
@@ -62,12 +62,12 @@ def complete(d: Draft, *, switch_off: bool) -> None:
     d.release(ngap.DEREGISTER)
 
 
-def _accept(d: Draft) -> None:
+def _accept(d: UeDecision) -> None:
     if not d.connection.releasing:
         d.send_nas_best({"message-type": "deregistration-accept-ue-originating"})
 
 
-def refuse(d: Draft) -> None:
+def refuse(d: UeDecision) -> None:
     """The UE that asked is not the one that is registered under its 5G-GUTI.
 
     It is told what is so: that it is not registered here. An AUTHENTICATION REJECT would make
@@ -78,7 +78,7 @@ def refuse(d: Draft) -> None:
     d.release(ngap.DEREGISTER)
 
 
-def _unproved(d: Draft, *, switch_off: bool) -> None:
+def _unproved(d: UeDecision, *, switch_off: bool) -> None:
     """A request without a valid MAC (4.4.4.3): it must not end the registration of another.
 
     At switch-off it is ignored. Otherwise the UE is authenticated first, where it is known and

@@ -3,7 +3,7 @@
 import wire
 from functions.decision import connection, slices
 from functions.decision.slices import Nssai
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, guti
 from functions.gmm.deregistration import by_network
 from functions.gsm import release, user_plane
@@ -25,7 +25,7 @@ from schemas.network import TrackingArea
 from schemas.subscriber import Subscriber
 
 
-def conclude(d: Draft, registration: Registration, request: Tree, uplink_count: int) -> None:
+def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_count: int) -> None:
     """Accept or reject the registration of a UE that has proved who it is.
 
     `request` is the whole REGISTRATION REQUEST, `uplink_count` the NAS COUNT of the message that
@@ -65,13 +65,13 @@ def conclude(d: Draft, registration: Registration, request: Tree, uplink_count: 
     _accept(d, subscriber, area, nssai, uplink_count, told, emergency=emergency)
 
 
-def _forget_radio_capability(d: Draft, request: Tree) -> None:
+def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
     """5.5.1.3.4: a UE that says that its radio capability is another; the gNB asks it anew."""
     if subtree(request, "5gs-update-type").get("ng-ran-rcu") and d.ue.radio_capability:
         d.emit(RadioCapabilityReported(b""))
 
 
-def _result(d: Draft, *, emergency: bool) -> Tree:
+def _result(d: UeDecision, *, emergency: bool) -> Tree:
     """What the UE is registered for, and which services the network has (9.11.3.6, 9.11.3.5)."""
     result: Tree = {"result": "3gpp-access"}
     support: Tree = {"ims-vops-3gpp": False}
@@ -82,7 +82,7 @@ def _result(d: Draft, *, emergency: bool) -> Tree:
     return {"5gs-registration-result": result, "5gs-network-feature-support": support}
 
 
-def _sessions(d: Draft, request: Tree) -> Tree:
+def _sessions(d: UeDecision, request: Tree) -> Tree:
     """What the UE is told of its PDU sessions.
 
     An initial registration ends them (TS 23.502 4.2.2.2.2); an update keeps those that the UE
@@ -98,14 +98,14 @@ def _sessions(d: Draft, request: Tree) -> Tree:
     told: Tree = {}
     release.reconcile(d, request.get("pdu-session-status"))
     asked = [int(psi) for psi in request.get("uplink-data-status", ())]
-    user_plane.want(d, asked)
+    user_plane.activate(d, asked)
     told["pdu-session-status"] = user_plane.established(d)
     if "uplink-data-status" in request:
         told["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
     return told
 
 
-def _confirm_guti(d: Draft, registration: Registration) -> None:
+def _confirm_guti(d: UeDecision, registration: Registration) -> None:
     """5.5.1.2.8 a) 1): a UE that uses its new 5G-GUTI has it, though it never said so."""
     used = wire.nas_peek(registration.request).guti
     if d.ue.tmsi_pending and used is not None and used[-1] == d.ue.tmsi:
@@ -113,7 +113,7 @@ def _confirm_guti(d: Draft, registration: Registration) -> None:
 
 
 def _accept(
-    d: Draft,
+    d: UeDecision,
     subscriber: Subscriber,
     area: TrackingArea,
     nssai: Nssai,
@@ -148,7 +148,7 @@ def _accept(
         send_accept(d)
 
 
-def send_accept(d: Draft, count: int = 0) -> None:
+def send_accept(d: UeDecision, count: int = 0) -> None:
     """Send the REGISTRATION ACCEPT of the procedure by itself, and start T3550.
 
     It first goes in the INITIAL CONTEXT SETUP REQUEST. A gNB that has that must not get another
@@ -161,7 +161,7 @@ def send_accept(d: Draft, count: int = 0) -> None:
     d.start_timer("T3550", d.env.network.timers.t3550, count)
 
 
-def reject(d: Draft, cause: GmmCause, more: Tree | None = None) -> None:
+def reject(d: UeDecision, cause: GmmCause, more: Tree | None = None) -> None:
     """Send REGISTRATION REJECT and let the connection go.
 
     A UE that has proved who it is, is deregistered by it; but not if it is to come again later.

@@ -3,7 +3,7 @@
 import wire
 from functions.decision import connection
 from functions.decision.inputs import NasReceived
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka, eap, security_mode
 from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
@@ -23,7 +23,7 @@ from schemas.gmm.state import Challenge
 # Authentication (5.4.1)
 
 
-def authentication_response(d: Draft, received: NasReceived) -> None:
+def authentication_response(d: UeDecision, received: NasReceived) -> None:
     """Go on to the security mode control, if it is right."""
     challenge = d.ue.challenge
     if challenge is None:
@@ -51,7 +51,7 @@ def authentication_response(d: Draft, received: NasReceived) -> None:
         accept.reject(d, GmmCause.SECURITY_CAPABILITIES_MISMATCH)
 
 
-def authentication_failure(d: Draft, received: NasReceived) -> None:
+def authentication_failure(d: UeDecision, received: NasReceived) -> None:
     """Challenge the UE again where that may help (5.4.1.3.7)."""
     challenge, subscriber = d.ue.challenge, d.env.subscriber
     if challenge is None or subscriber is None:
@@ -60,7 +60,7 @@ def authentication_failure(d: Draft, received: NasReceived) -> None:
         _authentication_failed(d, challenge)
 
 
-def _authentication_failed(d: Draft, challenge: Challenge) -> None:
+def _authentication_failed(d: UeDecision, challenge: Challenge) -> None:
     """5.4.1.3.5 and 5.4.1.3.7: a UE known by its 5G-GUTI may be another one; ask who it is."""
     registration = d.ue.registration
     if d.ue.deregistering:
@@ -74,7 +74,7 @@ def _authentication_failed(d: Draft, challenge: Challenge) -> None:
 # Security mode (5.4.2)
 
 
-def security_mode_complete(d: Draft, received: NasReceived) -> None:
+def security_mode_complete(d: UeDecision, received: NasReceived) -> None:
     """Take the new context into use, and go on with what it was for."""
     nas, tree = received.nas, received.tree
     if not nas.pending or nas.count is None:
@@ -109,7 +109,7 @@ def _inner(container: bytes | None) -> Tree:
     return {} if container is None else wire.nas_read(container).tree or {}
 
 
-def security_mode_reject(d: Draft, received: NasReceived) -> None:
+def security_mode_reject(d: UeDecision, received: NasReceived) -> None:
     """5.4.2.5: the network aborts the procedure that ran the security mode control."""
     if d.ue.pending is None:
         d.note("a SECURITY MODE REJECT that was not asked for")

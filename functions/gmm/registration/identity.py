@@ -2,11 +2,11 @@
 
 import wire
 from functions.decision.inputs import NasReceived
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka
 from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import EventType, Identified
-from schemas.connection.events import HandedOver
+from schemas.connection.events import ConnectionTransferred
 from schemas.gmm.events import IdentityRequested
 from schemas.gmm.state import Registration
 from schemas.identity import index_ngap, slot_of, slot_of_amf_ue_ngap_id
@@ -14,7 +14,7 @@ from schemas.procedures import Procedure
 from schemas.step import HandOff, encode
 
 
-def request(d: Draft, count: int = 0) -> None:
+def request(d: UeDecision, count: int = 0) -> None:
     """Send IDENTITY REQUEST for the SUCI, and start T3570."""
     d.send_nas_best({"message-type": "identity-request", "identity-type": "suci"})
     if count == 0:
@@ -22,7 +22,7 @@ def request(d: Draft, count: int = 0) -> None:
     d.start_timer("T3570", d.env.network.timers.t3570, count)
 
 
-def response(d: Draft, received: NasReceived) -> None:
+def response(d: UeDecision, received: NasReceived) -> None:
     """Take an IDENTITY RESPONSE."""
     registration = d.ue.registration
     if registration is None or registration.stage != "identifying":
@@ -39,7 +39,7 @@ def response(d: Draft, received: NasReceived) -> None:
         _hand_over(d, registration, peek)
 
 
-def _confirmed(d: Draft, peek: wire.NasPeek) -> None:
+def _confirmed(d: UeDecision, peek: wire.NasPeek) -> None:
     """A UE known by its 5G-GUTI that failed to authenticate has told its SUCI (5.4.1.3.5).
 
     If it is the subscriber that the 5G-GUTI stands for, it had its chance; if not, the
@@ -54,7 +54,7 @@ def _confirmed(d: Draft, peek: wire.NasPeek) -> None:
         _hand_over(d, registration, peek)
 
 
-def _hand_over(d: Draft, registration: Registration, peek: wire.NasPeek) -> None:
+def _hand_over(d: UeDecision, registration: Registration, peek: wire.NasPeek) -> None:
     """Give the connection to the aggregate of the SUPI, by `identification` if concealed."""
     here = d.connection
     identified = Identified(
@@ -78,5 +78,5 @@ def _hand_over(d: Draft, registration: Registration, peek: wire.NasPeek) -> None
     else:
         key, to = peek.supi, Procedure.REGISTRATION
         slot = slot_of(peek.supi)
-    d.emit(HandedOver(ue_aggregate(peek.supi) if peek.supi else to))
+    d.emit(ConnectionTransferred(ue_aggregate(peek.supi) if peek.supi else to))
     d.hand_off(HandOff(EventType.IDENTIFIED, to, key, data, slot))

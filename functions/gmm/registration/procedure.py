@@ -16,7 +16,7 @@ from functions.decision.inputs import (
     NgapReceived,
     TimerExpired,
 )
-from functions.decision.ue_decision import RETRANSMISSIONS, Draft
+from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import configuration_update
 from functions.gmm.authentication import aka, security_mode
 from functions.gmm.registration import accept, answers, identity
@@ -27,9 +27,9 @@ from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.cloudevents import EventType, Identified, Unidentified
 from schemas.connection.events import (
+    ConnectionTransferred,
     ContextSetUp,
     ContextSetupFailed,
-    HandedOver,
     RadioCapabilityReported,
 )
 from schemas.gmm.events import GutiConfirmed, RegistrationCompleted, SubscriberIdentified
@@ -44,7 +44,7 @@ IDENTITY_RESPONSE = 0x5C
 SECURITY_MODE_COMPLETE, SECURITY_MODE_REJECT = 0x5E, 0x5F
 
 
-def decide(d: Draft, received: Input) -> None:
+def decide(d: UeDecision, received: Input) -> None:
     """Decide about one input of the procedure."""
     match received:
         case NasReceived():
@@ -64,7 +64,7 @@ def decide(d: Draft, received: Input) -> None:
 # A connection that comes from another aggregate, or back from `identification`
 
 
-def _identified(d: Draft, found: Identified) -> None:
+def _identified(d: UeDecision, found: Identified) -> None:
     """The connection of a UE that has told its SUPI comes to the aggregate of that SUPI."""
     known = connection.find(d, found.amf_ue_ngap_id)
     if known is not None and known.releasing:
@@ -78,12 +78,12 @@ def _identified(d: Draft, found: Identified) -> None:
     registration_request.begin(d, nas, request, suci_told=True)
 
 
-def _unidentified(d: Draft, lost: Unidentified) -> None:
+def _unidentified(d: UeDecision, lost: Unidentified) -> None:
     """The SUCI could not be de-concealed: the network cannot know this UE."""
     if lost.type != EventType.NGAP_UPLINK:
         for found in connections(d.ue):
             if index_ngap(found.amf_ue_ngap_id) == d.key:
-                connection.attend(d, found.amf_ue_ngap_id)
+                connection.activate(d, found.amf_ue_ngap_id)
         if d.ue.connection is None or index_ngap(d.connection.amf_ue_ngap_id) != d.key:
             d.note(f"{lost.reason}; the connection is gone")
             return
@@ -96,7 +96,7 @@ def _unidentified(d: Draft, lost: Unidentified) -> None:
         connection.establish(d, origin, ies["RAN-UE-NGAP-ID"], ies, lost.sequence)
     d.note(lost.reason)
     if d.ue.successor:
-        d.emit(HandedOver(""))  # `identification` gives the connection back
+        d.emit(ConnectionTransferred(""))  # `identification` gives the connection back
     if not d.connection.releasing:
         accept.reject(d, GmmCause.ILLEGAL_UE)
 
@@ -104,7 +104,7 @@ def _unidentified(d: Draft, lost: Unidentified) -> None:
 # The end of it
 
 
-def _complete(d: Draft, _: NasReceived) -> None:
+def _complete(d: UeDecision, _: NasReceived) -> None:
     registration = d.ue.registration
     if registration is None or registration.stage != "accepted":
         d.note("a REGISTRATION COMPLETE that was not asked for")
@@ -120,7 +120,7 @@ def _complete(d: Draft, _: NasReceived) -> None:
         user_plane.request_context(d)
 
 
-def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if not d.connection_is(amf_ue_ngap_id):
         d.note(f"{message} on a connection that the UE has left")
         return
@@ -145,11 +145,11 @@ def _ngap(d: Draft, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
             d.note(f"{message}: {ngap.cause_text(ies.get('Cause', ngap.UNSPECIFIED))}")
 
 
-def _expired(d: Draft, name: str, count: int) -> None:
+def _expired(d: UeDecision, name: str, count: int) -> None:
     """Repeat what was not answered, four times; then give up (10.2 of TS 24.501)."""
     name, _, beside = name.partition("/")
     if beside:
-        connection.attend(d, int(beside, 16))
+        connection.activate(d, int(beside, 16))
     here = d.ue.connection
     if here is None or here.releasing:
         d.note(f"{name} expired without a connection")

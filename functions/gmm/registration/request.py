@@ -5,7 +5,7 @@ from typing import Final
 import wire
 from functions.decision import connection
 from functions.decision.inputs import Nas, NasReceived
-from functions.decision.ue_decision import Draft
+from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission
 from functions.gmm.authentication import aka, reauthentication
 from functions.gmm.deregistration import by_network
@@ -17,7 +17,7 @@ from schemas.gmm.events import RegistrationStarted, SubscriberIdentified
 from schemas.gmm.state import Registration
 
 
-def take(d: Draft, received: NasReceived) -> None:
+def take(d: UeDecision, received: NasReceived) -> None:
     """Begin a registration, unless the request is that of the one under way."""
     if by_network.goes_before(d, received):
         return
@@ -50,7 +50,7 @@ def again(request: bytes) -> Tree:
     return read.tree
 
 
-def begin(d: Draft, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
+def begin(d: UeDecision, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
     """Begin the procedure of a REGISTRATION REQUEST.
 
     `suci_told` is whether the UE has told its SUCI since, whatever identity the request has.
@@ -88,7 +88,7 @@ _PEIS: Final = frozenset({"imei", "imeisv", "mac-address", "eui-64"})
 
 
 def _refused(
-    d: Draft, request: Tree, registration: Registration, *, known_before: bool
+    d: UeDecision, request: Tree, registration: Registration, *, known_before: bool
 ) -> GmmCause | None:
     """Why a request is rejected for what it is, whoever sent it (5.5.1.2.5, 5.5.1.3.5).
 
@@ -118,7 +118,7 @@ def _refused(
     return cause
 
 
-def _may_reuse(d: Draft, registration: Registration) -> bool:
+def _may_reuse(d: UeDecision, registration: Registration) -> bool:
     """Whether the context that verified the request may stay in use (TS 33.501 6.4.6)."""
     security, policy = d.ue.security, d.env.network.security
     return (

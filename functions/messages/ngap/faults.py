@@ -22,7 +22,7 @@ PATH SWITCH REQUEST FAILURE lists sessions, which a faulty request may not tell.
 REPORTED: Final = frozenset(
     {"UEContextSuspendRequest", "UEContextResumeRequest", "PDUSessionResourceModifyIndication"}
 )
-"""Requests about a UE whose response says what was ignored in them (`Draft.diagnostics`)."""
+"""Requests about a UE whose response says what was ignored in them (`UeDecision.diagnostics`)."""
 
 _BY_CRITICALITY: Final[tuple[tuple[str, Cause] | None, ...]] = (
     ("reject", {"protocol": "abstract-syntax-error-reject"}),

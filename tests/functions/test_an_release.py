@@ -162,7 +162,7 @@ def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> Non
     ue = phone.world.ue()
     assert ue.connection is not None
     assert ue.connection.amf_ue_ngap_id == proved
-    assert len(ue.beside) <= 4
+    assert len(ue.parked) <= 4
     assert all(c.releasing for c in ue.stale)
     assert len(ue.stale) < 20, "what the gNB does not answer is let go, though more comes"
     phone.world.advance(60)
@@ -215,8 +215,8 @@ def test_timers_of_two_procedures_that_are_due_at_once(phone: Phone) -> None:
     ue = replace(world.ue(), timers=timers, wake_at=at)
     env = Env(world.now, b"", world.network, None)
     for mine, own, other in (
-        (Procedure.REGISTRATION, "T3560", Procedure.CONTEXT_RELEASE),
-        (Procedure.CONTEXT_RELEASE, "ng-release", Procedure.REGISTRATION),
+        (Procedure.REGISTRATION, "T3560", Procedure.AN_RELEASE),
+        (Procedure.AN_RELEASE, "ng-release", Procedure.REGISTRATION),
     ):
         wake = CloudEvent("w", "/x", EventType.TIMER, f"ue/{phone.supi}", procedure=mine, slot=0)
         made = Procedures({mine}).decide(ue, wake, env)
