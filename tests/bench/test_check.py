@@ -1,4 +1,4 @@
-"""The guard against becoming slower: what it reports, and what it refuses to check."""
+"""The performance bounds: the report, and the invalid bounds that are rejected."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ def test_a_broken_bound_is_one_line_that_says_why(capsys: pytest.CaptureFixture[
     assert judge([SOUND, slow], {"append": 0.4, "codec": 0.25}) == 1
     reported = [line for line in capsys.readouterr().out.splitlines() if "bench-check" in line]
     assert reported == [
-        "bench-check: codec is 0.25, at most 0.1 is allowed: the codec is native",
+        "bench-check: codec is 0.25, the limit is 0.1: the codec is native",
     ]
 
 
@@ -58,7 +58,7 @@ def test_a_figure_without_a_bound_is_an_error() -> None:
         (BOUND.replace("0.5", '"much"'), "Expected `float`"),
         (BOUND.replace("most = 0.5\n", ""), "missing required field `most`"),
         (BOUND.replace("most", "least"), "unknown field `least`"),
-        (BOUND.replace("batches share a transaction", " "), "'append' does not say why"),
+        (BOUND.replace("batches share a transaction", " "), "'append' has no reason"),
         (BOUND + BOUND, "'append' has two bounds"),
         ("[[bound", "bounds.toml"),
     ],

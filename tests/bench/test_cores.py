@@ -39,7 +39,8 @@ async def test_what_the_kernel_sees_of_a_registration(tmp_path: Path) -> None:
     assert found.switches["workers"].voluntary[0] > 0
     if found.calls is None:
         pytest.skip(found.why_not)
-    # A registration is durable: a transaction is written, and at least one flushed for all.
+    # A registration is durable: at least one transaction is written, and at least one flush is
+    # made.
     assert found.calls["workers"]["pwrite64"] > 1
     assert found.calls["workers"]["fdatasync"] > 0
 

@@ -1,4 +1,4 @@
-"""What strace wrote, counted."""
+"""Counting the calls in the output of strace."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The figures of a bench: written, read again, and made tables."""
+"""The figures of a bench: written, read again, and converted to tables."""
 
 from pathlib import Path
 
@@ -89,5 +89,5 @@ def test_a_failure_anywhere_is_one_of_the_bench() -> None:
 
 
 def test_without_strace_there_is_a_line_that_says_why() -> None:
-    seen = Seen(None, {}, "there is no strace here")
-    assert "System calls are not counted: there is no strace here." in kernel_table(seen)
+    seen = Seen(None, {}, "strace is not installed")
+    assert "System calls are not counted: strace is not installed." in kernel_table(seen)

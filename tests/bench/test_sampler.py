@@ -1,4 +1,4 @@
-"""Counters that are cut at two times, of processes that come and go."""
+"""Counters of processes that start and end, divided at two times."""
 
 import asyncio
 import os
@@ -9,7 +9,7 @@ from bench.sampler import Counters, Sampler
 
 
 class Machine:
-    """Processes whose counters a test moves."""
+    """Processes with counters that the test sets."""
 
     def __init__(self) -> None:
         self.counters: dict[int, Counters] = {1: (10.0, 1.0)}
@@ -21,7 +21,7 @@ class Machine:
         return {"workers": self.group, "loadgen": []}
 
     async def looked(self) -> float:
-        """A time around which the counters were seen as they are now."""
+        """Return a time at which the sampler has seen the current counters."""
         await self._looks(2)
         when = time.time()
         await self._looks(1)

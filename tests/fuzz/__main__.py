@@ -8,7 +8,7 @@ from tests.fuzz.targets import TARGETS
 
 
 def main() -> int:
-    """Fuzz each target; the status is 1 where one has found something."""
+    """Fuzz each target. Return 1 if a target has found a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description="Fuzz the decoders.")
     parser.add_argument("--seconds", type=int, default=60, help="for each target")
     parser.add_argument("--seed", type=int, default=0, help="0 for another one each time")

@@ -1,6 +1,6 @@
 """Run one target in this process: ``python -m tests.fuzz.one TARGET FOLDER SECONDS SEED``.
 
-libFuzzer ends the process, with a status other than 0 where it has found something.
+libFuzzer ends the process, with a status other than 0 if it has found a fault.
 """
 
 import sys
@@ -11,7 +11,7 @@ from tests.fuzz.targets import TARGETS
 
 
 def main(name: str, folder: str, seconds: str, seed: str) -> None:
-    """Fuzz until the time is over or something is found, which is then in `folder`."""
+    """Fuzz until the time has passed or a fault is found. The input is then in `folder`."""
     options = [
         f"-max_total_time={seconds}",
         f"-seed={seed}",

@@ -1,4 +1,4 @@
-"""A target in a process of its own, for a panic or an end without end would take ours along."""
+"""Run a target in a separate process, because a panic or an endless loop would end this one."""
 
 import os
 import re
@@ -17,11 +17,11 @@ ROOT: Final = Path(__file__).parents[2]
 FOLDER: Final = ROOT / ".fuzz"
 LIBRARY: Final = FOLDER / "wire" / "wire.abi3.so"
 PRELOADED: Final = Path(atheris.__file__).parents[1] / "ubsan_with_fuzzer.so"
-"""libFuzzer, with the callbacks of the coverage counters that are in `LIBRARY`."""
+"""libFuzzer, with the callbacks of the coverage counters in `LIBRARY`."""
 
 
 class Found(NamedTuple):
-    """What a run has come to."""
+    """The result of a run."""
 
     runs: int
     failed: bool
@@ -30,7 +30,7 @@ class Found(NamedTuple):
 
 
 def fuzz(name: str, *, seconds: int, seed: int = 0, instrumented: bool = False) -> Found:
-    """Run the target `name` for some seconds, on what its corpus has and what it learns."""
+    """Run the target `name` for some seconds, on its corpus and the inputs of earlier runs."""
     folder = FOLDER / name
     _sow(name, folder / "corpus")
     path = [str(FOLDER), str(ROOT)] if instrumented else [str(ROOT)]

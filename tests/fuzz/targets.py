@@ -1,7 +1,7 @@
-"""What is done with the octets of a fuzzer, one function for each decoder.
+"""The fuzz targets, one function for each decoder.
 
-A target lets out what nobody should see: an exception that is not a `WireError`, a panic, or two
-functions that say different things of the same octets.
+A target raises only for a fault: an exception that is not a `WireError`, a panic, or two functions
+that disagree about the same octets.
 """
 
 from collections.abc import Callable
@@ -14,7 +14,7 @@ HOME_KEY = bytes(range(1, 33))
 
 
 def ngap(data: bytes) -> None:
-    """Peek, check and decode a PDU; what decodes is written again."""
+    """Peek, check and decode a PDU. Encode the decoded tree again."""
     try:
         peek = wire.ngap_peek(data)
         faults = wire.ngap_check(data)
@@ -36,7 +36,7 @@ def ngap(data: bytes) -> None:
 
 
 def pfcp(data: bytes) -> None:
-    """Peek, check and decode a message; what decodes is written again."""
+    """Peek, check and decode a message. Encode the decoded tree again."""
     faults = wire.pfcp_check(data)
     _refusable(wire.pfcp_peek, data)
     try:
@@ -61,7 +61,7 @@ def pfcp(data: bytes) -> None:
 
 
 def nas(data: bytes) -> None:
-    """Peek, decode and answer a message; what decodes is written again."""
+    """Peek, decode and answer a message. Encode the decoded tree again."""
     for read in (wire.nas_peek, wire.ue_security_capability, wire.nas_answer, wire.nas_read):
         _refusable(read, data)
     try:
@@ -73,8 +73,8 @@ def nas(data: bytes) -> None:
 
 
 def nas_security(data: bytes) -> None:
-    """The first octet chooses the algorithms, the direction and the header type, and whether the
-    rest is a protected message or what is in one."""
+    """Unprotect or protect a message. The first octet selects the algorithms, the direction, the
+    header type, and whether the rest is a protected message or its plain form."""
     if len(data) < 2:
         return
     choice, rest = data[0], data[1:]
@@ -95,7 +95,7 @@ def nas_security(data: bytes) -> None:
     try:
         found = receiver.unprotect(message, downlink=downlink)
     except wire.WireError as error:
-        # What is refused is the message, or what is in the container of an initial one.
+        # The message is refused, or the content of the container of an initial message.
         assert (error.kind, error.count) == ("nas-refused", 0)
         assert error.plain is not None
         assert len(error.plain) <= len(rest)
@@ -124,7 +124,7 @@ def suci(data: bytes) -> None:
 
 
 def sctp(data: bytes) -> None:
-    """Packets to an endpoint: a length of two octets before each."""
+    """Feed packets to an endpoint. Each packet follows its length in two octets."""
     endpoint = wire.SctpEndpoint(38412, accept=True, max_associations=4)
     now, at = 0.0, 0
     while at + 2 <= len(data):
@@ -148,14 +148,14 @@ def _refusable(read: Callable[..., Any], *arguments: Any) -> None:
 
 
 class Target(NamedTuple):
-    """A function for a fuzzer, and where its seeds are from."""
+    """A function for a fuzzer, and the source of its seeds."""
 
     run: Callable[[bytes], None]
     corpus: str
     before: bytes = b""
-    """What goes before each message of the corpus to make it a seed."""
+    """Prepended to each message of the corpus to make it a seed."""
     sized: bool = False
-    """Whether its length goes before it, in two octets."""
+    """Whether the length of the message precedes it, in two octets."""
 
 
 TARGETS = {

@@ -1,4 +1,4 @@
-"""Each target, for as long as a test may take; ``make fuzz`` runs them for longer, and guided."""
+"""Run each target for a short time. ``make fuzz`` runs them longer, guided by coverage."""
 
 import platform
 import sys

@@ -1,4 +1,4 @@
-"""A broker for each test that asks for one, and the tools that `scripts/k8s-setup.sh` fetches."""
+"""Fixtures: a broker per test, and the tools that `scripts/k8s-setup.sh` fetches."""
 
 import pytest
 
@@ -10,7 +10,7 @@ __all__ = ["bus", "client", "prepared"]
 
 @pytest.fixture(scope="session")
 def prepared() -> None:
-    """Skip a test where the tools are missing."""
+    """Skip a test if the tools are missing."""
     try:
         tools.tool("kubeconform")
     except tools.ToolError as err:

@@ -1,5 +1,5 @@
 """The lag of a consumer as KEDA's nats-jetstream scaler computes it (2.16,
-pkg/scalers/nats_jetstream_scaler.go), of the same requests to the monitoring port."""
+pkg/scalers/nats_jetstream_scaler.go), from the same requests to the monitoring port."""
 
 import asyncio
 import json
@@ -10,19 +10,19 @@ from urllib.parse import urlsplit
 
 
 class Metric(NamedTuple):
-    """What a trigger gives the formula, and whether it would wake a target by itself."""
+    """The value of a trigger for the formula, and whether it activates a target by itself."""
 
     value: int
     active: bool
     found: bool
-    """Whether the consumer is there; KEDA does not say so."""
+    """Whether the consumer exists. KEDA does not report this."""
 
 
 async def metric(metadata: dict[str, str], endpoint: str) -> Metric:
-    """The metric of a trigger, whose monitoring endpoint is `endpoint` in place of its own.
+    """Return the metric of a trigger, with `endpoint` as its monitoring endpoint.
 
     Raises:
-        LookupError: KEDA would report an error: there is no stream, or no leader.
+        LookupError: KEDA would report an error: the stream or its leader does not exist.
     """
     url = f"http://{endpoint}/jsz?acc={metadata['account']}&consumers=true&config=true"
     document = await _get(url)
@@ -41,14 +41,15 @@ async def metric(metadata: dict[str, str], endpoint: str) -> Metric:
 
 
 class Scaling(NamedTuple):
-    """What a ScaledObject comes to."""
+    """The scaling of a ScaledObject."""
 
     composite: int
     replicas: int
 
 
 async def scaling(spec: dict[str, Any], endpoint: str) -> Scaling:
-    """The sum of a ScaledObject's formula, and the replicas that KEDA and its HPA want for it."""
+    """Return the sum of a ScaledObject's formula, and the replicas that KEDA and its HPA set for
+    it."""
     modifiers = spec["advanced"]["scalingModifiers"]
     triggers = {one["name"]: one["metadata"] for one in spec["triggers"]}
     names = modifiers["formula"].split(" + ")
@@ -61,7 +62,7 @@ async def scaling(spec: dict[str, Any], endpoint: str) -> Scaling:
 
 
 async def _of_leader(url: str, metadata: dict[str, str]) -> dict[str, Any]:
-    """Only the server that leads a consumer knows how much is pending."""
+    """Only the server that leads a consumer knows its number of pending messages."""
     parts = urlsplit(url)
     about = await _get(f"http://{parts.netloc}/varz")
     advertised = about.get("connect_urls") or []

@@ -1,4 +1,4 @@
-"""`make k8s-check` passes what is here, and finds what is broken on purpose."""
+"""`make k8s-check` accepts the manifests of this tree, and finds deliberate faults."""
 
 import shutil
 import subprocess
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("prepared")]
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """All that is checked, to be broken."""
+    """A copy of all checked files, which a test may break."""
     shutil.copytree(ROOT / "k8s", tmp_path / "k8s", ignore=shutil.ignore_patterns("*.py*"))
     shutil.copy(ROOT / "Containerfile", tmp_path)
     return tmp_path
@@ -24,7 +24,7 @@ def clone(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def small(clone: Path) -> Path:
-    """The same with two procedures, which is quicker."""
+    """A copy with two procedures, which is faster."""
     for mode in ("pull", "knative"):
         path = clone / "k8s" / "functions" / mode / "kustomization.yaml"
         head, _, _ = path.read_text().partition("resources:\n")
@@ -80,7 +80,7 @@ UNKNOWN_FIELDS_OF_KNATIVE = [
     (KNATIVE, "containerConcurrency", "concurrency", "'concurrency' not allowed"),
     (KNATIVE, "  sink:", "  sinks:", "ContainerSource registration: at '/spec'"),
     (BROKER, "retry: 10", "retries: 10", "'retries' not allowed"),
-    # The pod of a ContainerSource, which its own CRD takes as it comes.
+    # The pod of a ContainerSource, which its own CRD does not check.
     (ANNOUNCER, "serviceAccountName", "accountName", "Pod source-announcer: at '/spec'"),
 ]
 WRONG_TYPES = [
@@ -93,7 +93,7 @@ WRONG_TYPES_OF_KNATIVE = [
     (KNATIVE, "timeoutSeconds: 30", "timeoutSeconds: 30s", "/spec/template/spec/timeoutSeconds"),
     (KNATIVE_2, "periodSeconds: 1", "periodSeconds: soon", "Pod source-session"),
 ]
-# What KEDA finds only when it runs, or never.
+# Faults that KEDA finds only at run time, or never.
 TRIGGERS = [
     (PULL, "natsServerMonitoringEndpoint", "endpoint", "the scaler needs natsServerMonitoringEn"),
     (PULL, "account: $G", "accounts: $G", "the scaler needs account"),
@@ -110,7 +110,7 @@ FORMULA = [
     (PULL, "minReplicaCount: 0", "minReplicaCount: 17", "minReplicaCount 17 is above"),
     (PULL_2, "maxReplicaCount: 16", "maxReplicaCount: 17", "above the 16 partitions"),
 ]
-# What Knative's webhook would refuse.
+# Faults that Knative's webhook would reject.
 ANNOTATIONS = [
     (KNATIVE, "min-scale: '0'", "min-scale: '-1'", "min-scale: '-1' is not a valid value"),
     (KNATIVE_2, "min-scale: '0'", "min-scale: '99'", "max-scale 16 is below min-scale 99"),
@@ -161,7 +161,7 @@ def test_broken_on_purpose(
 
 
 def test_a_kind_without_a_schema_is_an_error(clone: Path) -> None:
-    """Nothing is passed over because nobody knows it."""
+    """An unknown kind is not skipped."""
     broken(clone, PULL, "keda.sh/v1alpha1", "keda.sh/v1")
     done = run(clone)
     assert done.returncode == 1

@@ -1,4 +1,4 @@
-"""What containers are told on their command lines, evcore takes."""
+"""evcore accepts the command lines of all containers."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from k8s.references import pod_of
 
 
 def containers() -> Iterator[tuple[str, list[str]]]:
-    """The arguments of every container of the image, with a name for each."""
+    """Yield the arguments of every container of the image, with a name for each."""
     for path in sorted(FOLDER.rglob("*.yaml")):
         for document in yaml.safe_load_all(path.read_text()):
             if not isinstance(document, dict) or "apiVersion" not in document:
@@ -29,7 +29,7 @@ ALL = dict(containers())
 
 
 def parse(arguments: list[str]) -> dict[str, Any]:
-    """The parameters of the command that `arguments` name, parsed and not run."""
+    """Return the parameters of the command in `arguments`, parsed but not run."""
     command: Any = typer.main.get_command(app(arguments))
     context: Any = command.make_context("evcore", list(arguments), resilient_parsing=False)
     rest = [*context._protected_args, *context.args]

@@ -1,4 +1,4 @@
-"""What the Containerfile copies is there, and is all that the wheel is made of."""
+"""The Containerfile copies existing paths, and all sources of the wheel."""
 
 import io
 import tomllib
@@ -10,7 +10,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FILE = DockerfileParser(
     fileobj=io.BytesIO((ROOT / "Containerfile").read_bytes())  # pyright: ignore[reportArgumentType]
 )
-"""It reads octets, whatever its types say."""
+"""The function reads octets, although its types do not say so."""
 
 
 def copied() -> list[str]:

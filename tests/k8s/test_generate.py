@@ -1,4 +1,4 @@
-"""The manifests of the functions, as generated."""
+"""The generated manifests of the functions."""
 
 from pathlib import Path
 from typing import Any

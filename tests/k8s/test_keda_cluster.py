@@ -1,5 +1,5 @@
-"""The same of three servers, as the Helm chart runs them: whichever KEDA asks, it finds the one
-that leads a consumer, for no other knows how much is pending."""
+"""KEDA's lag with three servers, as the Helm chart runs them. Whichever server KEDA asks, it finds
+the leader of a consumer: no other server knows how much is pending."""
 
 import asyncio
 import json
@@ -24,11 +24,11 @@ from tests.k8s.test_keda_lag import PARTITIONS, REGISTRATION
 pytestmark = pytest.mark.slow
 
 HOSTS = ("127.0.0.11", "127.0.0.12", "127.0.0.13")
-"""One monitoring port on an address each, as pods have it."""
+"""The same monitoring port on a separate address each, as pods have it."""
 
 
 class Cluster:
-    """Where the servers are."""
+    """The addresses of the servers."""
 
     def __init__(self) -> None:
         self.port, self.routes, self.monitor = free_port(), free_port(), free_port()
@@ -75,7 +75,7 @@ async def cluster(tmp_path: Path) -> AsyncGenerator[Cluster]:
 
 
 async def streams(client: Client, config: BusConfig) -> None:
-    """Make the streams, once the servers have agreed on who leads them."""
+    """Create the streams after the servers have elected their leaders."""
 
     async def made() -> bool:
         try:
@@ -92,7 +92,7 @@ async def test_whichever_is_asked(cluster: Cluster) -> None:
         await streams(client, BusConfig(PARTITIONS, replicas=3))
         for bucket in (subjects.LEASES, subjects.ASSIGNMENTS):
             made = await request(client, f"STREAM.INFO.KV_{bucket}")
-            assert made["config"]["num_replicas"] == len(HOSTS)  # they outlive a server, too
+            assert made["config"]["num_replicas"] == len(HOSTS)  # survives the loss of a server
         js = client.jetstream()
         for partition in range(PARTITIONS):
             for _ in range(partition % 3):

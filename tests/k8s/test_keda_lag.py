@@ -1,4 +1,4 @@
-"""The committed ScaledObjects see what waits, by KEDA's own logic and a real nats-server."""
+"""The committed ScaledObjects see pending events, by KEDA's own logic on a real nats-server."""
 
 import asyncio
 from pathlib import Path
@@ -51,7 +51,7 @@ async def pulling(client: Client, partition: int) -> JetStreamContext.PullSubscr
 
 
 async def sees(monitor: str, waits: int) -> None:
-    """KEDA and `evcore up` both see that so much waits, and nothing for other procedures."""
+    """KEDA and `evcore up` both see `waits` pending events, and none for other procedures."""
     assert (await keda.scaling(REGISTRATION, monitor)).composite == waits
     here = await lag(f"http://{monitor}")
     assert here == {**dict.fromkeys(Procedure, 0), Procedure.REGISTRATION: waits}
@@ -66,7 +66,7 @@ async def test_every_trigger_names_a_consumer_that_there_is(monitor: str) -> Non
 
 
 async def test_queued(monitor: str, client: Client) -> None:
-    """They are summed over the partitions, and one is enough for the first worker."""
+    """The lag is summed over the partitions. One event activates the first worker."""
     await publish(client, 3, 1)
     assert await keda.scaling(REGISTRATION, monitor) == Scaling(1, 1)
     await publish(client, 11, 4)
@@ -83,7 +83,7 @@ async def test_more_than_one_worker_meets_the_objective_for(monitor: str, client
 
 
 async def test_in_flight(monitor: str, client: Client) -> None:
-    """What a worker has and has not acknowledged counts: it is not killed over its work."""
+    """Unacknowledged events of a worker count, so it is not stopped during its work."""
     await publish(client, 0, 5)
     pull = await pulling(client, 0)
     taken = await pull.fetch(5, timeout=5)
@@ -99,7 +99,7 @@ async def test_in_flight(monitor: str, client: Client) -> None:
 
 
 async def test_redelivered(monitor: str, client: Client) -> None:
-    """An event that comes again is counted once, given back and delivered anew."""
+    """An event that is returned and redelivered counts once."""
     await publish(client, 0, 3)
     pull = await pulling(client, 0)
     for message in await pull.fetch(3, timeout=5):
@@ -115,7 +115,7 @@ async def test_redelivered(monitor: str, client: Client) -> None:
 
 
 async def test_not_acknowledged_in_time(monitor: str, client: Client) -> None:
-    """A worker that dies: its events wait until they are delivered to the next."""
+    """The events of a dead worker wait until they are delivered to the next one."""
     await publish(client, 0, 2)
     pull = await pulling(client, 0)
     await pull.fetch(2, timeout=5)
@@ -137,7 +137,7 @@ async def test_not_acknowledged_in_time(monitor: str, client: Client) -> None:
 async def test_without_consumers_keda_takes_the_last_sequence_number(
     bus: Bus, client: Client
 ) -> None:
-    """Why `evcore streams` makes them before anything is scaled."""
+    """The reason why `evcore streams` creates the consumers before scaling."""
     await ensure_streams(client, BusConfig(PARTITIONS))
     await publish(client, 0, 2)
     endpoint = f"127.0.0.1:{bus.broker.monitor_port}"

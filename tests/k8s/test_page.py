@@ -1,4 +1,4 @@
-"""docs/kubernetes.md names what there is."""
+"""docs/kubernetes.md refers to existing names."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Everything of tests/transport that needs the kernel's SCTP, in a machine whose kernel has it."""
+"""All tests of tests/transport that need the kernel's SCTP, in a machine with a suitable kernel."""
 
 import os
 import re

@@ -1,9 +1,9 @@
-"""Runs a command under another kernel: QEMU, a small initramfs, and this machine's files.
+"""Run a command under another kernel: QEMU, a small initramfs, and this machine's files.
 
-The machine sees the root file system of its host read-only over 9p, so that the project, its
-virtual environment and its Python are where they are. What scripts/setup-kernel-lab.sh fetched
-is the kernel and its modules. `python -m tests.kernel.vm [--seconds N] command...` runs a
-command by hand, and ends with its exit status.
+The machine sees the root file system of its host read-only over 9p, so the project, its virtual
+environment and its Python have the same paths. scripts/setup-kernel-lab.sh fetches the kernel and
+its modules. `python -m tests.kernel.vm [--seconds N] command...` runs a command by hand, and ends
+with its exit status.
 """
 
 import argparse
@@ -26,7 +26,7 @@ MODULES = [
     *("netfs", "fscache", "9pnet", "9pnet_virtio", "9p"),
     *("crc32c_generic", "libcrc32c", "ip6_udp_tunnel", "udp_tunnel", "sctp"),
 ]
-"""In the order in which they need one another. A kernel that has one built in lacks its file."""
+"""In the order of their dependencies. A kernel with a built-in module lacks its file."""
 
 _DONE = "evcore-vm-exit-status"
 
@@ -53,11 +53,11 @@ echo "{_DONE} $?"
 
 
 class VmError(Exception):
-    """The machine cannot be had, or did not come to an end."""
+    """The machine is not available, or did not end in time."""
 
 
 def why_not() -> str | None:
-    """Why there is no machine here, None if there is."""
+    """Return why no machine is available; None if one is."""
     if platform.machine() != "x86_64":
         return f"the kernel lab is for x86_64, not {platform.machine()}"
     if shutil.which("qemu-system-x86_64") is None:
@@ -72,7 +72,7 @@ def why_not() -> str | None:
 
 
 def site() -> Path:
-    """Where pysctp was installed for this Python."""
+    """Return the folder in which pysctp was installed for this Python."""
     return LAB / f"site-{sys.implementation.cache_tag}"
 
 
@@ -82,15 +82,15 @@ async def run(
     """Run a command in the project's folder under the other kernel.
 
     Args:
-        command: Its path and arguments, as the host knows them.
-        seconds: How long the machine may take, from its start.
-        environment: What to add to a bare environment.
+        command: Its path and arguments, as on the host.
+        seconds: The time limit of the machine, from its start.
+        environment: Variables to add to a bare environment.
 
     Returns:
-        The exit status, and what the serial console said.
+        The exit status, and the output of the serial console.
 
     Raises:
-        VmError: there is no machine here, or it took too long; with the console's output.
+        VmError: no machine is available, or it took too long. The message has the console's output.
     """
     reason, kernel = why_not(), _kernel()
     if reason is not None or kernel is None:
@@ -119,7 +119,7 @@ async def run(
 
 
 async def _watch(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
-    """Copy the console to ours until its end."""
+    """Copy the machine's console to this one until it ends."""
     assert process.stdout is not None
     status: int | None = None
     lines: list[str] = []
@@ -136,7 +136,7 @@ async def _watch(process: asyncio.subprocess.Process) -> tuple[int | None, str]:
 
 
 def _qemu(kernel: Path, initramfs: Path) -> list[str]:
-    # KVM is some ten times as fast, but a broken nested one hangs the machine: it is asked for.
+    # KVM is about ten times as fast, but broken nested KVM hangs the machine, so it is optional.
     accelerator = os.environ.get("EVCORE_VM_ACCELERATOR", "tcg,thread=multi")
     return [
         "qemu-system-x86_64",
@@ -154,7 +154,7 @@ def _script(command: Sequence[str], environment: Mapping[str, str]) -> str:
         "PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin",
         "HOME": str(Path.home()),
         "LANG": "C.UTF-8",
-        "TMPDIR": "/dev/shm",  # noqa: S108 - the one folder in there that can be written
+        "TMPDIR": "/dev/shm",  # noqa: S108 - the one writable folder in the machine
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     settings = [f"{name}={value}" for name, value in {**bare, **environment}.items()]
@@ -163,7 +163,7 @@ def _script(command: Sequence[str], environment: Mapping[str, str]) -> str:
 
 
 def _busybox() -> Path | None:
-    # Ours must not need libraries: the initramfs has none.
+    # A busybox without libraries, because the initramfs has none.
     found = [Path(folder) / "busybox" for folder in ("/bin", "/usr/bin")]
     return next((path for path in found if path.exists()), None)
 

@@ -1,4 +1,4 @@
-"""The stores that the contract is tested on."""
+"""The stores on which the contract is tested."""
 
 import os
 import uuid
@@ -21,19 +21,19 @@ NAMES = ("sqlite", "fdb-double", "foundationdb")
 
 
 class Backend(Protocol):
-    """One empty store, that any number of engines may use."""
+    """One empty store that any number of engines may use."""
 
     async def open(self) -> Engine:
-        """Another engine on it."""
+        """Open another engine on the store."""
         ...
 
     async def close(self) -> None:
-        """Remove it; the engines are closed."""
+        """Remove the store. All engines are closed."""
         ...
 
 
 class SqliteBackend:
-    """A new file."""
+    """A new SQLite file."""
 
     def __init__(self, directory: Path) -> None:
         self.path = directory / "store.db"
@@ -46,7 +46,7 @@ class SqliteBackend:
 
 
 class DoubleBackend:
-    """A cluster in memory."""
+    """A FoundationDB cluster in memory."""
 
     def __init__(self) -> None:
         self.cluster = Cluster()
@@ -57,7 +57,7 @@ class DoubleBackend:
         return await FoundationDbEngine.open(self.api, self.database, patience=patience)
 
     def put(self, key: bytes, value: bytes | None) -> None:
-        """Change a key behind the engines' backs."""
+        """Change a key without the engines' knowledge."""
         transaction = self.database.create_transaction()
         if value is None:
             transaction.clear(key)
@@ -70,7 +70,7 @@ class DoubleBackend:
 
 
 class ClusterBackend:
-    """A prefix of its own in a real cluster."""
+    """A separate prefix in a real cluster."""
 
     def __init__(self, cluster_file: str) -> None:
         self.api: Api = foundationdb_bindings()
@@ -90,7 +90,7 @@ class ClusterBackend:
 
 
 def make(name: str, directory: Path) -> Backend:
-    """The backend of a name; skips the test where it cannot be had."""
+    """Return the backend of a name. Skip the test if it is not available."""
     if name == "sqlite":
         return SqliteBackend(directory)
     if name == "fdb-double":

@@ -1,13 +1,12 @@
 """A double of the FoundationDB bindings: one cluster in memory, with real transaction semantics.
 
-Reads see the database at the transaction's read version, and the transaction's own writes.
-Commits are checked against what was committed since: what was read, if it was not read through
-the snapshot, must not have been written. Errors, limits and futures are those of the API; a
-thread of the double's own fulfils the futures and calls back, as the network thread of the
-native library does. `Cluster.faults` makes commits end as they do when a cluster is in trouble;
-`Cluster.clock` tells how old a transaction is.
+Reads see the database at the transaction's read version, and the transaction's own writes. A commit
+fails if a later commit wrote a key that the transaction read without the snapshot. Errors, limits
+and futures are those of the API. A separate thread completes the futures and runs their callbacks,
+like the network thread of the native library. `Cluster.faults` makes commits end as they do in a
+cluster with faults; `Cluster.clock` determines the age of a transaction.
 
-Not here: watches, tenants, options, locality, and atomic operations other than
+Not implemented: watches, tenants, options, locality, and atomic operations other than
 SET_VERSIONSTAMPED_KEY.
 """
 
@@ -38,7 +37,7 @@ RETRYABLE = {TOO_OLD, 1009, NOT_COMMITTED, UNKNOWN_RESULT, 1037, 1038, CLUSTER_C
 
 
 class KeySelector:
-    """As `fdb.KeySelector`, as far as `first_greater_or_equal`."""
+    """Like `fdb.KeySelector`, with `first_greater_or_equal` only."""
 
     def __init__(self, key: bytes) -> None:
         self.key = key
@@ -49,7 +48,7 @@ class KeySelector:
 
 
 class KeyValue:
-    """As `fdb.KeyValue`."""
+    """Like `fdb.KeyValue`."""
 
     def __init__(self, key: bytes, value: bytes) -> None:
         self.key = key
@@ -57,13 +56,13 @@ class KeyValue:
 
 
 class StreamingMode:
-    """As `fdb.StreamingMode`; there is one page size here."""
+    """Like `fdb.StreamingMode`, with one page size."""
 
     want_all: ClassVar[int] = -2
 
 
 class Snapshot:
-    """Reads that conflict with nothing."""
+    """Reads that cause no conflicts."""
 
     conflicts = False
 
@@ -90,18 +89,18 @@ class Snapshot:
 
 
 class _Attempt:
-    """A transaction between two resets; its reads and its commit run on the network thread."""
+    """A transaction between two resets. Its reads and its commit run on the network thread."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
         self.committing = False
         self.error: int | None = None
-        """What an operation without a future did wrong; the next future tells."""
+        """The error of an operation without a future. The next future reports it."""
         self.writes: dict[bytes, bytes | None] = {}
         self.clears: list[tuple[bytes, bytes]] = []
         self.mutations: list[Callable[[int], None]] = []
         self.stamped: list[tuple[bytes, bytes]] = []
-        """The ranges that hold keys with a versionstamp to come."""
+        """The ranges of keys with an incomplete versionstamp."""
         self.read_ranges: set[tuple[bytes, bytes]] = set()
         self.size = 0
         self._version = 0
@@ -181,7 +180,7 @@ class _Attempt:
 
 
 class Transaction(Snapshot):
-    """As `fdb.Transaction`."""
+    """Like `fdb.Transaction`."""
 
     conflicts = True
 
@@ -268,7 +267,7 @@ class Transaction(Snapshot):
 
 
 class Database:
-    """As `fdb.Database`."""
+    """Like `fdb.Database`."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
@@ -278,7 +277,7 @@ class Database:
 
 
 class FdbDouble:
-    """As the module `fdb` after `fdb.api_version`."""
+    """Like the module `fdb` after `fdb.api_version`."""
 
     FDBError = FDBError
     KeySelector = KeySelector

@@ -16,7 +16,7 @@ CANCELLED, BLOCKED = 1101, 2025
 
 
 class FDBError(FdbError):
-    """As `fdb.FDBError`."""
+    """Like `fdb.FDBError`."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -27,29 +27,29 @@ class FDBError(FdbError):
 
 
 class Silence(Exception):
-    """Nothing is answered."""
+    """The cluster sends no answer."""
 
 
 class Fault(Enum):
-    """How a commit may end."""
+    """The possible ends of a commit."""
 
     CONFLICT = auto()
-    """As if another transaction had written what it read."""
+    """As if another transaction had written a key that this one read."""
     UNKNOWN_APPLIED = auto()
     UNKNOWN_LOST = auto()
     LATE = auto()
-    """The client is told that the cluster changed, and the commit arrives after the reads of
-    the client's next attempt, in front of the next commit."""
+    """The client is told that the cluster changed. The commit is applied after the reads of the
+    client's next attempt and before the next commit."""
     VERY_LATE = auto()
-    """The same, but it arrives behind the next commit."""
+    """Like LATE, but applied after the next commit."""
     SILENT = auto()
-    """It is applied, and the client never hears of it."""
+    """The commit is applied, and the client gets no answer."""
     REFUSED = auto()
-    """An error that no retry mends."""
+    """An error that a retry cannot resolve."""
 
 
 class Future:
-    """As `fdb.Future`: fulfilled by the network thread."""
+    """Like `fdb.Future`; the network thread completes it."""
 
     def __init__(self, cluster: "Cluster") -> None:
         self._cluster = cluster
@@ -96,7 +96,7 @@ class Future:
 
 
 class Commit:
-    """A transaction on its way: what it must find unchanged, and what it writes."""
+    """A running commit: the keys that must be unchanged, and its writes."""
 
     def __init__(self, check: Callable[[], None], apply: Callable[[int], None]) -> None:
         self.check = check
@@ -104,11 +104,11 @@ class Commit:
 
 
 class Cluster:
-    """A cluster with its network thread, on which everything below `submit` runs.
+    """A cluster with its network thread, which runs everything below `submit`.
 
-    `faults` says how the next commits end; `after_commit` is called by the network thread when
-    one has happened, before its client is told. `commits` counts those that were tried, `conflicts`
-    those refused for what they had read, `largest` is the size of the largest, and `begun`
+    `faults` determines the end of the next commits. The network thread calls `after_commit` after a
+    commit and before it tells the client. `commits` counts the attempted commits, `conflicts` the
+    commits rejected because of their reads, `largest` is the size of the largest, and `begun`
     counts the transactions that took a read version.
     """
 
@@ -132,7 +132,7 @@ class Cluster:
         self._network.join()
 
     def submit(self, future: Future, job: Callable[[], Any]) -> None:
-        """Have the network thread do a job and fulfil the future with its result."""
+        """Run a job on the network thread and complete the future with its result."""
 
         def run() -> None:
             try:
@@ -147,7 +147,7 @@ class Cluster:
         self._jobs.put(run)
 
     def submit_idle(self, job: Callable[[], Any]) -> None:
-        """Have the network thread do something that nobody asked for."""
+        """Run a job without a future on the network thread."""
         self._jobs.put(lambda: job() and None)
 
     def on_network_thread(self) -> bool:
@@ -167,7 +167,7 @@ class Cluster:
         return self._sorted[bisect_left(self._sorted, begin) : bisect_left(self._sorted, end)]
 
     def written_since(self, begin: bytes, end: bytes, version: int) -> bool:
-        """Whether anything in a range was written after a version."""
+        """Whether a key of a range was written after a version."""
         if any(b < end and begin < e and v > version for b, e, v in self._cleared):
             return True
         if end == begin + b"\0":  # A single key, the usual case.
@@ -188,7 +188,7 @@ class Cluster:
             self.write(key, None, version)
 
     def commit(self, commit: Commit) -> None:
-        """Serialise one commit, with the fault that is due, and any that was late."""
+        """Serialise one commit, with the fault that is due, and any delayed commit."""
         self.commits += 1
         fault = next(self.faults, None)
         late, self._late = self._late, None

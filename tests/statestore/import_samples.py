@@ -1,4 +1,4 @@
-"""Documents as the programs that they come from would write them."""
+"""Documents in the form in which Open5GS, free5GC and evcore write them."""
 
 import copy
 import json
@@ -58,7 +58,7 @@ imsi-001010000000002,{K},{OP},,1,,no,,,,,8000,0000000000ff,yes,
 
 
 def open5gs_session(name: str, **more: Any) -> dict[str, Any]:
-    """A session as the web interface of Open5GS makes it."""
+    """Return a session as the web interface of Open5GS creates it."""
     return {
         "name": name,
         "type": 3,
@@ -78,7 +78,7 @@ def open5gs_session(name: str, **more: Any) -> dict[str, Any]:
 
 
 def open5gs(imsi: str = "999700000000001", **more: Any) -> dict[str, Any]:
-    """A document of Open5GS' collection `subscribers`."""
+    """Return a document of Open5GS' collection `subscribers`."""
     return {
         "_id": {"$oid": "636f8a1b2c3d4e5f60718290"},
         "imsi": imsi,
@@ -115,7 +115,7 @@ def open5gs(imsi: str = "999700000000001", **more: Any) -> dict[str, Any]:
 
 
 def free5gc_sessions(dnn: str = "internet") -> list[dict[str, Any]]:
-    """Session management subscription data of two slices."""
+    """Return session management subscription data of two slices."""
     configuration: dict[str, Any] = {
         "pduSessionTypes": {"defaultSessionType": "IPV4", "allowedSessionTypes": ["IPV4", "IPV6"]},
         "sscModes": {
@@ -136,7 +136,7 @@ def free5gc_sessions(dnn: str = "internet") -> list[dict[str, Any]]:
 
 
 def free5gc_console(ue_id: str = "imsi-208930000000003", **more: Any) -> dict[str, Any]:
-    """A subscriber as the web console of free5GC shows it."""
+    """Return a subscriber as the web console of free5GC shows it."""
     return {
         "plmnID": "20893",
         "ueId": ue_id,
@@ -179,7 +179,7 @@ def free5gc_console(ue_id: str = "imsi-208930000000003", **more: Any) -> dict[st
 
 
 def free5gc_collections(ue_id: str = "imsi-208930000000003") -> list[dict[str, Any]]:
-    """The same subscriber as MongoDB has it, in the newer form of the keys."""
+    """Return the same subscriber as MongoDB stores it, with the newer form of the keys."""
     console = free5gc_console()
     owner = {"_id": {"$oid": "636f8a1b2c3d4e5f60718299"}, "ueId": ue_id}
     return [
@@ -223,7 +223,8 @@ def refused(document: Any, form: Format | None = None) -> tuple[str, ...]:
 
 
 def edited(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
-    """A copy with one field, at a path as the importers tell it, changed; `...` removes it."""
+    """Return a copy with one field changed. `path` has the importers' notation; `...` removes the
+    field."""
     document = copy.deepcopy(document)
     inner: Any = document
     names = path.replace("[", ".").replace("]", "").split(".")

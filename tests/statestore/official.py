@@ -6,13 +6,13 @@ from typing import Any
 
 
 def without_old_importers() -> None:
-    """Take away the importer that the bindings' copy of `six` leaves behind: it is of a kind
-    that Python warns of at every import from then on, and nothing needs it any more."""
+    """Remove the importer that the bindings' copy of `six` leaves behind. Python warns about its
+    kind at every later import, and no code needs it any more."""
     sys.meta_path[:] = [finder for finder in sys.meta_path if hasattr(finder, "find_spec")]
 
 
 def tuple_layer() -> Any:
-    """The module `fdb.tuple`, which works without the native library."""
+    """Import the module `fdb.tuple`, which works without the native library."""
     module = import_module("fdb.tuple")
     without_old_importers()
     return module

@@ -1,10 +1,10 @@
-"""A process that appends to an SQLite store and tells what it may count on.
+"""A process that appends to an SQLite store and prints its progress.
 
     python -m tests.statestore.sqlite_writer STORE AGGREGATE LAST BATCH
 
-Prints "ready" and waits for a line. Then appends steps up to `LAST` from wherever the aggregate
-stands, `BATCH` at a time, and prints the head after each batch. Each body says its number a
-hundred times.
+Prints "ready" and waits for a line. Then appends steps after the aggregate's head up to `LAST`,
+`BATCH` at a time, and prints the head after each batch. Each body repeats its number a hundred
+times.
 """
 
 import asyncio
@@ -15,12 +15,12 @@ from tests.statestore.steps import OK, step
 
 
 def body(seq: int) -> bytes:
-    """The body of a step, in which a torn write would show."""
+    """Return the body of a step. A torn write is visible in it."""
     return b"%d " % seq * 100
 
 
 async def main(store: str, aggregate: str, last: int, batch: int) -> None:
-    """Append and tell."""
+    """Append, and print the head after each batch."""
     engine = await SqliteEngine.open(store)
     (loaded,) = await engine.load([aggregate])
     head = loaded.head if loaded else 0

@@ -1,4 +1,4 @@
-"""Steps to append, as short as a test can say them."""
+"""Short constructors of steps to append."""
 
 from collections.abc import Iterable
 
@@ -22,7 +22,7 @@ def step(
     take_from: str = "",
     snapshot: bytes = b"",
 ) -> Append:
-    """A step; its trigger and its body are told by its number where they are not given."""
+    """Return a step. The default trigger and body are derived from its number."""
     return Append(
         aggregate=aggregate,
         seq=seq,
@@ -37,12 +37,12 @@ def step(
 
 
 def steps(aggregate: str, first: int, last: int) -> list[Append]:
-    """The steps `first` to `last`."""
+    """Return the steps `first` to `last`."""
     return [step(aggregate, seq) for seq in range(first, last + 1)]
 
 
 async def follow(engine: Engine, after: bytes = b"", page: int = 1000) -> list[FeedEntry]:
-    """The whole feed after a cursor."""
+    """Return the whole feed after a cursor."""
     entries: list[FeedEntry] = []
     while found := await engine.feed(after, page):
         entries += found
@@ -51,7 +51,8 @@ async def follow(engine: Engine, after: bytes = b"", page: int = 1000) -> list[F
 
 
 async def stored(engine: Engine, aggregate: str) -> list[int]:
-    """The sequence numbers of an aggregate, told the same by every way to read them."""
+    """Return the sequence numbers of an aggregate, after checking that all ways to read them
+    agree."""
     records = await engine.read(aggregate, 0, 100_000)
     numbers = [record.seq for record in records]
     (loaded,) = await engine.load([aggregate])

@@ -71,10 +71,10 @@ async def test_a_failed_step_stops_those_after_it_on_its_aggregate_only(engine: 
         [
             step(OTHER, 2),
             step(UE, 2, "b"),
-            step(UE, 3, "a"),  # taken by step 1
-            step(UE, 3, "c"),  # would follow, but was decided on what is not there
+            step(UE, 3, "a"),  # processed by step 1
+            step(UE, 3, "c"),  # next in order, but decided on a state that does not exist
             step(OTHER, 3),
-            step(UE, 4, "b"),  # taken by step 2 of this batch
+            step(UE, 4, "b"),  # processed by step 2 of this batch
             step("ue/new", 1),
         ]
     )
@@ -98,7 +98,7 @@ async def test_a_failed_step_leaves_no_trace(engine: Engine):
     assert [name for name, _ in await engine.aggregates()] == [OTHER]
     assert await engine.taken(UE, "a") is None
     assert [entry.aggregate for entry in await engine.feed()] == [OTHER, OTHER]
-    # What failed may be tried again: nothing of it is known.
+    # A failed step may be tried again, because it left no trace.
     assert await engine.append([step(UE, 1, "a", put=[NGAP])]) == [OK]
 
 
@@ -119,7 +119,7 @@ async def test_an_entry_has_one_owner(engine: Engine):
     batch = [step(UE, 1, put=[TMSI]), step(OTHER, 1, put=[TMSI])]
     assert await engine.append(batch) == [OK, IndexTaken(TMSI, UE)]
     assert await engine.owners([TMSI, NGAP]) == [UE, None]
-    # Its owner may put it again.
+    # The owner of an entry may put it again.
     assert await engine.append([step(UE, 2, put=[TMSI])]) == [OK]
 
 
@@ -160,7 +160,7 @@ async def test_entries_move_within_a_batch(engine: Engine):
         step(UE, 2, drop=[TMSI]),
         step(OTHER, 1, put=[TMSI]),
         step(UE, 3, put=[TMSI], take_from=OTHER),
-        step(OTHER, 2, drop=[TMSI]),  # no longer its own
+        step(OTHER, 2, drop=[TMSI]),  # owned by another aggregate now
     ]
     assert await engine.append(batch) == [OK] * 5
     assert await engine.owners([TMSI]) == [UE]
@@ -180,7 +180,7 @@ async def test_a_batch_of_thousands(engine: Engine):
     batch = [step(name, seq) for seq in range(1, 6) for name in names]
     batch.insert(700, step("ue/0007", 99))
     outcomes = await engine.append(batch)
-    # Only the aggregate of the wrong step stops: 200 of its third round remain after it.
+    # Only the aggregate of the wrong step stops. 200 steps of its third round follow.
     assert [o for o in outcomes if o != OK] == [Conflict(3)] * 3
     loaded = dict(await engine.aggregates("ue/"))
     assert loaded.pop("ue/0007") == 3

@@ -26,7 +26,7 @@ async def test_the_same_body_as_the_last_adds_no_version(engine: Engine):
     assert await engine.put_document("a", b"one") == 1
     assert await engine.put_document("a", b"one") == 1
     assert await engine.put_document("a", b"two") == 2
-    # The same as an older one is new.
+    # A body equal to an older version adds a new version.
     assert await engine.put_document("a", b"one") == 3
     assert await engine.documents() == [("a", 3)]
 

@@ -67,7 +67,7 @@ async def test_a_cursor_of_something_else_is_refused(engine: Engine):
 
 
 async def test_the_feed_is_stable_and_complete_under_concurrent_appends(backend: Backend):
-    """Two writers, one of them late with half of its steps, and a reader who never looks back."""
+    """Two writers, one delayed with half of its steps, and a reader that never reads back."""
     writers = [await backend.open(), await backend.open()]
     reader = await backend.open()
     names = [f"ue/{number}" for number in range(8)]

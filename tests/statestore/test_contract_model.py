@@ -1,4 +1,4 @@
-"""Any batches, on the engines that need no server, against a model of the contract."""
+"""Random batches against a model of the contract, on the engines that need no server."""
 
 import asyncio
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ from tests.statestore.steps import follow
 
 
 class Model:
-    """The contract of `append`, in the plainest words."""
+    """The contract of `append` in its simplest form."""
 
     def __init__(self) -> None:
         self.logs: dict[str, list[Append]] = {}
@@ -68,7 +68,7 @@ class Model:
 NAMES = ["ue/a", "ue/b", "ue/ü\0"]
 ENTRIES = [IndexKey("tmsi", "1"), IndexKey("tmsi", "2"), IndexKey("ngap", "1")]
 entries = st.lists(st.sampled_from(ENTRIES), max_size=2, unique=True).map(tuple)
-# The numbers are how far from the right sequence number a step is: `_numbered` adds that.
+# The numbers are offsets from the right sequence number; `_numbered` adds it.
 steps = st.builds(
     Append,
     aggregate=st.sampled_from(NAMES),
@@ -126,5 +126,5 @@ async def _compare(name: str, told: list[list[Append]], trouble: list[Fault | No
 def test_any_batches_end_as_in_the_model(
     name: str, told: list[list[Append]], trouble: list[Fault | None]
 ):
-    """On the double, whatever becomes of the commits on their way."""
+    """On the double, with random faults of commits."""
     asyncio.run(_compare(name, told, trouble))

@@ -52,7 +52,7 @@ async def test_load_without_a_snapshot_has_all_steps(engine: Engine):
 
 
 async def test_a_snapshot_and_the_tail_equal_a_full_replay(engine: Engine):
-    # The state of this "aggregate" is all that its steps said, one after the other.
+    # The state of this "aggregate" is the concatenation of all bodies.
     said: list[bytes] = []
     for seq in range(1, 31):
         made = step(UE, seq)
@@ -99,7 +99,7 @@ async def test_read_pages_through_a_log(engine: Engine):
 
 
 async def test_logs_are_apart(engine: Engine):
-    """Names that begin with one another, or hold what could end a key."""
+    """Names that are prefixes of each other, or contain the terminator of a key element."""
     names = ["a", "a\0", "a\0\0", "a\x01", "a/", "a/b", "aa"]
     await engine.append([step(name, seq) for seq in (1, 2) for name in names])
     for name in names:

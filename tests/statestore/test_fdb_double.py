@@ -1,4 +1,4 @@
-"""The double keeps the semantics that the engine relies on."""
+"""The double has the semantics on which the engine relies."""
 
 import threading
 from collections.abc import Generator

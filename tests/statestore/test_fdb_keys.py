@@ -1,4 +1,4 @@
-"""The key layout is that of FoundationDB's tuple layer, as the official bindings pack it."""
+"""The key layout equals FoundationDB's tuple layer, as the official bindings pack it."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -63,7 +63,8 @@ def test_feed_keys_hold_versionstamps():
     keys = Keys("evcore")
     stamp = b"\0\1\2\3\4\5\6\7\x08\x09"
     version = _tuple.Versionstamp(stamp, 77)
-    # Completing a versionstamp needs the native library: compare with what the bindings read.
+    # Only the native library can complete a versionstamp. Compare with the result of the bindings'
+    # unpacking.
     key = keys.new_feed(77)
     at = int.from_bytes(key[-4:], "little")
     assert key[at : at + 10] == b"\xff" * 10

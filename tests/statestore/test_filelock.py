@@ -53,7 +53,7 @@ async def test_who_has_had_the_turn_queues_behind_who_waits(path: Path):
     greedy, patient = WriteLock(path, 10), WriteLock(path, 10)
     await greedy.acquire()
     waiting = asyncio.create_task(patient.acquire())
-    # The one who waits is at the gate: until it has the turn nobody else gets there.
+    # The waiter holds the gate. Until it has the turn, no other process can take the gate.
     gate = os.open(f"{path}-gate", os.O_RDWR)
     while not waiting.done():
         try:
@@ -82,7 +82,7 @@ async def test_a_wait_that_was_given_up_keeps_nothing(path: Path):
     queued = lock.queued
     assert queued is not None
     holder.release()
-    # The thread in the queue gets the turn that nobody wants any more, and gives it back.
+    # The waiter is gone when the thread in the queue gets the turn. The thread releases it.
     await holder.acquire()
     holder.release()
     await asyncio.wait([queued])
@@ -106,7 +106,7 @@ async def test_a_wait_that_was_cancelled_keeps_nothing(path: Path):
     holder.release()
     await asyncio.wait([queued])
     assert is_free(path)
-    # Granted, but cancelled before it could notice.
+    # Granted, but cancelled before the waiter resumes.
     await holder.acquire()
     waiting = asyncio.create_task(lock.acquire())
     await asyncio.sleep(0)

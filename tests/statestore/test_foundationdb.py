@@ -1,4 +1,4 @@
-"""What only the FoundationDB engine has: unknown results, limits of size and of time."""
+"""Behaviour of the FoundationDB engine only: unknown results, limits of size and of time."""
 
 import asyncio
 import functools
@@ -85,8 +85,8 @@ async def test_of_two_writers_one_appends_whatever_becomes_of_commits(
 async def test_a_late_commit_cannot_undo_what_was_decided_since(
     double: DoubleBackend,
 ):
-    """A commit is on its way while another writer takes the head; its writer is told so, and
-    when it arrives at last it finds its reads overtaken."""
+    """A commit is running while another writer takes the head. Its writer is told so. When the
+    commit arrives, its reads are outdated and it fails."""
     slow, fast = await double.open(), await double.open()
     await fast.append([step(UE, 1)])
     on_its_way = asyncio.Event()
@@ -127,7 +127,7 @@ async def test_an_unknown_commit_of_a_document_adds_one_version(
 async def test_a_document_version_is_known_again_behind_others(
     fdb: FoundationDbEngine, double: DoubleBackend
 ):
-    """The commit happens, but is not told, and another writer is faster than the next attempt."""
+    """The commit succeeds without an answer, and another writer commits before the next attempt."""
     keys, cluster = Keys("evcore"), double.cluster
 
     def overtake() -> None:
@@ -182,7 +182,7 @@ async def test_a_large_batch_takes_small_transactions(
     outcomes = await fdb.append(batch)
     assert double.cluster.commits - commits >= 4
     assert double.cluster.largest < 1_000_000
-    # What follows the failed step stops, also in the transactions after.
+    # The steps after the failed one fail too, also in later transactions.
     failed = [i for i, outcome in enumerate(outcomes) if outcome != OK]
     assert failed == list(range(205, 400, 10))
     assert set(map(repr, (outcomes[i] for i in failed))) == {"Conflict(head=20)"}
@@ -217,7 +217,7 @@ async def test_what_is_too_large_is_told_before_anything_is_done(fdb: Foundation
 
 
 async def test_reading_goes_on_where_a_transaction_got_too_old(double: DoubleBackend):
-    """A second passes with every look at the clock: no transaction lives for ten reads."""
+    """Every read of the clock adds a second, so no transaction lives for ten reads."""
     engine = await double.open()
     for first in range(1, 600, 100):
         await engine.append([step(UE, s, body=bytes(9_000)) for s in range(first, first + 100)])
@@ -296,7 +296,7 @@ async def test_an_error_that_no_retry_mends_is_told(fdb: FoundationDbEngine, dou
 
 
 async def test_the_loop_goes_on_while_a_call_waits(fdb: FoundationDbEngine, double: DoubleBackend):
-    """The network thread is held up until the loop has turned; no thread waits but that one."""
+    """The network thread blocks until the loop has turned. No other thread waits."""
     turned = threading.Event()
     threads = threading.active_count()
     double.cluster.submit_idle(turned.wait)

@@ -1,4 +1,4 @@
-"""Subscribers out of files: nothing in a file makes an importer fail in another way than told."""
+"""Fuzz the importers: any file is either imported or rejected with an ImportProblem."""
 
 import copy
 import json
@@ -13,7 +13,7 @@ from tests.statestore.import_samples import OWN, free5gc_collections, free5gc_co
 
 
 def problems_of(data: bytes, form: Format | None) -> tuple[str, ...]:
-    """What is wrong with a file; nothing for one that is imported."""
+    """Return the problems of a file; none if it can be imported."""
     try:
         read_subscribers(data, form)
     except ImportProblem as err:
@@ -32,7 +32,7 @@ anything = st.recursive(
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Every place in a document."""
+    """Return every path in a document."""
     items: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = cast("dict[str, Any]", value).items()

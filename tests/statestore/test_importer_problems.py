@@ -1,4 +1,4 @@
-"""Subscribers out of files: how a file is told to be wrong."""
+"""The messages for invalid files of subscribers."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Subscribers out of files: what every format gives."""
+"""The results of importing each file format."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""A log that several versions write: what this one makes of steps and snapshots of others."""
+"""A log written by several versions: steps and snapshots of other versions."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -28,7 +28,7 @@ async def log(tmp_path: Path) -> AsyncGenerator[EventLog]:
 
 
 def life() -> list[Step[Any]]:
-    """More steps of a UE than there are between two snapshots."""
+    """Return more steps of a UE than there are between two snapshots."""
     steps: list[Step[Any]] = []
     while len(steps) < SNAPSHOT_EVERY + 10:
         for step in lives(1).steps[UE]:
@@ -54,7 +54,7 @@ async def written(log: EventLog, steps: list[Step[Any]]) -> Aggregate:
 
 
 async def by_another(log: EventLog, aggregate: Aggregate, tree: dict[str, Any]) -> None:
-    """Append a step whose octets another version has made."""
+    """Append a step with octets that another version has written."""
     seq = aggregate.seq + 1
     body = aggregate.sealer.seal("step", seq, encode({**tree, "seq": seq}))
     entry = Append(aggregate.name, seq, f"other-{seq}", body)
@@ -91,7 +91,7 @@ async def test_a_snapshot_of_another_version_is_passed_over(log: EventLog) -> No
 async def test_one_of_this_version_is_written_again_soon(log: EventLog) -> None:
     steps = life()
     aggregate = await written(log, steps[:-1])
-    aggregate.snapshot_seq = 0  # as where that of another version was passed over
+    aggregate.snapshot_seq = 0  # as if a snapshot of another version had been skipped
     assert (await append(log, aggregate, steps[-1])).snapshot
     (read,) = await log.load([UE])
     assert read.snapshot_seq == len(steps)

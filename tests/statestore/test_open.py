@@ -1,4 +1,4 @@
-"""Stores by their URLs."""
+"""Stores opened by URL."""
 
 from pathlib import Path
 from types import ModuleType

@@ -1,4 +1,4 @@
-"""What only the SQLite engine has: a file, its faults, and a lock."""
+"""Behaviour of the SQLite engine only: a file, its faults, and a lock."""
 
 import asyncio
 import fcntl
@@ -43,7 +43,7 @@ def change(path: Path, *statements: str) -> None:
 
 
 def garble(path: Path) -> None:
-    """Overwrite the beginning of every page behind the first few."""
+    """Overwrite the start of every page after the first few."""
     whole = bytearray(path.read_bytes())
     for page in range(8, len(whole) // 4096):
         whole[page * 4096 : page * 4096 + 64] = b"\xee" * 64
@@ -214,7 +214,7 @@ async def test_a_stuck_writer_does_not_stop_the_loop(path: Path, sqlite: SqliteE
             await sqlite.append([step(UE, 1)])
     ticking.cancel()
     assert ticks > 10
-    # Reading goes on meanwhile, and writing once the turn is free.
+    # Reading is possible during the lock, and writing after it.
     assert await sqlite.load([UE]) == [None]
     os.close(holder)
     assert await sqlite.append([step(UE, 1)]) == [OK]

@@ -1,4 +1,4 @@
-"""Why a cursor of an SQLite feed passes over nothing: no step becomes visible before its place."""
+"""A cursor of an SQLite feed skips no step: no step becomes visible before an earlier position."""
 
 import sqlite3
 from contextlib import closing
@@ -14,8 +14,8 @@ _INSERT = "INSERT INTO log (aggregate, seq, trigger, body) VALUES (1, ?, ?, x'00
 
 
 async def test_a_transaction_that_is_late_keeps_all_others_waiting(tmp_path: Path) -> None:
-    """What has the next position and is not committed yet cannot be overtaken by what has a later
-    one: nobody else may write meanwhile."""
+    """A step with a later position cannot overtake an uncommitted one, because only one process may
+    write at a time."""
     path = tmp_path / "store.db"
     engine = await SqliteEngine.open(path, patience=0.1)
     reader = await SqliteEngine.open(path, read_only=True)
@@ -37,7 +37,7 @@ async def test_a_transaction_that_is_late_keeps_all_others_waiting(tmp_path: Pat
 
 
 async def test_a_transaction_that_comes_to_nothing_leaves_no_gap(tmp_path: Path) -> None:
-    """Its position is given again, and nobody has seen it."""
+    """No reader has seen the position, and the next step reuses it."""
     path = tmp_path / "store.db"
     engine = await SqliteEngine.open(path)
     reader = await SqliteEngine.open(path, read_only=True)

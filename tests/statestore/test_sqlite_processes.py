@@ -1,4 +1,4 @@
-"""Several processes on one SQLite store, some of which die."""
+"""Several processes on one SQLite store. Some of them are killed."""
 
 import asyncio
 import sqlite3
@@ -30,7 +30,7 @@ async def start(path: Path, aggregate: str, last: int, batch: int) -> asyncio.su
 
 
 async def go(*writers: asyncio.subprocess.Process) -> None:
-    """Let writers begin, once all of them are ready."""
+    """Start the writers when all of them are ready."""
     for writer in writers:
         assert writer.stdout is not None
         assert await writer.stdout.readline() == b"ready\n"
@@ -40,7 +40,7 @@ async def go(*writers: asyncio.subprocess.Process) -> None:
 
 
 async def told(process: asyncio.subprocess.Process) -> int:
-    """The next head that a writer tells, 0 at its end."""
+    """Return the next head that a writer prints; 0 at its end."""
     assert process.stdout is not None
     return int(await process.stdout.readline() or b"0")
 
@@ -62,7 +62,7 @@ async def test_two_processes_write_and_a_third_follows(tmp_path: Path):
     assert seen == await follow(reader)
     for name in ("ue/a", "ue/b"):
         assert await stored(reader, name) == list(range(1, 2001))
-    # They took turns: neither had to wait for the other's end.
+    # The writers took turns. Neither waited until the other had finished.
     order = [entry.aggregate for entry in seen]
     assert sum(a != b for a, b in pairwise(order)) > 10
     await reader.close()
@@ -82,7 +82,7 @@ async def test_a_killed_writer_loses_nothing_it_was_promised(tmp_path: Path):
             acknowledged = await told(writer)
         writer.kill()
         rest, _ = await writer.communicate()
-        # What it still got out before it died was promised too.
+        # A head printed before the process died counts as acknowledged too.
         acknowledged = max([acknowledged, *map(int, rest.split(b"\n")[:-1])])
         engine = await SqliteEngine.open(path)
         heads = await stored(engine, "ue/killed")

@@ -1,4 +1,4 @@
-"""Every test runs on the loop of the standard library and on uvloop."""
+"""Run every test on the loop of the standard library and on uvloop."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable

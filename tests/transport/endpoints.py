@@ -1,4 +1,4 @@
-"""Two SCTP endpoints without sockets, and a clock that does what it is told."""
+"""Two SCTP endpoints without sockets, with a clock that the test controls."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ CLIENT_PORT, SERVER_PORT = 50_000, 38_412
 
 
 class Link:
-    """A client and a server, and every packet between them."""
+    """A client and a server, and all packets between them."""
 
     def __init__(self, **options: Any) -> None:
         server: Mapping[str, Any] = {"max_associations": 8, **options}
@@ -18,16 +18,16 @@ class Link:
         self.server = wire.SctpEndpoint(SERVER_PORT, accept=True, **server)
         self.now = 1000.0
         self.packets: list[tuple[bytes, bool]] = []
-        """All that went over it, and whether to the server."""
+        """All packets, each with true if it goes to the server."""
         self.bend: Callable[[bytes, bool], bytes | None] = lambda packet, _: packet
-        """What becomes of a packet on the way; the bool is whether it goes to the server."""
+        """Changes or drops a packet on its way. The bool is true for packets to the server."""
         self.association = self.client.connect(*SERVER, SERVER_PORT, self.now)
         self.exchange()
         ((_, self.at_server, _),) = self.server.events()
         ((_, self.at_client, _),) = self.client.events()
 
     def exchange(self) -> int:
-        """Carry packets until there are none; how many there were."""
+        """Carry packets until none is left. Return their number."""
         count = 0
         while True:
             out = [(packet, True) for packet, _ in self.client.packets()]
@@ -46,7 +46,7 @@ class Link:
                     self.client.receive(bent, *SERVER, self.now)
 
     def pass_time(self, until: float) -> int:
-        """Run timers and carry packets until then; how many packets."""
+        """Run timers and carry packets until a time. Return the number of packets."""
         count = self.exchange()
         while True:
             dues = [self.client.timeout(), self.server.timeout()]

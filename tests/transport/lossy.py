@@ -1,4 +1,4 @@
-"""A UDP proxy that loses, repeats and reorders, in a way that a seed decides."""
+"""A UDP proxy that loses, repeats and reorders packets, controlled by a seed."""
 
 import asyncio
 import random
@@ -16,7 +16,7 @@ class _Side(asyncio.DatagramProtocol):
 
 
 class LossyProxy:
-    """Between one client and the server at a UDP port of the loopback interface."""
+    """A proxy between one client and the server at a UDP port of the loopback interface."""
 
     def __init__(self, server_port: int, seed: int = 0) -> None:
         self.loss = self.repeat = self.reorder = 0.0
@@ -39,7 +39,7 @@ class LossyProxy:
         return self
 
     async def rebind(self) -> None:
-        """Reach the server from another UDP port from now on, as behind a restarted NAT."""
+        """Reach the server from another UDP port, like a NAT after a restart."""
         loop = asyncio.get_running_loop()
         old: asyncio.DatagramTransport | None = getattr(self, "_to_server", None)
         self._to_server, _ = await loop.create_datagram_endpoint(

@@ -1,4 +1,4 @@
-"""SCTP packets, built and bent by hand (RFC 9260 clause 3)."""
+"""SCTP packets, built and changed by hand (RFC 9260 clause 3)."""
 
 import struct
 
@@ -19,7 +19,7 @@ _TABLE = _table()
 
 
 def sealed(packet: bytes) -> bytes:
-    """The packet with the right CRC32c (clause 6.8, appendix A)."""
+    """Return the packet with the right CRC32c (clause 6.8, appendix A)."""
     if len(packet) < 12:
         return packet
     crc = 0xFFFFFFFF
@@ -29,14 +29,14 @@ def sealed(packet: bytes) -> bytes:
 
 
 def init(source: int, destination: int, tag: int, *, streams: int = 10) -> bytes:
-    """An INIT that asks to be answered with `tag`."""
+    """Return an INIT with an initiate tag of `tag`."""
     header = struct.pack(">HHII", source, destination, 0, 0)
     body = struct.pack(">IIHHI", tag, 100_000, streams, streams, 1)
     return sealed(header + struct.pack(">BBH", INIT, 0, 4 + len(body)) + body)
 
 
 def kinds(packet: bytes) -> list[int]:
-    """The types of the packet's chunks."""
+    """Return the types of the packet's chunks."""
     found: list[int] = []
     at = 12
     while at + 4 <= len(packet):
@@ -47,7 +47,7 @@ def kinds(packet: bytes) -> list[int]:
 
 
 def with_window(packet: bytes, window: int) -> bytes:
-    """The packet, its SACK (if the first chunk is one) announcing another window."""
+    """Return the packet with another window in its SACK, if its first chunk is one."""
     if packet[12] != SACK:
         return packet
     return sealed(packet[:20] + struct.pack(">I", window) + packet[24:])

@@ -1,6 +1,6 @@
-"""A peer in a process of its own, to be killed: `python -m tests.transport.peer`.
+"""A peer in a separate process that a test can kill: `python -m tests.transport.peer`.
 
-Reads one line of JSON with what to do, prints one with where it is, echoes what it receives.
+Reads one line of JSON with its task, prints one line with its address, and echoes all messages.
 """
 
 import asyncio

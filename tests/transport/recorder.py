@@ -1,4 +1,4 @@
-"""A handler that remembers everything, and can be waited for."""
+"""A handler that records all events and can wait for them."""
 
 import asyncio
 from collections.abc import Callable
@@ -24,7 +24,7 @@ class Recorder:
         self.on_writable: Callable[[], None] | None = None
         self.on_message: Callable[[Message], None] | None = None
         self.inside = False
-        """Whether a test is in the middle of a call that must not call back."""
+        """True while the test makes a call that must not call back."""
         self._waiting: list[tuple[Callable[[], bool], asyncio.Future[None]]] = []
 
     def up(self, association: Association) -> None:
@@ -60,7 +60,7 @@ class Recorder:
             self.on_writable()
 
     async def until(self, done: Callable[[], bool], seconds: float = 30) -> None:
-        """Wait until something happens after which `done` is true."""
+        """Wait until an event makes `done` true."""
         if done():
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -69,7 +69,7 @@ class Recorder:
             await future
 
     async def got(self, count: int, seconds: float = 30) -> list[Message]:
-        """Wait for that many messages in all."""
+        """Wait for `count` messages in total."""
         await self.until(lambda: len(self.messages) >= count, seconds)
         return self.messages
 

@@ -1,4 +1,4 @@
-"""How associations begin and end."""
+"""The start and the end of associations."""
 
 import asyncio
 import contextlib
@@ -107,7 +107,7 @@ async def test_abort(world: World) -> None:
 
 
 async def test_abort_from_received(world: World) -> None:
-    """Nothing is delivered of an association after it was aborted in the midst of a batch."""
+    """After an abort in the middle of a batch, no message of the association is delivered."""
     pair = await Pair(world).open()
 
     def third_is_the_last(message: Message) -> None:
@@ -151,13 +151,13 @@ async def test_shutdown_delivers_what_is_queued(world: World) -> None:
 
 
 async def test_shutdown_delivers_to_a_paused_reader(world: World) -> None:
-    """A reader that is slow gets the messages of a peer that has long gone, then its end."""
+    """A slow reader gets the messages of a peer that has ended, then the end of the association."""
     pair = await Pair(world).open()
     pair.server.pause()
     for number in range(50):
         pair.to_server.send(0, b"%d" % number)
     pair.to_server.shutdown()
-    if world.name != "memory":  # there, both ends wait for the reader
+    if world.name != "memory":  # in memory, both ends wait for the reader
         await pair.at_client.downs()
     assert pair.at_server.messages == []
     assert pair.at_server.down_ == []
@@ -189,7 +189,7 @@ async def test_close_then_listen_there_again(world: World) -> None:
 
 
 async def test_close_with_a_peer_that_does_not_read(world: World) -> None:
-    """`close` waits for a second, not for ever."""
+    """`close` waits for a second only."""
     pair = await Pair(world, Limits(receive_window=65536)).open()
     pair.server.pause()
     for _ in range(20):
@@ -252,7 +252,7 @@ async def test_up_and_down_that_fail(world: World, caplog: pytest.LogCaptureFixt
     server, client = Worse(), Recorder()
     listening = await world.listen(server)
     for count in (1, 2):
-        # It may be over before the client has even noticed that it was up.
+        # The association may end before the client has noticed its start.
         with contextlib.suppress(TransportError):
             await world.connect(listening, client)
         await server.downs(count)

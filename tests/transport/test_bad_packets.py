@@ -1,4 +1,4 @@
-"""Packets that are broken, forged or of no association: nothing raises, nobody else notices."""
+"""Invalid, forged and unrelated packets raise nothing and affect no other association."""
 
 import functools
 import random
@@ -16,7 +16,8 @@ STRANGER = ("192.0.2.66", 6_666)
 
 @functools.cache
 def recorded() -> list[bytes]:
-    """Packets of every kind, of a whole association's life and of a refused one."""
+    """Return packets of every kind, from the whole life of an association and from a rejected
+    one."""
     link = Link(heartbeat=1.0)
     link.client.send(link.at_client, 1, 60, bytes(5_000), link.now)
     link.server.send(link.at_server, 1, 60, b"small", link.now)
@@ -56,13 +57,13 @@ def test_garbage(data: bytes) -> None:
 @settings(max_examples=300)
 @given(data=st.data())
 def test_mutations_of_real_packets(data: st.DataObject) -> None:
-    """With the checksum put right again, so that they get to the state machine."""
+    """The checksum is corrected, so that the packets reach the state machine."""
     link = Link()
     tags = [link.packets[0][0][16:20], link.packets[1][0][16:20]]
     for _ in range(data.draw(st.integers(1, 8))):
         packet = bytearray(data.draw(st.sampled_from(recorded())))
         if data.draw(st.booleans()):
-            packet[4:8] = tags[1]  # the tag the server wants
+            packet[4:8] = tags[1]  # the tag that the server expects
         for _ in range(data.draw(st.integers(0, 4))):
             packet[data.draw(st.integers(4, len(packet) - 1))] = data.draw(st.integers(0, 255))
         bent = bytes(packet[: data.draw(st.integers(0, len(packet)))])
@@ -74,7 +75,7 @@ def test_mutations_of_real_packets(data: st.DataObject) -> None:
     link.pass_time(link.now + 3)
     reasons = [text for endpoint in (link.client, link.server) for *_, text in endpoint.events()]
     assert not any("internal error" in reason for reason in reasons)
-    # Whatever became of the first association, another one can be had.
+    # A new association is possible, even if the first one ended.
     if link.server.associations == 0 or link.client.associations == 0:
         link.pass_time(link.now + 60)
     other = wire.SctpEndpoint(CLIENT_PORT + 1)
@@ -140,7 +141,7 @@ def test_an_endpoint_that_does_not_accept_says_so() -> None:
 
 
 def test_half_open_associations_are_bounded_and_give_way() -> None:
-    """A flood of INITs from invented addresses keeps no real peer out."""
+    """A flood of INITs from invented addresses does not keep a real peer out."""
     link = Link(max_associations=8)
     rng = random.Random(2)
     for number in range(1_000):
@@ -175,7 +176,7 @@ def test_no_room_is_said() -> None:
 
 
 def test_repeated_inits_do_not_dislodge_an_association() -> None:
-    """Whoever repeats INITs in the peer's name makes us offer tag after tag, but no more."""
+    """Repeated INITs in the peer's name only make the endpoint offer more tags."""
     link = Link()
     for tag in range(1, 50):
         link.server.receive(init(CLIENT_PORT, SERVER_PORT, tag), *CLIENT, link.now)

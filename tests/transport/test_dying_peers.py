@@ -1,4 +1,4 @@
-"""Peers in processes of their own, that are killed."""
+"""Peers in separate processes that are killed."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ from transport import Limits
 pytestmark = pytest.mark.asyncio(loop_factories=["asyncio"])
 
 PATIENT = Limits(heartbeat=0.5, max_retransmissions=100)
-"""Would take a minute to notice a silent peer."""
+"""Takes a minute to notice a silent peer."""
 
 
 class Peers:
-    """Starts peers, and kills those that are left."""
+    """Starts peers, and kills the remaining ones at the end."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -29,7 +29,7 @@ class Peers:
     async def start(
         self, role: str, *, limits: Limits = QUICK, **order: int
     ) -> tuple[asyncio.subprocess.Process, int, int]:
-        """Run one; its process, port and UDP port."""
+        """Start a peer. Return its process, port and UDP port."""
         process = await asyncio.create_subprocess_exec(
             sys.executable,
             "-m",
@@ -83,7 +83,7 @@ async def test_a_killed_client_is_noticed(peers: Peers) -> None:
     began = loop.time()
     await peers.kill(client)
     await server.downs(seconds=20)
-    # Two heartbeats without an answer, the second of which is waited for; twice that as slack.
+    # Two heartbeats without an answer, of which the second is awaited, plus the same time as slack.
     assert loop.time() - began < 2 * (QUICK.heartbeat * (QUICK.max_retransmissions + 1) + 1)
 
 
@@ -98,7 +98,7 @@ async def test_a_killed_server_is_noticed(peers: Peers) -> None:
 
 
 async def test_a_server_that_restarts_tells_its_clients(peers: Peers) -> None:
-    """An association the server knows nothing of is aborted by it at the first packet."""
+    """The server aborts an unknown association at its first packet."""
     process, port, udp_port = await peers.start("server", limits=PATIENT)
     client, again = Recorder(), Recorder()
     await peers.world.connect_to(port, udp_port, client, limits=PATIENT)

@@ -1,4 +1,4 @@
-"""SCTP in user space and the kernel's, talking to each other over UDP (RFC 6951)."""
+"""SCTP in user space against SCTP of the kernel, over UDP (RFC 6951)."""
 
 import asyncio
 import contextlib
@@ -29,7 +29,7 @@ HASTY = Limits(
     rto_max=0.3,
     max_retransmissions=3,
 )
-"""Gives a peer up that acknowledges nothing for little more than a second."""
+"""Gives up a peer that acknowledges nothing after little more than a second."""
 
 
 class Mixed:
@@ -59,7 +59,7 @@ class Mixed:
 async def mixed(request: pytest.FixtureRequest) -> AsyncIterator[Mixed]:
     if not (_SYSCTL / "udp_port").exists():
         pytest.skip("this kernel has no SCTP over UDP (Linux 5.11)")
-    with contextlib.suppress(OSError):  # it is on already
+    with contextlib.suppress(OSError):  # already enabled
         (_SYSCTL / "udp_port").write_text(str(_KERNEL_UDP_PORT))
     kernel, userspace = World(Mode.KERNEL), World(Mode.USERSPACE_UDP)
     of_kernel = request.param == "kernel-server"
@@ -111,7 +111,7 @@ async def test_ends(mixed: Mixed, by: str, how: str) -> None:
 
 @pytest.mark.parametrize("reader", ["server", "client"])
 async def test_a_long_pause(mixed: Mixed, reader: str) -> None:
-    """A closed window is probed, and is no reason to give the peer up (RFC 9260 6.1 A)."""
+    """A closed window is probed, and does not end the association (RFC 9260 6.1 A)."""
     await mixed.open(HASTY)
     if reader == "server":
         slow, slow_recorder, quick = mixed.server, mixed.at_server, mixed.at_client

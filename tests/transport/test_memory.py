@@ -1,4 +1,4 @@
-"""What only the transports without sockets can do."""
+"""Behaviour of the transports without sockets only."""
 
 import pytest
 

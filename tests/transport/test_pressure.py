@@ -1,4 +1,4 @@
-"""A reader that is slower than its peer."""
+"""Readers that are slower than their peers."""
 
 import asyncio
 import contextlib
@@ -13,14 +13,14 @@ SMALL = Limits(receive_window=128 * 1024, send_buffer=128 * 1024, heartbeat=1.0)
 
 
 async def _fill(pair: Pair, size: int, settle: int = 20) -> int:
-    """Send until the buffer is full and stays so; how many messages were taken."""
+    """Send until the buffer stays full. Return how many messages were accepted."""
     count = full_in_a_row = 0
     while full_in_a_row < settle:
         try:
             pair.to_server.send(count % 4, b"%08d" % count + bytes(size - 8))
         except BufferFull:
             full_in_a_row += 1
-            # Not a wait for a time: the other side gets its turns of the loop.
+            # This does not wait for a time. It gives the other side turns of the loop.
             await asyncio.sleep(0.005)
         else:
             count += 1
@@ -30,8 +30,8 @@ async def _fill(pair: Pair, size: int, settle: int = 20) -> int:
 
 
 def _fill_up(pair: Pair, size: int, count: int) -> int:
-    """Send until the buffer is full, which it has been after `count` messages and perhaps is no
-    more: a slow kernel has had time since. How many messages were taken in all."""
+    """Send until the buffer is full again. It was full after `count` messages, but a slow kernel
+    may have sent some since. Return how many messages were accepted in total."""
     with contextlib.suppress(BufferFull):
         while True:
             pair.to_server.send(count % 4, b"%08d" % count + bytes(size - 8))
@@ -45,8 +45,8 @@ async def test_pause_full_resume_writable(world: World, size: int) -> None:
     pair.server.pause()
     count = _fill_up(pair, size, await _fill(pair, size))
     told = len(pair.at_client.writable_)
-    # What was taken fits into the two buffers, with some slack for what is under way and for
-    # the kernel, which doubles what it is asked for and counts its own bookkeeping.
+    # The accepted data fits into the two buffers. The slack covers data in flight, and the kernel,
+    # which doubles the requested size and counts its own overhead.
     octets = count * size
     assert octets <= (SMALL.receive_window + SMALL.send_buffer) * 2.5
     assert octets >= SMALL.send_buffer
@@ -95,7 +95,7 @@ async def test_pause_from_received_takes_effect_at_once(world: World) -> None:
 
 
 async def test_resume_from_writable(world: World) -> None:
-    """Whoever reads no more while it cannot write, as a relay does."""
+    """A reader that stops reading while it cannot write, like a relay."""
     pair = await Pair(world, SMALL).open()
     pair.server.pause()
     count = await _fill(pair, 1_000)
@@ -108,7 +108,8 @@ async def test_resume_from_writable(world: World) -> None:
 
 
 async def test_a_flood_does_not_starve_another(world: World) -> None:
-    """The messages of one association do not wait for all the messages of another."""
+    """The messages of one association are not delayed until all messages of another are
+    delivered."""
     pair = await Pair(world).open()
     other = Pair(world)
     await world.connect(pair.server, other.at_client)
@@ -117,7 +118,7 @@ async def test_a_flood_does_not_starve_another(world: World) -> None:
     for _ in range(2_000):
         pair.to_server.send(0, b"flood")
     other.to_server.send(0, b"excuse me")
-    # Both have arrived when the server's own messages have made the way there and back.
+    # Both floods have arrived when the server's messages have made a round trip.
     for association, recorder in zip(
         pair.at_server.up_, (pair.at_client, other.at_client), strict=True
     ):

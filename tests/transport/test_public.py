@@ -1,4 +1,4 @@
-"""The names that others may use."""
+"""The public names of the package."""
 
 import transport
 

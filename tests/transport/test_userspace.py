@@ -1,4 +1,4 @@
-"""What only SCTP in user space has: packets on a socket of ours."""
+"""Behaviour of SCTP in user space only: packets on the transport's own socket."""
 
 import asyncio
 import errno
@@ -80,7 +80,7 @@ async def test_associations_through_loss(udp: World, proxied: Proxied) -> None:
 
 
 async def test_the_peer_changes_its_udp_port(proxied: Proxied) -> None:
-    """RFC 6951 clause 5.4: packets go where the association's last one came from."""
+    """RFC 6951 clause 5.4: packets go to the source of the association's last packet."""
     proxy, server, client, _ = proxied
     for number in range(1, 4):
         await proxy.rebind()
@@ -107,7 +107,7 @@ async def test_random_datagrams_do_not_disturb(userspace: World) -> None:
 
 
 class _Stuck(Datagrams):
-    """A socket whose buffer is full until told otherwise."""
+    """A socket with a buffer that is full until the test clears it."""
 
     def __init__(self, inner: Datagrams) -> None:
         super().__init__(inner.sock, inner.mode)
@@ -167,7 +167,7 @@ async def test_packets_that_cannot_be_sent_are_lost_and_repeated(udp: World) -> 
 
 
 async def test_an_unbound_port_refuses_at_once(udp: World) -> None:
-    """The client hears of the ICMP message; no need to wait for the timeout."""
+    """The ICMP message ends the attempt. The client does not wait for the timeout."""
     listening = await udp.listen(Recorder())
     await listening.close()
     with pytest.raises(TransportError, match="the peer is unreachable"):

@@ -1,4 +1,4 @@
-"""The receive window, for readers that stop for long (RFC 9260 clause 6.1 A)."""
+"""The receive window of readers that stop for a long time (RFC 9260 clause 6.1 A)."""
 
 import itertools
 
@@ -58,7 +58,7 @@ def test_a_peer_that_ignores_the_window_gains_nothing() -> None:
 
 
 def test_tiny_messages_count_for_more_than_their_octets() -> None:
-    """What a message costs beside its payload is taken off the window too."""
+    """The overhead of a message counts against the window too."""
     link = Link(**OPTIONS)
     for _ in range(20_000):
         try:

@@ -1,4 +1,4 @@
-"""The implementations under test, behind one way to open them."""
+"""The implementations under test, with one interface to open them."""
 
 import socket
 from pathlib import Path
@@ -18,7 +18,7 @@ QUICK = Limits(heartbeat=0.3, max_retransmissions=1, rto_max=0.5, connect_timeou
 
 
 def why_not(world: str) -> str | None:
-    """Why a world cannot be had on this machine, None if it can."""
+    """Return why a world is not available on this machine; None if it is."""
     if world == Mode.KERNEL:
         return why_no_kernel_sctp()
     if world == Mode.USERSPACE_RAW:

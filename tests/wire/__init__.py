@@ -1,1 +1,1 @@
-"""The extension `wire`, against published test vectors and implementations that are not its own."""
+"""The extension `wire`, compared with published test vectors and independent implementations."""

@@ -1,4 +1,4 @@
-"""Input that nobody should send: octets, changed messages, and trees with anything in them."""
+"""Invalid input: random octets, changed messages, and trees with random content."""
 
 import copy
 from collections.abc import Callable
@@ -13,7 +13,8 @@ Result = TypeVar("Result")
 
 
 def attempt(call: Callable[..., Result], *args: Any, **kwargs: Any) -> Result | wire.WireError:
-    """What a call gives, or the `WireError` it raises; anything else that it raises is a bug."""
+    """Return the result of a call, or the `WireError` that it raises. Any other exception is a
+    bug."""
     try:
         return call(*args, **kwargs)
     except wire.WireError as error:
@@ -23,7 +24,7 @@ def attempt(call: Callable[..., Result], *args: Any, **kwargs: Any) -> Result | 
     except Exception:
         raise
     except BaseException as panic:
-        # PyO3's PanicException is no Exception, so that no handler hides it.
+        # PyO3's PanicException is not an Exception, so that no handler hides it.
         raise AssertionError(f"{call.__name__} panicked: {panic}") from panic
 
 
@@ -57,7 +58,7 @@ def changed(draw: st.DrawFn, messages: st.SearchStrategy[bytes]) -> bytes:
 
 
 def octets(*kinds: str) -> st.SearchStrategy[bytes]:
-    """Any octets, those of the corpus, and those changed."""
+    """Random octets, messages of the corpus, and changed messages."""
     messages = of_corpus(*kinds)
     return st.one_of(changed(messages), messages, st.binary(max_size=64))
 
@@ -86,7 +87,7 @@ values = st.recursive(
 
 
 def _places(node: Any) -> list[tuple[Any, Any]]:
-    """Every container of a tree with each key or index in it."""
+    """Return every container of a tree with each of its keys or indexes."""
     found: list[tuple[Any, Any]] = []
     if isinstance(node, dict):
         for key, value in node.items():  # pyright: ignore[reportUnknownVariableType]

@@ -1,9 +1,9 @@
-"""5GMM messages with any values, twice: the tree of `wire` and the values of pycrate.
+"""5GMM messages with random values, twice: the tree of `wire` and the values of pycrate.
 
-pycrate writes 5GMM capability and 5GS network feature support at the full length that it knows,
-whatever was given; TS 24.501 9.11.3.1 and 9.11.3.5 let a sender stop after the last octet that it
-has something in, as `wire` does. They are not among the values here. And it writes a UE security
-capability of four octets (9.11.3.54) in two when the last two are zeros: here they are not.
+pycrate writes 5GMM capability and 5GS network feature support always at the full length that it
+knows. TS 24.501 9.11.3.1 and 9.11.3.5 let a sender stop after the last octet with content, as
+`wire` does. Such values are not tested. pycrate also writes a UE security capability of four octets
+(9.11.3.54) in two if the last two are zeros. Such values are not tested either.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 Tree = dict[str, Any]
 Both = tuple[Any, Any]
-"""A value as a tree has it, and as pycrate has it."""
+"""A value in the form of the tree, and in pycrate's form."""
 
 ACCESS = {"3gpp-access": 1, "non-3gpp-access": 2, "3gpp-access-and-non-3gpp-access": 3}
 REGISTRATIONS = {
@@ -59,7 +59,7 @@ def same(value: st.SearchStrategy[Any]) -> st.SearchStrategy[Both]:
 
 
 def octets(least: int, most: int | None = None) -> st.SearchStrategy[Both]:
-    """An IE that a tree has as its octets."""
+    """An IE that a tree holds as its octets."""
     value = st.binary(min_size=least, max_size=least if most is None else most)
     return value.map(lambda drawn: ({"octets": drawn.hex()}, drawn))
 
@@ -69,7 +69,8 @@ def named(names: dict[str, int]) -> st.SearchStrategy[Both]:
 
 
 def structure(**parts: tuple[str, st.SearchStrategy[Both]]) -> st.SearchStrategy[Both]:
-    """A value of named parts: pycrate's name, then the tree's with the value of the part."""
+    """A value of named parts: pycrate's name, then the name in the tree with the value of the
+    part."""
 
     def joined(drawn: dict[str, Both]) -> Both:
         tree = {parts[name][0]: ours for name, (ours, _) in drawn.items()}
@@ -79,7 +80,7 @@ def structure(**parts: tuple[str, st.SearchStrategy[Both]]) -> st.SearchStrategy
 
 
 def tagged(name: str, value: st.SearchStrategy[Both], **more: Any) -> st.SearchStrategy[Both]:
-    """A choice of the tree, with what tells pycrate which it is."""
+    """A choice of the tree, with the fields that select it in pycrate."""
     return value.map(lambda both: ({name: both[0]}, both[1] | more))
 
 
@@ -89,7 +90,7 @@ def digits(least: int, most: int | None = None) -> st.SearchStrategy[str]:
 
 
 def bcd(text: str) -> bytes:
-    """Digits, two an octet and the lower one first, with a filler at an odd end."""
+    """Digits, two per octet and the lower one first, with a filler at an odd end."""
     text += "f" * (len(text) % 2)
     return bytes(int(text[i + 1] + text[i], 16) for i in range(0, len(text), 2))
 
@@ -98,7 +99,7 @@ def bits(count: int) -> st.SearchStrategy[Both]:
     return same(st.integers(0, 2**count - 1))
 
 
-# The third digit of MNC comes before the other two (9.11.3.4), or a filler.
+# The third digit of MNC, or a filler, precedes the other two (9.11.3.4).
 plmn = st.builds(
     lambda mcc, mnc: (f"{mcc}-{mnc}", bcd(f"{mcc}{mnc[2:] or 'f'}{mnc[:2]}")),
     digits(3),
@@ -217,22 +218,23 @@ autn = st.binary(min_size=16, max_size=16).map(
     )
 )
 flag = st.booleans().map(lambda value: (value, int(value)))
-# The values that a finer unit has no room for, so that there is one way to write each.
+# Values that do not fit in a finer unit, so that each value has one encoding.
 t3512 = st.integers(4, 31).map(lambda n: (n * 600, {"Unit": 0, "Value": n}))
 t3502 = st.integers(2, 31).map(lambda n: (n * 60, {"Unit": 1, "Value": n}))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A message: its names, and for each IE pycrate's name, the tree's, and its values."""
+    """A message: its names, and for each IE pycrate's name, the name in the tree, and its
+    values."""
 
     name: str
     kind: str
     ies: tuple[tuple[str, str, st.SearchStrategy[Both]], ...] = ()
-    """`?` after the tree's name of an IE that need not be there."""
+    """`?` after the tree's name marks an optional IE."""
 
     def both(self) -> st.SearchStrategy[Both]:
-        """The tree of the message and what pycrate makes the same of."""
+        """The tree of the message and pycrate's form of it."""
 
         @st.composite
         def drawn(draw: st.DrawFn) -> Both:

@@ -57,7 +57,7 @@ more_security = structure(RINMR=("rinmr", flag), HDP=("hdp", flag))
 
 
 sms = st.just(("sms", 2))
-"""A payload container whose octets are those of another protocol."""
+"""A payload container with octets of another protocol."""
 
 CASES = [
     Case(

@@ -1,10 +1,10 @@
-"""5GMM by pycrate, which shares nothing with the NAS codec of `wire`."""
+"""5GMM by pycrate, which shares no code with the NAS codec of `wire`."""
 
 import warnings
 from typing import Any
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of pycrate's own source
+    warnings.simplefilter("ignore")  # raised by pycrate's own source
     from pycrate_mobile import TS24501_FGMM  # pyright: ignore[reportMissingTypeStubs]
     from pycrate_mobile.NAS5G import (  # pyright: ignore[reportMissingTypeStubs]
         parse_NAS5G,  # pyright: ignore[reportUnknownVariableType]
@@ -16,17 +16,18 @@ Value = dict[str, Any]
 _FGMM: Any = TS24501_FGMM
 _parse: Any = parse_NAS5G
 _FRAME = {"T", "L"}
-"""The tag and the length before the value of an IE."""
+"""The tag and the length that precede the value of an IE."""
 _SPARE = {"spare", "ind"}
 
 
 def encode(kind: str, value: Value) -> bytes:
-    """The octets of a message, from the value of each IE by pycrate's name of it."""
+    """Return the octets of a message, given the value of each IE by pycrate's name."""
     return getattr(_FGMM, f"FGMM{kind}")(val=value).to_bytes()
 
 
 def decode(data: bytes) -> tuple[str, Value]:
-    """The name of a plain message and the values of its IEs; asserts that it decodes whole."""
+    """Return the name of a plain message and the values of its IEs. Assert that it decodes
+    completely."""
     message, error = _parse(data, inner=False)
     assert error == 0
     assert message.to_bytes() == data
@@ -38,7 +39,7 @@ def decode(data: bytes) -> tuple[str, Value]:
 
 
 def _bare(value: Any) -> Any:
-    """A value without its spare bits."""
+    """Return a value without its spare bits."""
     if isinstance(value, dict):
         tree: Value = value
         return {name: _bare(part) for name, part in tree.items() if name not in _SPARE}

@@ -1,7 +1,7 @@
-"""Protects NAS messages octet by octet (TS 24.501 4.4, TS 33.501 6.4), without `NasSecurity`.
+"""Protect NAS messages octet by octet (TS 24.501 4.4, TS 33.501 6.4), without `NasSecurity`.
 
-The keys and codes are those of `wire.knas_int`, `wire.nia` and the like, which are held against
-second implementations elsewhere; what is independent here is how a message is put together.
+The keys and codes are those of `wire.knas_int`, `wire.nia` and similar functions, which other tests
+compare with second implementations. The composition of a message is independent.
 """
 
 import wire
@@ -12,7 +12,7 @@ AUTHENTICATION_REJECT = b"\x7e\x00\x58"
 INTEGRITY, CIPHERED, NEW, NEW_CIPHERED = 1, 2, 3, 4
 
 PAIRS = [(nia, nea) for nia in range(4) for nea in range(4) if nia or not nea]
-"""The algorithms that go together: NIA0 takes NEA0 alone."""
+"""The valid pairs of algorithms: NIA0 goes with NEA0 only."""
 
 
 def sealed(
@@ -25,7 +25,8 @@ def sealed(
     nea: int = 2,
     kamf: bytes = KAMF,
 ) -> bytes:
-    """A protected message of 3GPP access, whose NAS connection identifier is 1 (annex D)."""
+    """Return a protected message of 3GPP access, which has NAS connection identifier 1 (annex
+    D)."""
     body = plain
     if header in (CIPHERED, NEW_CIPHERED):
         key = wire.knas_enc(kamf, nea)
@@ -36,7 +37,7 @@ def sealed(
 
 
 def opened(data: bytes, count: int, *, downlink: bool, nia: int, nea: int) -> bytes:
-    """The plain message; asserts that its MAC is right."""
+    """Return the plain message. Assert that its MAC is right."""
     header, mac, covered = data[1], data[2:6], data[6:]
     assert covered[0] == count & 0xFF
     key = wire.knas_int(KAMF, nia)

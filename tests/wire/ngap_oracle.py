@@ -1,14 +1,15 @@
-"""NGAP by pycrate, whose tables of the ASN.1 share nothing with those of `wire`.
+"""NGAP by pycrate, with ASN.1 tables that are independent of those of `wire`.
 
-`value_of` builds what pycrate encodes from a tree of `wire`: procedure codes, criticalities, IE
-identifiers and types all come from pycrate's tables, only names and values from the tree.
+`value_of` converts a tree of `wire` to a value that pycrate encodes. Procedure codes,
+criticalities, IE identifiers and types come from pycrate's tables; only names and values come from
+the tree.
 """
 
 import warnings
 from typing import Any
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of pycrate's own source
+    warnings.simplefilter("ignore")  # raised by pycrate's own source
     from pycrate_asn1dir import NGAP  # pyright: ignore[reportMissingTypeStubs]
 
 Tree = dict[str, Any]
@@ -25,7 +26,7 @@ _OUTCOMES = {
 
 
 def _procedures() -> dict[str, tuple[str, int, str]]:
-    """The direction, the code and the criticality of each message, by its name."""
+    """Return the direction, the code and the criticality of each message, by its name."""
     found: dict[str, tuple[str, int, str]] = {}
     for procedure in _NGAP.NGAP_PDU_Descriptions.NGAP_ELEMENTARY_PROCEDURES.get_val().root:
         for field, outcome in _OUTCOMES.items():
@@ -39,7 +40,7 @@ PROCEDURES = _procedures()
 
 
 def _ies(message: str) -> dict[int, Any]:
-    """The object set of a message: criticality and type of each IE, by its identifier."""
+    """Return the object set of a message: criticality and type of each IE, by its identifier."""
     found = getattr(_CONTENTS, f"{message}IEs", None) or getattr(_CONTENTS, f"{message}_IEs")
     return {entry["id"]: entry for entry in found.get_val().root}
 
@@ -49,11 +50,12 @@ def _identifier(name: str) -> int:
 
 
 def _octets(value: Any, size: int) -> bytes:
-    """An OCTET STRING: hexadecimal, a number, or the digits of a PLMN (TS 38.413 9.3.3.5)."""
+    """Return an OCTET STRING: hexadecimal, a number, or the digits of a PLMN (TS 38.413
+    9.3.3.5)."""
     if isinstance(value, int):
         return value.to_bytes(size, "big")
     if "-" in value:
-        # MCC, a filler if MNC has two digits, MNC: in NAS, the third digit of MNC comes first.
+        # MCC, a filler if MNC has two digits, MNC. In NAS the third digit of MNC comes first.
         mcc, mnc = value.split("-")
         digits = f"{mcc}{mnc:f>3}"
         return bytes.fromhex("".join(digits[i + 1] + digits[i] for i in (0, 2, 4)))
@@ -61,7 +63,7 @@ def _octets(value: Any, size: int) -> bytes:
 
 
 def _bits(value: Any, size: int) -> tuple[int, int]:
-    """A BIT STRING: a number, hexadecimal, or hexadecimal with a length."""
+    """Return a BIT STRING: a number, hexadecimal, or hexadecimal with a length."""
     if isinstance(value, int):
         return value, size
     if isinstance(value, dict):
@@ -89,13 +91,13 @@ def _build(kind: Any, value: Any) -> Any:
 
 
 def _fixed(kind: Any) -> int:
-    """The upper bound of the size of a string type, 0 for none."""
+    """Return the upper bound of the size of a string type; 0 if it has none."""
     size = kind._const_sz
     return size.ub if size is not None and size.ub is not None else 0
 
 
 def value_of(tree: Tree) -> Any:
-    """What pycrate encodes as the PDU of a tree."""
+    """Return the value that pycrate encodes as the PDU of a tree."""
     outcome, code, criticality = PROCEDURES[tree["message"]]
     table = _ies(tree["message"])
     ies: list[Tree] = []
@@ -116,18 +118,19 @@ def value_of(tree: Tree) -> Any:
 
 
 def encode(value: Any) -> bytes:
-    """The octets of a value, in aligned PER."""
+    """Return the octets of a value, in aligned PER."""
     PDU.set_val(value)
     return PDU.to_aper()
 
 
 def decode(data: bytes) -> Any:
-    """The value of a PDU."""
+    """Return the value of a PDU."""
     PDU.from_aper(data)
     return PDU.get_val()
 
 
 def names_of(kind: str) -> list[str]:
-    """The names of an ENUMERATED type of NGAP-IEs, with those behind its extension marker."""
+    """Return the names of an ENUMERATED type of NGAP-IEs, including those after its extension
+    marker."""
     modules = _NGAP.NGAP_IEs, _NGAP.NGAP_CommonDataTypes
     return list(next(getattr(m, kind) for m in modules if hasattr(m, kind))._cont)

@@ -1,4 +1,4 @@
-"""Trees of the NGAP messages that the core and the load generator send, with any values."""
+"""Trees of the NGAP messages that the core and the load generator send, with random values."""
 
 import string
 from typing import Any
@@ -16,7 +16,7 @@ def enumerated(kind: str) -> st.SearchStrategy[str]:
 
 
 def optional(**members: st.SearchStrategy[Any]) -> Trees:
-    """A tree with some of the members; `_` stands for `-` in their names."""
+    """A tree with some of the members; `_` represents `-` in their names."""
     return st.fixed_dictionaries(
         {}, optional={name.replace("_", "-"): value for name, value in members.items()}
     )
@@ -147,7 +147,7 @@ failure: list[tuple[str, Any]] = [
     ("CriticalityDiagnostics?", diagnostics),
 ]
 
-# In the order of the message; `?` after what need not be there.
+# In the order of the message. `?` marks an optional IE.
 MESSAGES: dict[str, list[tuple[str, Any]]] = {
     "NGSetupRequest": [
         ("GlobalRANNodeID", node),

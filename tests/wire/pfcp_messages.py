@@ -1,4 +1,4 @@
-"""The messages of N4 and the groups in them: which IEs, how many, and in what depth."""
+"""The messages of N4 and their groups: the IEs, their number, and the depth of nesting."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -30,7 +30,7 @@ OTHERWISE = {
     "Packet Rate Status Report IE within PFCP Session Modification Response": 264,
     "Partial Failure Information": 272,
 }
-"""The IEs that pycrate has other names for, from table 8.1.2-1."""
+"""IEs with another name in pycrate, from table 8.1.2-1."""
 NUMBERS = TYPES | OTHERWISE
 
 USAGE_REPORT = (
@@ -192,7 +192,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "QoS Monitoring Report": ("QFI", "QoS Monitoring Measurement", "Time Stamp", "?Start Time"),
     "Ethernet Context Information": ("MAC Addresses Detected",),
 }
-"""The members of each group: "?" may be missing, "*" may also be there more than once."""
+"""The members of each group. "?" marks an optional IE, "*" an optional one that may be repeated."""
 
 CREATED = (
     *("?Offending IE", "*Created PDR", "?Load Control Information"),
@@ -214,7 +214,7 @@ def value(name: str) -> st.SearchStrategy[tuple[Any, Any]]:
 
 @st.composite
 def members(draw: st.DrawFn, names: tuple[str, ...], optional: int) -> Pair:
-    """The IEs of those names, with at most so many of those that may be missing."""
+    """The named IEs, with at most `optional` of the optional ones."""
     chosen = draw(st.permutations(range(len(names))).map(lambda order: set(order[:optional])))
     found: Pair = ([], [])
     for at, name in enumerate(names):
@@ -232,7 +232,7 @@ def members(draw: st.DrawFn, names: tuple[str, ...], optional: int) -> Pair:
 
 
 class Message(NamedTuple):
-    """A message and its IEs, as `GROUPS` has those of a group."""
+    """A message and its IEs, in the notation of `GROUPS`."""
 
     name: str
     number: int

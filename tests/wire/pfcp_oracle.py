@@ -1,10 +1,10 @@
-"""PFCP by pycrate, which shares nothing with rs-pfcp."""
+"""PFCP by pycrate, which shares no code with rs-pfcp."""
 
 import warnings
 from typing import Any
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # of pycrate's own source
+    warnings.simplefilter("ignore")  # raised by pycrate's own source
     from pycrate_mobile import TS29244_PFCP  # pyright: ignore[reportMissingTypeStubs]
 
 # pycrate has no type annotations.
@@ -12,16 +12,16 @@ _PFCP: Any = TS29244_PFCP
 TYPES: dict[str, int] = {
     name.strip(): number for number, name in _PFCP.PFCPIEType_dict.items() if name != "Reserved"
 }
-"""The number of each IE by pycrate's name, which is not always that of the specification."""
+"""The number of each IE by pycrate's name, which may differ from that of the specification."""
 
-# What it adds on its own, from tables of an older release, is not what is compared.
+# IEs that pycrate adds itself, from tables of an older release, are not compared.
 _PFCP.PFCPIEs._SET_MAND = False
-# Its usage reports of a session report request lack an IE that they need not have.
+# pycrate requires an IE in usage reports of a session report request that is optional.
 _PFCP.PFCPIEs.VERIF_MAND = False
 
 
 def _set_bit_map(self: Any, octets: dict[str, dict[str, int]]) -> None:
-    """What pycrate's own method fails to do: set some octets, and leave the others out."""
+    """Set some octets and omit the others. pycrate's own method fails to do this."""
     _PFCP.Envelope.set_val(self, octets)
     for octet in self._content[:-1]:
         octet.set_trans(octet._name not in octets)
@@ -31,7 +31,7 @@ _PFCP.BitFlags.set_val = _set_bit_map
 
 
 def encode(header: dict[str, Any], ies: list[dict[str, Any]]) -> bytes:
-    """A message of a header and IEs as pycrate has them; all lengths are pycrate's own."""
+    """Return a message of a header and IEs in pycrate's form. pycrate computes all lengths."""
     message = _PFCP.PFCPDispatcher[header["Type"]]()
     message[1].set_val(ies)
     message[0].set_val(header)
@@ -39,11 +39,12 @@ def encode(header: dict[str, Any], ies: list[dict[str, Any]]) -> bytes:
 
 
 def decode(data: bytes) -> bytes:
-    """The octets that pycrate makes of a message that it has read whole, without a fault."""
+    """Return the octets that pycrate writes after it has read a message completely and without
+    fault."""
     message, error = _PFCP.parse_PFCP(data)
     assert error == 0
     for ie in _all(message[1]):
-        # Where it cannot read a value, pycrate falls back to octets.
+        # pycrate falls back to octets if it cannot read a value.
         number = ie[0].get_val()
         assert number not in _PFCP.PFCPIELUT or isinstance(ie[3], _PFCP.PFCPIELUT[number]), ie
     return message.to_bytes()

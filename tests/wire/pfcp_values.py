@@ -1,4 +1,5 @@
-"""The value of every IE of N4 that pycrate has right, as `wire` and as pycrate have it."""
+"""The value of every IE of N4 that pycrate handles correctly, in the form of `wire` and of
+pycrate."""
 
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
@@ -6,7 +7,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 Both = tuple[Any, Any]
-"""A value in a tree, and the same for pycrate."""
+"""A value in a tree, and in pycrate's form."""
 
 
 def bits(count: int) -> st.SearchStrategy[int]:
@@ -25,7 +26,7 @@ ipv6 = bits(128).map(IPv6Address)
 
 
 def number(count: int, name: str | None = "Val") -> st.SearchStrategy[Both]:
-    """A number of so many bits, which pycrate has in a field or bare."""
+    """A number of `count` bits, which pycrate holds in a field or bare."""
     return bits(count).map(lambda n: (n, n if name is None else {name: n}))
 
 
@@ -34,7 +35,8 @@ def text() -> st.SearchStrategy[Both]:
 
 
 def flags(*known: str, octets: int = 1, fewest: int = 1) -> st.SearchStrategy[Both]:
-    """A bit map in `octets` octets; `known` from bit 1 of the first on, "" for a spare one."""
+    """A bit map in `octets` octets. `known` names its bits from bit 1 of the first octet; "" is
+    spare."""
 
     def both(chosen: set[str]) -> Both:
         found: dict[str, dict[str, int]] = {f"Octet{i + 1}": {} for i in range(octets)}
@@ -51,7 +53,7 @@ def flags(*known: str, octets: int = 1, fewest: int = 1) -> st.SearchStrategy[Bo
 
 
 def words(name: str, *known: str, first: int = 0) -> st.SearchStrategy[Both]:
-    """An enumeration, which pycrate has in a field."""
+    """An enumeration, which pycrate holds in a field."""
     return st.sampled_from(list(enumerate(known, first))).map(lambda w: (w[1], {name: w[0]}))
 
 
@@ -60,7 +62,7 @@ def optional(strategy: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
 
 
 def record(**parts: Any) -> dict[str, Any]:
-    """The parts that are there."""
+    """Return the parts that are not None."""
     return {name: part for name, part in parts.items() if part is not None}
 
 
@@ -226,7 +228,7 @@ def outer_header_removal(draw: st.DrawFn) -> Both:
 
 @st.composite
 def sdf_filter(draw: st.DrawFn) -> Both:
-    """Without a flow label, which pycrate has no length for."""
+    """Without a flow label, because pycrate has no length for it."""
     description = draw(optional(st.text(min_size=1, max_size=60)))
     tos = draw(optional(st.binary(min_size=2, max_size=2)))
     spi = draw(optional(st.binary(min_size=4, max_size=4)))
@@ -398,7 +400,7 @@ def remote_peer(draw: st.DrawFn) -> Both:
 
 @st.composite
 def user_id(draw: st.DrawFn) -> Both:
-    """With what pycrate knows: a later release added SUPI, GPSI and PEI."""
+    """The parts that pycrate knows. A later release added SUPI, GPSI and PEI."""
     value: dict[str, Any] = {}
     fields: dict[str, Any] = {}
     for part in ("imsi", "imei", "msisdn"):
@@ -433,7 +435,7 @@ def mac_address(draw: st.DrawFn) -> Both:
 
 @st.composite
 def mac_addresses(draw: st.DrawFn) -> Both:
-    """Without tags, of which pycrate has the octets alone."""
+    """Without tags, because pycrate has only their octets."""
     drawn = draw(st.lists(st.binary(min_size=6, max_size=6), max_size=4))
     return {"addresses": [address.hex() for address in drawn]}, {"Addrs": drawn}
 
@@ -481,7 +483,7 @@ def policy(draw: st.DrawFn) -> Both:
 
 @st.composite
 def dropped(draw: st.DrawFn) -> Both:
-    """With both: pycrate has no other."""
+    """With both parts, because pycrate requires them."""
     packets, octets_ = draw(bits(64)), draw(bits(64))
     value = {"packets": packets, "octets_of_data": octets_}
     return value, {"DLPA": 1, "DLBY": 1, "DLPackets": packets, "NumBytesDLData": octets_}
@@ -494,7 +496,7 @@ def s_nssai(draw: st.DrawFn) -> Both:
 
 
 def two(*fields: tuple[str, str, int]) -> st.SearchStrategy[Both]:
-    """Numbers that are always there: (part, field, bits)."""
+    """Numbers that are always present: (part, field, bits)."""
     drawn = st.tuples(*(bits(count) for _, _, count in fields))
     parts, names_ = [part for part, _, _ in fields], [field for _, field, _ in fields]
     return drawn.map(
@@ -560,7 +562,7 @@ def flow_marking(draw: st.DrawFn) -> Both:
 
 @st.composite
 def fq_csid(draw: st.DrawFn) -> Both:
-    """With the node type that a later release added: pycrate has no other."""
+    """With the node type that a later release added, because pycrate requires it."""
     csids = draw(st.lists(bits(16), max_size=15))
     node_type = draw(bits(4))
     match draw(st.integers(0, 2)):
@@ -810,7 +812,7 @@ VALUES: dict[str, st.SearchStrategy[Both]] = {
     ),
     "SRR ID": number(8),
     "FQ-CSID": fq_csid(),
-    # A group of a TSC feature, which stays octets: a TSN Time Domain Number.
+    # A group of a TSC feature, which is kept as octets: a TSN Time Domain Number.
     "Clock Drift Report": st.just(({"octets": "00ce000105"}, bytes.fromhex("00ce000105"))),
 }
 """By the name of the IE in `wire`."""

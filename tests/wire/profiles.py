@@ -1,4 +1,4 @@
-"""How hypothesis runs here: the same examples each time, and none kept on disk."""
+"""Settings of hypothesis: the same examples in each run, and none stored on disk."""
 
 from hypothesis import HealthCheck, settings
 
@@ -10,6 +10,6 @@ COMMON = settings(
 )
 FAST = settings(COMMON, max_examples=200)
 SLOW_ORACLE = settings(COMMON, max_examples=100)
-"""For properties that ask an implementation of milliseconds a message."""
+"""For properties that use an implementation with milliseconds per message."""
 MORE = settings(COMMON, max_examples=600)
-"""For properties over inputs whose faults are rare."""
+"""For properties over inputs with rare faults."""

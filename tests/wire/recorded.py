@@ -12,6 +12,6 @@ Tree = dict[str, Any]
 
 
 def trees_of(kind: str, decode: Callable[[bytes], Tree]) -> st.SearchStrategy[Tree]:
-    """One of the trees that the messages of the corpus are; it may be changed."""
+    """One of the trees of the corpus. The caller may change it."""
     found = [decode(e.octets) for e in entries(kind) if e.outcome in ("same", "anew")]
     return st.sampled_from(found).map(copy.deepcopy)

@@ -1,4 +1,4 @@
-"""SCTP packets as anybody may send them: with a right checksum, and anything behind it."""
+"""SCTP packets from any sender: with a right checksum and random content."""
 
 import struct
 from typing import Any
@@ -28,7 +28,7 @@ TABLE = _table()
 
 
 def sealed(packet: bytes) -> bytes:
-    """The packet with the CRC32c that it should have (RFC 9260 appendix A)."""
+    """Return the packet with the right CRC32c (RFC 9260 appendix A)."""
     if len(packet) < 12:
         return packet
     value = 0xFFFFFFFF
@@ -44,7 +44,7 @@ class Pair:
         self.server = wire.SctpEndpoint(PORT, accept=True, **options)
         self.client = wire.SctpEndpoint(PORT, **options)
         self.sent: list[bytes] = []
-        """What the client has sent."""
+        """All packets that the client has sent."""
         self.association = self.client.connect(SERVER, UDP, PORT, 0.0)
         self.pump(0.0)
         ((_, self.accepted, _),) = self.server.events()
@@ -64,7 +64,7 @@ class Pair:
         return bool(up or down)
 
     def works(self, now: float) -> bool:
-        """Whether a message still comes through, in each direction."""
+        """Whether a message arrives in each direction."""
         for sender, receiver, number in (
             (self.client, self.server, self.association),
             (self.server, self.client, self.accepted),
@@ -98,4 +98,4 @@ chunk = st.builds(
 )
 recorded = st.sampled_from([entry.octets for entry in entries("sctp")])
 packets = st.one_of(recorded, changed(recorded), st.binary(max_size=80))
-"""Any packet of any tag."""
+"""A random packet with a random tag."""

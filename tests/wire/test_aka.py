@@ -20,7 +20,7 @@ amf = st.integers(0, 2**15 - 1).map(lambda low: (0x8000 | low).to_bytes(2, "big"
 
 @dataclass
 class Chain:
-    """What TS 33.501 6.1.3.2 makes of a subscriber and a challenge, step by step."""
+    """The values that TS 33.501 6.1.3.2 derives from a subscriber and a challenge, step by step."""
 
     autn: bytes
     res_star: bytes
@@ -72,14 +72,14 @@ def test_a_changed_autn_is_refused(k: bytes, opc: bytes, rand: bytes, sqn_: int,
 
 
 def test_the_separation_bit_is_told() -> None:
-    """A UE refuses AUTN of an EPS or UMTS vector (TS 33.501 6.1.3.2.2, step 7): cause #26."""
+    """A UE rejects AUTN of an EPS or UMTS vector with cause #26 (TS 33.501 6.1.3.2.2, step 7)."""
     k, opc, rand = bytes(16), bytes(range(16)), bytes(range(16, 32))
     autn = chain(k, opc, rand, 32, b"\x00\x01").autn
     assert wire.usim_answer(k, opc, rand, autn, SN_NAME).separation_bit is False
 
 
 def test_a_vector_without_the_separation_bit() -> None:
-    """`amf` goes into AUTN as given: it is the caller's to have the separation bit set."""
+    """`amf` is put into AUTN unchanged. The caller must set the separation bit."""
     k, opc, rand = bytes(16), bytes(range(16)), bytes(range(16, 32))
     vector = wire.aka_vector(k, opc, rand, 32, b"\x00\x01", SN_NAME)
     assert vector.autn[6:8] == b"\x00\x01"

@@ -1,4 +1,4 @@
-"""Every recorded message decodes to what it decoded to when it was recorded (tests/corpus)."""
+"""Every recorded message decodes to its recorded tree (tests/corpus)."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -15,7 +15,7 @@ NAS, NGAP, PFCP, SUCI, SCTP = map(entries, ("nas", "ngap", "pfcp", "suci", "sctp
 
 
 def outcome(data: bytes, decode: Callable[[bytes], Any], encode: Callable[[Any], bytes]) -> str:
-    """As the corpus has it. What is encoded anew must be of the same tree."""
+    """Return the outcome in the form of the corpus. Assert that encoding keeps the tree."""
     try:
         tree = decode(data)
     except wire.WireError as error:
@@ -37,7 +37,7 @@ def test_ngap(entry: Entry) -> None:
     try:
         peek = wire.ngap_peek(entry.octets)
     except wire.WireError as error:
-        # Nothing of it can be told apart: clause 10.2 of TS 38.413.
+        # Not even the message type can be read: clause 10.2 of TS 38.413.
         assert error.kind == "ngap-decode"
         with pytest.raises(wire.WireError):
             wire.ngap_check(entry.octets)
@@ -74,7 +74,7 @@ def test_nas(entry: Entry) -> None:
     if answer is not None and answer[0] == GMM:
         assert wire.nas_decode(answer)["message-type"] in ANSWERS
     elif answer is not None:
-        # Of a 5GSM message, with its PDU session identity and PTI (7.3).
+        # A 5GSM message, with its PDU session identity and PTI (7.3).
         assert answer[:3] == entry.octets[:3]
     if len(entry.octets) < 2:
         with pytest.raises(wire.WireError) as refused:
@@ -107,7 +107,7 @@ def test_suci(entry: Entry) -> None:
 @pytest.mark.parametrize("entry", SCTP, ids=lambda entry: entry.name)
 @pytest.mark.parametrize("accept", [True, False])
 def test_sctp(entry: Entry, accept: bool) -> None:
-    """An endpoint without an association takes any packet, answers little and sends nothing up."""
+    """An endpoint without an association accepts any packet, answers few and reports no message."""
     endpoint = wire.SctpEndpoint(38412, accept=accept)
     endpoint.receive(entry.octets, "192.0.2.1", 9899, 0.0)
     sent = sum(len(packet) for packet, _ in endpoint.packets())

@@ -93,7 +93,7 @@ def test_octets_that_are_no_packet(octets: str) -> None:
 
 @pytest.mark.parametrize("body", ["0100", "01000000", "0103000000000000", "0301ffff0301ffff"])
 def test_attributes_that_are_none(body: str) -> None:
-    """One that is cut short, one of no length, one beyond the end, and one that is there twice."""
+    """A truncated attribute, one without length, one beyond the end, and a repeated one."""
     packet = bytes.fromhex(f"0201{8 + len(body) // 2:04x}32010000{body}")
     with pytest.raises(wire.WireError):
         wire.eap_decode(packet)

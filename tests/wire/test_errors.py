@@ -1,4 +1,4 @@
-"""An example of every kind of `WireError`, with the details that wire.pyi tells of."""
+"""An example of every kind of `WireError`, with the details that wire.pyi documents."""
 
 from collections.abc import Callable
 from typing import Any
@@ -27,13 +27,13 @@ EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
         (lambda: wire.ngap_check(b"\x00"), {"offset": 1}),
         (lambda: wire.ngap_decode(b"\xff\x15\x00\x00"), {"offset": 0}),
         (lambda: wire.ngap_decode(b"\x00\x15\xc0\x00"), {"offset": 2}),
-        # It ends in the value of IE 27, the Global RAN Node ID.
+        # The message ends in the value of IE 27, the Global RAN Node ID.
         (
             lambda: wire.ngap_decode(bytes.fromhex("0015003e000004001b000800")),
             {"ie": "27", "offset": 12},
         ),
         (lambda: wire.ngap_decode(bytes.fromhex("001500040000000000")), {"offset": 7}),
-        # AMF-UE-NGAP-ID is IE 10, and has a length of 1 to 5 octets.
+        # AMF-UE-NGAP-ID is IE 10, with a length of 1 to 5 octets.
         (
             lambda: wire.ngap_decode(
                 bytes.fromhex("002a4015000003000a0002e00d005500020009000f40020500")
@@ -82,7 +82,7 @@ EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
         (lambda: wire.nas_decode(b"\x01\x00"), {"offset": 0}),
         (lambda: wire.nas_decode(b"\x7e\x05\x43"), {"offset": 1}),
         (lambda: wire.nas_decode(b"\x7e\x00"), {"offset": 2}),
-        # The faults of the message in a protected one are where they are in the whole.
+        # Offsets of faults in a protected message count from the start of the whole message.
         (
             lambda: wire.nas_decode(sealed(b"\x7e\x00\xff", 0, header=1)),
             {"offset": 9, "cause": 97},
@@ -171,7 +171,7 @@ def test_example(kind: str, call: Raised, details: dict[str, Any]) -> None:
     assert error.kind == kind
     assert {name: getattr(error, name) for name in DETAILS} == dict.fromkeys(DETAILS) | details
     assert isinstance(error, ValueError)
-    # One sentence, for a log: no line break, and no secret of more than a few octets.
+    # One sentence for a log: no line break, and no secret of more than a few octets.
     assert str(error)
     assert "\n" not in str(error)
 

@@ -84,7 +84,7 @@ def test_kamf_prime(key: bytes, downlink: bool, used: int) -> None:
 def test_the_keys_of_another_implementation() -> None:
     """The data of srsRAN_Project, tests/unittests/security/security_test.cpp.
 
-    Its K_NG-RAN* is not here: that one was made of an ARFCN of two octets, and A.11 has three.
+    Its K_NG-RAN* is not used: it was derived from an ARFCN of two octets, and A.11 has three.
     """
     kgnb = bytes.fromhex("45cbc3f8a81193fd5c5229300d59edf812e998a115ec4e0ce903ba89367e2628")
     assert [key.hex() for key in wire.as_keys(kgnb, 0, 2)] == [

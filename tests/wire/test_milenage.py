@@ -47,7 +47,7 @@ def test_auts_is_made_as_the_reference_makes_it(
 @FAST
 @given(k=key, opc=key, rand=key, sqn_ms=sqn, bit=st.integers(0, 14 * 8 - 1))
 def test_a_forged_auts_is_refused(k: bytes, opc: bytes, rand: bytes, sqn_ms: int, bit: int) -> None:
-    """Each bit counts: those of SQN_MS through f1*, those of MAC-S themselves."""
+    """Every bit matters: the bits of SQN_MS through f1*, the bits of MAC-S directly."""
     forged = bytearray(wire.auts(k, opc, rand, sqn_ms))
     forged[bit // 8] ^= 1 << bit % 8
     with pytest.raises(wire.WireError, match="MAC-S") as refused:

@@ -1,4 +1,4 @@
-"""NAS messages that are written without a tree have the octets of their trees."""
+"""NAS messages written without a tree have the octets of their trees."""
 
 from collections.abc import Callable
 from ipaddress import IPv4Address

@@ -1,7 +1,8 @@
-"""NAS COUNTs (TS 24.501 4.4.3): 16 bits of overflow above the sequence number of a message.
+"""NAS COUNTs (TS 24.501 4.4.3): 16 bits of overflow and the 8-bit sequence number of a message.
 
-A receiver estimates the overflow, and takes a COUNT only once and only with a right MAC. Cores
-that moved theirs before the MAC check, or took one twice, are in open5gs/open5gs#4591 and #4690.
+A receiver estimates the overflow, and accepts a COUNT only once and only with a right MAC. Cores
+that changed their COUNT before the MAC check, or accepted one twice, are described in
+open5gs/open5gs#4591 and #4690.
 """
 
 import pytest
@@ -36,7 +37,7 @@ def next_of(receiver: wire.NasSecurity, downlink: bool) -> int | None:
 
 
 def refused_as(receiver: wire.NasSecurity, data: bytes, downlink: bool) -> str:
-    """The kind of the refusal, which must leave the COUNTs as they are."""
+    """Return the kind of the refusal, and assert that the COUNTs are unchanged."""
     before = receiver.uplink, receiver.downlink
     with pytest.raises(wire.WireError) as refused:
         receiver.unprotect(data, downlink=downlink)
@@ -60,7 +61,7 @@ def test_the_sequence_number_overflows(downlink: bool) -> None:
 @FAST
 @given(expected=st.integers(0, LAST), ahead=st.integers(0, 255))
 def test_lost_messages_are_passed_over(downlink: bool, expected: int, ahead: int) -> None:
-    """As far as the sequence number tells: 255 messages after the expected one."""
+    """Up to the range of the sequence number: 255 messages after the expected one."""
     count = expected + ahead
     if count > LAST:
         return
@@ -74,7 +75,7 @@ def test_lost_messages_are_passed_over(downlink: bool, expected: int, ahead: int
 @FAST
 @given(expected=st.integers(0, LAST), count=st.integers(0, LAST))
 def test_a_count_out_of_reach_is_refused(downlink: bool, expected: int, count: int) -> None:
-    """An old message, and one so far ahead that the estimate of its overflow is another."""
+    """An old message, and one so far ahead that the estimate of its overflow is wrong."""
     receiver = receiver_at(expected, downlink)
     data = sealed(plain_of(downlink), count, downlink=downlink)
     if expected <= count < expected + 256:
@@ -92,7 +93,7 @@ def test_a_message_is_taken_once(downlink: bool) -> None:
     for replayed in (messages[0], messages[1], messages[2]):
         assert refused_as(receiver, replayed, downlink) == "nas-integrity"
     assert next_of(receiver, downlink) == 13
-    # The next one is taken as if nothing had been.
+    # The next message is accepted as usual.
     late = sealed(plain, 13, downlink=downlink)
     assert receiver.unprotect(late, downlink=downlink).count == 13
 
@@ -101,7 +102,7 @@ def test_a_message_is_taken_once(downlink: bool) -> None:
 @FAST
 @given(bit=st.integers(16, 10 * 8 - 1), header=st.sampled_from([INTEGRITY, CIPHERED]))
 def test_a_changed_message_moves_no_count(downlink: bool, bit: int, header: int) -> None:
-    """Of the MAC, the sequence number and the message, each bit."""
+    """Each bit of the MAC, the sequence number and the message."""
     receiver = receiver_at(77, downlink)
     data = bytearray(sealed(plain_of(downlink), 77, downlink=downlink, header=header))
     assert len(data) == 10
@@ -131,14 +132,14 @@ def test_the_last_count(downlink: bool) -> None:
         sender.protect(plain, CIPHERED, downlink=downlink)
     assert refused.value.kind == "nas-count"
     assert refused_as(receiver, data, downlink) in ("nas-integrity", "nas-count")
-    # The other direction has COUNTs of its own.
+    # The other direction has separate COUNTs.
     other = sender.protect(plain_of(not downlink), CIPHERED, downlink=not downlink)
     assert receiver.unprotect(other, downlink=not downlink).count == 0
 
 
 @DIRECTIONS
 def test_the_overflow_does_not_wrap(downlink: bool) -> None:
-    """After FFFFF0, sequence number 05 stands for no COUNT of 24 bits."""
+    """After FFFFF0, sequence number 05 belongs to no COUNT of 24 bits."""
     receiver = receiver_at(0xFFFFF0, downlink)
     data = sealed(plain_of(downlink), 5, downlink=downlink)
     assert refused_as(receiver, data, downlink) in ("nas-integrity", "nas-count")
@@ -174,7 +175,7 @@ REFUSED = {
 @pytest.mark.parametrize("header", [INTEGRITY, CIPHERED])
 @pytest.mark.parametrize("count", [0, 300, LAST])
 def test_a_refused_message_uses_its_count(plain: bytes, header: int, count: int) -> None:
-    """Its MAC was right: the error has what it said, and the COUNT is not taken again."""
+    """The MAC was right. The error has the plain message, and the COUNT is not accepted again."""
     receiver = context(count)
     data = sealed(plain, count, header=header)
     with pytest.raises(wire.WireError) as refused:

@@ -1,4 +1,4 @@
-"""Initial NAS messages (TS 24.501 4.4.6): cleartext IEs outside, the entire message inside."""
+"""Initial NAS messages (TS 24.501 4.4.6): cleartext IEs outside, the complete message inside."""
 
 from typing import Any
 
@@ -35,15 +35,15 @@ CLEARTEXT = {
     "5gs-mobile-identity",
     "ue-security-capability",
 }
-"""Those of a REGISTRATION REQUEST that the messages here have."""
+"""The cleartext IEs of REGISTRATION REQUEST in these messages."""
 SERVICE = b"\x7e\x00\x4c\x01\x00\x07\xf4\x00\x40\xc0\x00\x00\x05"
 DEREGISTRATION = b"\x7e\x00\x45\x11\x00\x0b\xf2\x00\xf1\x10\x01\x00\x40\xc0\x00\x00\x05"
 UPLINK_DATA = b"\x40\x02\x20\x00"
-"""Uplink data status, which is no cleartext IE."""
+"""Uplink data status, which is not a cleartext IE."""
 
 
 def container_of(outer: bytes) -> bytes:
-    """The value of the NAS message container IE (IEI 71), which ends the message."""
+    """Return the value of the NAS message container IE (IEI 71), the last IE of the message."""
     at = outer.index(b"\x71")
     assert int.from_bytes(outer[at + 1 : at + 3], "big") == len(outer) - at - 3
     return outer[at + 3 :]
@@ -59,7 +59,7 @@ def test_a_registration_request(nia: int, nea: int) -> None:
     seen = wire.nas_decode(outer)
     assert set(seen) - {"nas-message-container"} == CLEARTEXT
     assert all(seen[name] == wire.nas_decode(plain)[name] for name in CLEARTEXT)
-    # The container is ciphered with the COUNT of the message around it (4.4.6).
+    # The container is ciphered with the COUNT of the outer message (4.4.6).
     hidden = container_of(outer)
     key = wire.knas_enc(KAMF, nea)
     assert wire.nea(nea, key, 300, 1, hidden, downlink=False) == plain
@@ -117,7 +117,7 @@ def test_any_registration_request(tmsi: int, slices: list[int], count: int) -> N
     ids=["another initial message", "no initial message", "cut short", "no message"],
 )
 def test_a_container_of_another_message_is_refused(hidden: bytes, cause: int | None) -> None:
-    """It is authentic: the COUNT is used, and the error has the cleartext message."""
+    """The container is authentic: its COUNT is used, and the error has the cleartext message."""
     outer = wire.nas_encode({name: REGISTRATION[name] for name in sorted(CLEARTEXT)})
     ciphered = wire.nea(2, wire.knas_enc(KAMF, 2), 0, 1, hidden, downlink=False)
     outer += b"\x71" + len(hidden).to_bytes(2, "big") + ciphered

@@ -31,8 +31,8 @@ def test_the_same_octets_and_the_same_values(case: Case, data: st.DataObject) ->
 
 
 def agrees(written: Any, read: Any) -> bool:
-    """Whether a tree says what was written; what is written as octets is read as what they say,
-    and a cause that is written as a number by its name."""
+    """Whether a tree has the values that were written. Written octets may be read as structured
+    values, and a cause written as a number is read by its name."""
     if isinstance(written, dict):
         parts: dict[str, Any] = written
         return set(parts) == {"octets"} or all(agrees(parts[n], read[n]) for n in parts)

@@ -1,4 +1,4 @@
-"""`nas_read` leaves containers closed and capabilities out; the rest is as `nas_decode` has it."""
+"""`nas_read` keeps containers as octets and omits capabilities; the rest equals `nas_decode`."""
 
 from typing import Any
 
@@ -123,7 +123,7 @@ def test_the_container_of_a_security_mode_complete_stays_closed() -> None:
     ),
 )
 def test_who_the_ue_says_it_is(head: str, identity: bytes) -> None:
-    """With whatever bits: those of an identity that the core has given are read here."""
+    """With random bits: an identity that the core has assigned is read."""
     agrees(bytes.fromhex(head) + len(identity).to_bytes(2) + identity)
 
 

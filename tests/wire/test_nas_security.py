@@ -76,7 +76,7 @@ def test_protected_as_the_specification_has_it(
 def test_a_conversation(
     nia: int, nea: int, messages: list[tuple[bool, int, bytes]], start: int
 ) -> None:
-    """Payloads of any octets, in a container (9.11.3.39), from any COUNTs."""
+    """Payloads of random octets, in a container (9.11.3.39), from random COUNTs."""
     ue, amf = context(start, start + 3, nia, nea), context(start, start + 3, nia, nea)
     for downlink, header, payload in messages:
         size = len(payload).to_bytes(2, "big")
@@ -103,7 +103,7 @@ def test_another_context_does_not_verify(change: str) -> None:
     data = sealed(plain, 0, **changed)  # pyright: ignore[reportArgumentType]
     receiver = context()
     if change == "nea":
-        # The MAC covers the ciphered octets: it is right, and the plain ones are other ones.
+        # The MAC covers the ciphered octets, so it is right, but the deciphered octets are wrong.
         with pytest.raises(wire.WireError) as refused:
             receiver.unprotect(data, downlink=False)
         assert refused.value.kind == "nas-refused"
@@ -156,7 +156,7 @@ def test_a_context_that_there_is_not(arguments: tuple[bytes, int, int], text: st
 def test_what_may_not_be_sent_uses_no_count(
     plain: bytes, header: int, downlink: bool, kind: str
 ) -> None:
-    """Of the wrong direction, with another header type than table 9.3.1 has, or no message."""
+    """A wrong direction, a header type that table 9.3.1 forbids, or no message."""
     sender = context(5, 6)
     with pytest.raises(wire.WireError) as refused:
         sender.protect(plain, header, downlink=downlink)

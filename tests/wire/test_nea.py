@@ -30,7 +30,7 @@ REFERENCES: dict[int, Callable[[bytes, int, int, int, bytes], bytes]] = {
 
 
 def first(octets: bytes, bits: int) -> int:
-    """The first bits of a message; what comes after them is padding."""
+    """The first bits of a message; the bits after them are padding."""
     return int.from_bytes(octets, "big") >> (8 * len(octets) - bits)
 
 

@@ -29,7 +29,7 @@ def test_the_same_octets_and_the_same_values(kind: str, data: st.DataObject) -> 
 
 
 def peeked(octets: bytes) -> dict[str, Any]:
-    """What `ngap_peek` reads, under the names of the IEs."""
+    """Return the fields that `ngap_peek` reads, under the names of the IEs."""
     peek = wire.ngap_peek(octets)
     s_tmsi = peek.s_tmsi and dict(
         zip(("aMFSetID", "aMFPointer", "fiveG-TMSI"), peek.s_tmsi, strict=True)
@@ -46,7 +46,7 @@ def peeked(octets: bytes) -> dict[str, Any]:
 
 
 def routing(tree: dict[str, Any]) -> dict[str, Any]:
-    """The same of a tree; the procedure code is pycrate's."""
+    """Return the same fields of a tree. The procedure code is pycrate's."""
     ies: dict[str, Any] = {}
     for item in tree["ies"]:
         ies |= item
@@ -72,7 +72,7 @@ def routing(tree: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("group", ["radioNetwork", "transport", "nas", "protocol", "misc"])
 def test_every_cause(group: str) -> None:
-    """Those behind the extension marker, too, which PER writes in another way (9.3.1.2)."""
+    """Including those after the extension marker, which PER writes differently (9.3.1.2)."""
     names = pycrate.names_of(f"Cause{group[0].upper()}{group[1:]}")
     for name in names:
         tree = {"message": "NGSetupFailure", "ies": [{"Cause": {group: name}}]}
@@ -105,7 +105,7 @@ def test_long_values(size: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 255, 256, 65536])
 def test_long_lists(count: int) -> None:
-    """An NG RESET of as many connections as there may be (maxnoofNGConnectionsToReset)."""
+    """An NG RESET with the maximum number of connections (maxnoofNGConnectionsToReset)."""
     items = [{"aMF-UE-NGAP-ID": n * 7919 % 2**40, "rAN-UE-NGAP-ID": n} for n in range(count)]
     tree = {
         "message": "NGReset",

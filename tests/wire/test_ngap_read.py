@@ -1,4 +1,4 @@
-"""`ngap_read` says what `ngap_peek`, `ngap_check` and `ngap_decode` say of the same octets."""
+"""`ngap_read` agrees with `ngap_peek`, `ngap_check` and `ngap_decode` about the same octets."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def agrees(data: bytes) -> None:
     assert [getattr(read.peek, name) for name in PEEKED] == [getattr(peek, name) for name in PEEKED]
     assert same(attempt(read.ies), ies)
     assert same(attempt(read.check), faults)
-    assert same(attempt(read.ies), ies)  # the quick way, where there was no fault
+    assert same(attempt(read.ies), ies)  # the fast path, if there was no fault
 
 
 def test_every_recorded_message() -> None:

@@ -1,7 +1,7 @@
 """128-NIA1 to 3 (TS 33.501 D.3), against published sets, AES-CMAC and second implementations.
 
-Most published messages are not of whole octets, which NAS messages always are: those sets hold
-the second implementation, and that holds `wire`.
+Most published messages are not whole octets, which NAS messages always are. Those sets check the
+second implementation, and the second implementation checks `wire`.
 """
 
 from collections.abc import Callable
@@ -21,7 +21,7 @@ SETS = table("nia")
 
 
 def nia2(key: bytes, count: int, bearer: int, direction: int, message: bytes, bits: int) -> bytes:
-    """AES-CMAC of COUNT, BEARER and DIRECTION before the message, cut to 32 bits (D.3.1.3)."""
+    """AES-CMAC of COUNT, BEARER, DIRECTION and the message, truncated to 32 bits (D.3.1.3)."""
     assert bits == 8 * len(message)
     mac = CMAC(AES(key))
     mac.update(count.to_bytes(4, "big") + bytes([bearer << 3 | direction << 2, 0, 0, 0]))

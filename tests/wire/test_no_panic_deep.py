@@ -1,4 +1,4 @@
-"""Trees that nest without end: refused, not followed until the stack is gone."""
+"""Endlessly nested trees are rejected before the stack overflows."""
 
 import sys
 import threading
@@ -59,7 +59,7 @@ def test_a_tree_without_end(encode: Any, build: Any) -> None:
 
 
 def test_in_a_thread_with_a_small_stack() -> None:
-    """Musl gives threads 128 KiB, less than a main thread has by far; here as much as may be."""
+    """Musl gives threads 128 KiB, much less than a main thread has. The nesting is the maximum."""
     nested: Any = {"message-type": "security-mode-complete"}
     for _ in range(250):
         nested = {"message-type": "security-mode-complete", "nas-message-container": nested}

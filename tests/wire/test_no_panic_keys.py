@@ -12,7 +12,7 @@ from tests.wire.profiles import FAST, MORE
 
 SN_NAME = "5G:mnc001.mcc001.3gppnetwork.org"
 
-# Of a right length as often as not, so that what is behind the check is reached.
+# Half of the lengths are right, so that the code after the length check is reached.
 key16 = st.binary(min_size=16, max_size=16) | st.binary(max_size=40)
 key32 = st.binary(min_size=32, max_size=32) | st.binary(max_size=40)
 number = st.integers(0, 2**32 - 1)

@@ -1,4 +1,4 @@
-"""No NAS octets and no tree end the process; and what one function says, the others say too."""
+"""No NAS octets and no tree end the process, and the functions agree with each other."""
 
 from typing import Any
 
@@ -34,7 +34,7 @@ def test_any_octets(data: bytes) -> None:
 @MORE
 @given(data=octets("nas"))
 def test_any_octets_are_answered(data: bytes) -> None:
-    """Nothing answers an answer: two networks would not stop (TS 24.501 7.4)."""
+    """An answer is never answered. Two networks would not stop (TS 24.501 7.4)."""
     answer = attempt(wire.nas_answer, data)
     assert wire.nas_read(data).answer == answer
     if isinstance(answer, bytes):
@@ -52,7 +52,7 @@ def test_any_octets_are_answered(data: bytes) -> None:
 def test_any_octets_are_unprotected(
     data: bytes, algorithms: tuple[int, int], downlink: bool, count: int
 ) -> None:
-    """With NIA1 to 3, nothing that was not made with the key is authentic."""
+    """With NIA1 to 3, only messages made with the key are authentic."""
     receiver = wire.NasSecurity(KAMF, *algorithms, count, count)
     refused = attempt(receiver.unprotect, data, downlink=downlink)
     assert isinstance(refused, wire.WireError)
@@ -88,7 +88,7 @@ def test_anything_to_protect(plain: bytes, header: int, downlink: bool) -> None:
     sender, receiver = wire.NasSecurity(KAMF, 1, 3), wire.NasSecurity(KAMF, 1, 3)
     data = attempt(sender.protect, plain, header, downlink=downlink)
     if isinstance(data, bytes):
-        # An initial message with a container comes out as the one in the container.
+        # For an initial message with a container, the result is the message in the container.
         found = receiver.unprotect(data, downlink=downlink)
         assert plain in (found.plain, found.outer)
     else:
@@ -129,7 +129,7 @@ def _all(data: bytes) -> None:
 
 
 def test_containers_in_containers() -> None:
-    """As deep as 64 KiB can nest, in each message that has a container."""
+    """The deepest nesting that fits in 64 KiB, in each message that has a container."""
     for head in (b"\x7e\x00\x5e", bytes.fromhex("7e004171000d0100f110f0ff00000000000010")):
         data = head
         while len(data) < 65_000:

@@ -1,4 +1,4 @@
-"""No NGAP octets and no tree end the process; and what one function says, the others say too."""
+"""No NGAP octets and no tree end the process, and the functions agree with each other."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def test_any_octets(data: bytes) -> None:
     peek = attempt(wire.ngap_peek, data)
     faults = attempt(wire.ngap_check, data)
     tree = attempt(wire.ngap_decode, data)
-    # Where a gateway can route, a procedure can tell the faults; and the other way round.
+    # If a gateway can route a PDU, a procedure can report its faults, and the reverse.
     if not isinstance(peek, wire.NgapPeek) or peek.message != "unknown":
         assert isinstance(peek, wire.WireError) == isinstance(faults, wire.WireError)
     for refused in (peek, faults, tree):
@@ -30,7 +30,7 @@ def test_any_octets(data: bytes) -> None:
         return
     assert isinstance(peek, wire.NgapPeek)
     agrees(peek, tree)
-    # It has been read whole: it can be written, and that is read as the same.
+    # The PDU was read completely. It can be written, and reading that gives the same tree.
     again = wire.ngap_encode(tree)
     assert wire.ngap_decode(again) == tree
     assert wire.ngap_encode(wire.ngap_decode(again)) == again
@@ -78,7 +78,7 @@ def test_any_value_as_a_tree(tree: Any) -> None:
 
 
 def test_every_cut_and_every_bit() -> None:
-    """Of each message of the corpus: all that is left of it, and each of its bits flipped."""
+    """For each message of the corpus: every truncation, and every bit flipped."""
     for entry in entries("ngap"):
         for end in range(len(entry.octets)):
             _all(entry.octets[:end])

@@ -1,4 +1,4 @@
-"""No PFCP octets and no tree end the process; and what one function says, the others say too."""
+"""No PFCP octets and no tree end the process, and the functions agree with each other."""
 
 from typing import Any
 
@@ -32,7 +32,7 @@ def test_every_cut_and_every_bit() -> None:
 @MORE
 @given(tree=spoiled(TREES))
 def test_a_spoiled_tree(tree: Any) -> None:
-    """What is written of it at all is of that tree, or of one that says the same."""
+    """If a spoiled tree can be written, reading it gives this tree or an equal one."""
     found = attempt(wire.pfcp_encode, tree)
     if isinstance(found, bytes):
         again = attempt(wire.pfcp_decode, found)
@@ -47,7 +47,7 @@ def test_any_value_as_a_tree(tree: Any) -> None:
 
 
 def test_groups_in_groups() -> None:
-    """As deep as 64 KiB can nest."""
+    """The deepest nesting that fits in 64 KiB."""
     data = b""
     while len(data) < 65_000:
         data = b"\x00\x02" + len(data).to_bytes(2, "big") + data
@@ -63,7 +63,7 @@ def _all(data: bytes) -> None:
     tree = attempt(wire.pfcp_decode, data)
     attempt(wire.pfcp_decode, data, lenient=True)
     if isinstance(tree, wire.WireError):
-        # A receiver that goes by the check decodes nothing that does not decode.
+        # A receiver that relies on the check decodes no message that fails to decode.
         assert faults is not None
         assert tree.offset is not None
         assert tree.offset <= len(data)

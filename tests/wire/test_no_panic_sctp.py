@@ -1,6 +1,6 @@
-"""No packet ends the process, or an association that it does not belong to (RFC 9260 8.5).
+"""No packet ends the process, or an association to which it does not belong (RFC 9260 8.5).
 
-What packets do to the associations they are of is held in tests/transport.
+tests/transport tests the effect of packets on their own associations.
 """
 
 from hypothesis import given
@@ -17,7 +17,7 @@ LIMIT = 4
 @FAST
 @given(found=st.lists(packets, min_size=1, max_size=12), right=st.booleans())
 def test_any_packets_to_an_endpoint(found: list[bytes], right: bool) -> None:
-    """With a right checksum and without; no more associations than there may be."""
+    """With and without a right checksum. The number of associations stays below the limit."""
     endpoint = wire.SctpEndpoint(PORT, accept=True, max_associations=LIMIT)
     for number, packet in enumerate(found):
         data = sealed(packet) if right else packet
@@ -56,7 +56,7 @@ def test_any_packets_of_others_leave_an_association_alone(found: list[bytes]) ->
     times=st.integers(1, 3),
 )
 def test_any_chunks_of_the_peer(chunks: list[bytes], to_server: bool, times: int) -> None:
-    """With its tag: the association may end, and says so then; the endpoint goes on."""
+    """With its tag. The association may end, and reports this. The endpoint continues."""
     pair = Pair()
     packet = pair.sent[-1]
     receiver, source = (pair.server, CLIENT) if to_server else (pair.client, SERVER)

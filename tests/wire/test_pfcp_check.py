@@ -1,4 +1,4 @@
-"""What a receiver does with a message that is not as it should be (TS 29.244 clause 7.6)."""
+"""A receiver's handling of invalid messages (TS 29.244 clause 7.6)."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ LENGTH, INCORRECT = ("Invalid length", 68), ("Mandatory IE incorrect", 69)
 
 
 def without(tree: dict[str, Any], ie: str) -> bytes:
-    """The message without an IE, which may be in groups."""
+    """Return the message without an IE, which may be in groups."""
 
     def kept(ies: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return [
@@ -118,7 +118,7 @@ def test_a_session_that_was_refused_has_no_f_seid() -> None:
 
 
 def changed(name: str, ie: str, value: str) -> bytes:
-    """A message with other octets in an IE."""
+    """Return a message with other octets in an IE."""
     tree = TREES[name]
     ies = [{ie: {"octets": value}} if ie in entry else entry for entry in tree["ies"]]
     return wire.pfcp_encode(tree | {"ies": ies})
@@ -140,7 +140,7 @@ def test_a_mandatory_ie_is_malformed(ie: str, value: str, cause: tuple[str, int]
 
 def test_an_optional_ie_is_malformed() -> None:
     data = changed("session-establishment-request", "APN/DNN", "08696e")
-    assert wire.pfcp_check(data) is None  # octets that are no labels are octets
+    assert wire.pfcp_check(data) is None  # octets that are not labels stay octets
     data = changed("session-establishment-request", "S-NSSAI", "01")
     assert said(data) == ("ignore", LENGTH, "S-NSSAI")
     with pytest.raises(wire.WireError) as refused:
@@ -152,7 +152,7 @@ def test_an_optional_ie_is_malformed() -> None:
 
 
 def test_an_ie_of_no_length_takes_it_from_a_rule() -> None:
-    """5.6.3: in an Update group it is no fault, if the rule can be without it."""
+    """Clause 5.6.3: in an Update group this is not a fault if the IE is optional in the rule."""
 
     def update(name: str, *ies: dict[str, Any]) -> bytes:
         body = [{f"{name} PDR": list(ies)}]
@@ -203,7 +203,7 @@ def test_unknown_messages_and_versions() -> None:
 
 
 def test_what_is_not_known_is_no_fault() -> None:
-    """Nor is an IE that is out of place or there twice (7.6.9 and 7.6.10)."""
+    """An IE that is out of place or repeated is not a fault either (7.6.9 and 7.6.10)."""
     tree = TREES["heartbeat-request"]
     more: list[dict[str, Any]] = [
         {"700": {"octets": ""}},

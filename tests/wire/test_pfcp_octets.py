@@ -1,5 +1,5 @@
-"""Values that pycrate does not have or has wrong, against octets written by hand from the figures
-of TS 29.244 clause 8.2."""
+"""Values that pycrate does not have or has wrong, compared with octets written by hand from the
+figures of TS 29.244 clause 8.2."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ BY_HAND: list[tuple[str, Any, str]] = [
     ("C-TAG", {"pcp": 5, "dei": True, "vid": 0x123}, "07 1d 23"),
     ("S-TAG", {"vid": 0xFFF}, "04 f0 ff"),
     ("C-TAG", {"pcp": 7, "dei": False}, "03 07 00"),
-    # 8.2.103: a length of three before each tag.
+    # 8.2.103: a length of three precedes each tag.
     (
         "MAC Addresses Detected",
         {"addresses": ["020000000001"], "c_tag": {"vid": 1}},
@@ -45,7 +45,7 @@ BY_HAND: list[tuple[str, Any, str]] = [
     ("3GPP Interface Type", "N9", "0f"),
     ("3GPP Interface Type", "N6", "11"),
     ("3GPP Interface Type", 60, "3c"),
-    # Enumerations that are not known.
+    # Unknown enumeration values.
     ("Source Interface", 9, "09"),
     ("Cause", 200, "c8"),
     ("PDN Type", 0, "00"),

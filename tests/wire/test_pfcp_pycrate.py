@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 
 
 def header(name: str, number: int, **fields: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The header of a message as `wire` and as pycrate have it."""
+    """Return the header of a message in the form of `wire` and of pycrate."""
     tree: dict[str, Any] = {"message": name}
     found = {"Type": number, "S": 0, "SeqNum": fields["sequence"]}
     if "seid" in fields:

@@ -61,7 +61,7 @@ def test_another_key_is_refused() -> None:
 
 @pytest.mark.parametrize("size", [0, 1, 11, 12, 27])
 def test_what_is_too_short_is_refused(size: int) -> None:
-    """A nonce of 12 octets and a tag of 16 are the least."""
+    """The least size is a nonce of 12 octets and a tag of 16."""
     with pytest.raises(wire.WireError) as refused:
         SEALER.open(SEALER.seal(NONCE, b"", b"")[:size], b"")
     assert refused.value.kind == "sealed"

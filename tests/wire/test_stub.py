@@ -1,4 +1,4 @@
-"""wire.pyi says what the extension is: its names, parameters and defaults, each explained."""
+"""wire.pyi matches the extension: its names, parameters and defaults, each documented."""
 
 import ast
 import inspect
@@ -40,7 +40,7 @@ def test_stubtest() -> None:
 
 
 def documented() -> dict[str, bool]:
-    """Each name that the stub defines, and whether it says what it is."""
+    """Return each name that the stub defines, and whether it has a docstring."""
     found: dict[str, bool] = {}
     for node, after in zip(MODULE.body, [*MODULE.body[1:], None], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
@@ -61,7 +61,8 @@ def test_every_name_is_explained() -> None:
 
 
 def test_every_attribute_is_in_the_stub() -> None:
-    """Of each class: stubtest does not see what the stub leaves out of a private one."""
+    """For each class: stubtest does not notice attributes that the stub omits from a private
+    class."""
     for node in MODULE.body:
         if not isinstance(node, ast.ClassDef) or node.name == "WireError":
             continue

@@ -50,7 +50,7 @@ routing = st.from_regex(r"[0-9]{1,4}", fullmatch=True)
 
 @PROFILES
 def test_published_imsi(profile: str) -> None:
-    """TS 33.501 C.4.3.1 and C.4.4.1, from each end."""
+    """TS 33.501 C.4.3.1 and C.4.4.1, in both directions."""
     private, output = PRIVATE[profile], bytes.fromhex(SCHEME_OUTPUT[profile])
     public = bytes.fromhex(PUBLIC[profile])
     assert wire.suci_public_key(profile, private) == public == ecies.public_key(profile, private)
@@ -63,7 +63,7 @@ def test_published_imsi(profile: str) -> None:
 
 @PROFILES
 def test_published_network_specific_identifier(profile: str) -> None:
-    """TS 33.501 C.4.3.2 and C.4.4.2; the SUCI is a text then (TS 23.003 28.7.3)."""
+    """TS 33.501 C.4.3.2 and C.4.4.2. The SUCI is a text in this case (TS 23.003 28.7.3)."""
     text = f"type1.rid0.schid{SCHEMES[profile]}.hnkey7.{NAI_OUTPUT[profile]}@3gpp.com"
     suci = b"\x11" + text.encode()
     assert wire.suci_scheme(suci) == (SCHEMES[profile], 7)
@@ -138,7 +138,8 @@ def test_a_changed_scheme_output_is_refused(profile: str, bit: int) -> None:
 
 
 def test_the_bit_that_x25519_ignores_is_refused_too() -> None:
-    """The top bit of a coordinate changes no shared key (RFC 7748 5), but SharedInfo1 has it."""
+    """The top bit of a coordinate changes no shared key (RFC 7748 5), but it is part of
+    SharedInfo1."""
     output = bytearray(bytes.fromhex(SCHEME_OUTPUT["A"]))
     before = ecies.agreed("A", PRIVATE["A"], bytes(output[:32]))
     output[31] ^= 0x80

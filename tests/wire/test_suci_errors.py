@@ -1,4 +1,4 @@
-"""What is no SUCI, and what none can be made of: each of kind ``suci``."""
+"""Octets that are not a SUCI, and inputs that cannot become one: each of kind ``suci``."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from tests.wire.test_suci import HOME, PRIVATE, PUBLIC, SCHEME_OUTPUT
 OUTPUT = {profile: bytes.fromhex(text) for profile, text in SCHEME_OUTPUT.items()}
 NULL = bytes.fromhex("00012080f6")
 OFF_THE_CURVE = b"\x02" + bytes(31) + b"\x02"
-"""An x of P-256 for which the curve has no y."""
+"""An x coordinate of P-256 without a y on the curve."""
 
 
 def suci(scheme: int, output: bytes, key_id: int = 7, home: bytes = HOME) -> bytes:

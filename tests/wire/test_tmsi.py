@@ -36,7 +36,7 @@ def test_the_reference_gives_the_samples_of_nist(
 
 
 def encrypted_by_the_reference(key: bytes, value: int) -> int:
-    """Of radix 2; the first numeral is the lowest bit."""
+    """With radix 2; the first numeral is the lowest bit."""
     found = ff1.encrypt(key, 2, [value >> bit & 1 for bit in range(32)])
     return sum(numeral << bit for bit, numeral in enumerate(found))
 
@@ -63,7 +63,7 @@ def test_it_is_a_permutation() -> None:
 
 
 def test_the_slot_is_not_visible() -> None:
-    """Of the UEs of one slot, each bit of a 5G-TMSI is set in about half."""
+    """Over the UEs of one slot, each bit of a 5G-TMSI is set in about half."""
     slot = 0x155 << (32 - SLOT_BITS)
     tmsis = [CIPHER.encrypt(slot | random) for random in range(4096)]
     for bit in range(32):
@@ -74,7 +74,7 @@ def test_the_slot_is_not_visible() -> None:
 
 
 def test_neighbours_share_nothing() -> None:
-    """A changed bit changes each bit with a chance of a half."""
+    """A changed input bit changes each output bit with probability one half."""
     for bit in range(32):
         flips = sum(
             (CIPHER.encrypt(value) ^ CIPHER.encrypt(value ^ 1 << bit)).bit_count()

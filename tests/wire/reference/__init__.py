@@ -1,5 +1,5 @@
 """Second implementations of the algorithms in `wire`, written from the specifications.
 
-They are slow, small, and held against published test vectors of their own. AES, X25519 and P-256
+They are slow and small, and have tests with published vectors of their own. AES, X25519 and P-256
 come from the package `cryptography`, SHA-256 and HMAC from the standard library.
 """

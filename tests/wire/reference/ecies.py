@@ -40,7 +40,7 @@ def public_key(profile: str, private: bytes) -> bytes:
 
 
 def agreed(profile: str, private: bytes, public: bytes) -> bytes:
-    """The ephemeral shared key of one's private key and the other's public key."""
+    """Return the ephemeral shared key of one side's private key and the other side's public key."""
     if profile == "A":
         own = X25519PrivateKey.from_private_bytes(private)
         return own.exchange(X25519PublicKey.from_public_bytes(public))
@@ -63,7 +63,7 @@ def tag(found: Keys, ciphertext: bytes) -> bytes:
 
 
 def conceal(profile: str, home: bytes, ephemeral_private: bytes, plain: bytes) -> bytes:
-    """The scheme output for a home network's public key."""
+    """Return the scheme output for a home network's public key."""
     ephemeral = public_key(profile, ephemeral_private)
     found = keys(agreed(profile, ephemeral_private, home), ephemeral)
     ciphertext = through(found, plain)
@@ -71,7 +71,7 @@ def conceal(profile: str, home: bytes, ephemeral_private: bytes, plain: bytes) -
 
 
 def reveal(profile: str, private: bytes, output: bytes) -> bytes:
-    """The scheme input of a scheme output whose tag is right."""
+    """Return the scheme input of a scheme output. Its tag must be right."""
     size = PUBLIC_OCTETS[profile]
     ephemeral, ciphertext, mac = output[:size], output[size:-8], output[-8:]
     found = keys(agreed(profile, private, ephemeral), ephemeral)

@@ -31,7 +31,7 @@ def kseaf(kausf_: bytes, sn_name: str) -> bytes:
 
 
 def kamf(kseaf_: bytes, supi: str, abba: bytes) -> bytes:
-    """A.7; the SUPI is an IMSI, whose digits alone are the parameter."""
+    """A.7; if the SUPI is an IMSI, the parameter is its digits."""
     return kdf(kseaf_, 0x6D, supi.removeprefix("imsi-").encode(), abba)
 
 

@@ -30,7 +30,7 @@ def rotated(value: bytes, bits: int) -> int:
 
 
 def out(k: bytes, opc_: bytes, temp: bytes, given: bytes | None, index: int) -> bytes:
-    """OUT1 to OUT5; OUT1 is made of SQN and AMF (`given`) beside the random challenge."""
+    """OUT1 to OUT5. OUT1 also depends on SQN and AMF (`given`)."""
     if given is None:
         mixed = rotated(xor(temp, opc_), ROTATIONS[index])
     else:
@@ -39,7 +39,7 @@ def out(k: bytes, opc_: bytes, temp: bytes, given: bytes | None, index: int) -> 
 
 
 def milenage(k: bytes, opc_: bytes, rand: bytes, sqn: int, amf: bytes) -> dict[str, bytes]:
-    """f1 to f5*, by the names that `wire.milenage` gives them."""
+    """f1 to f5*, with the names of `wire.milenage`."""
     temp = block(k, xor(rand, opc_))
     given = (sqn.to_bytes(6, "big") + amf) * 2
     out1 = out(k, opc_, temp, given, 0)

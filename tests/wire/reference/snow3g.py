@@ -128,7 +128,7 @@ def _iv(count: int, third: int) -> bytes:
 
 
 def nea1(key: bytes, count: int, bearer: int, direction: int, data: bytes) -> bytes:
-    """The octets through f8; bits past the message's length are the caller's to ignore."""
+    """The octets through f8. The caller ignores bits after the message's length."""
     words = Snow3g(key, _iv(count, bearer << 27 | direction << 26)).words()
     stream = b"".join(next(words).to_bytes(4, "big") for _ in range(len(data) // 4 + 1))
     return bytes(a ^ b for a, b in zip(data, stream, strict=False))
@@ -147,7 +147,7 @@ def _times64(v: int, p: int) -> int:
 
 
 def nia1(key: bytes, count: int, bearer: int, direction: int, message: bytes, bits: int) -> bytes:
-    """The MAC of the first `bits` bits of a message; FRESH is the bearer in its top bits."""
+    """The MAC of the first `bits` bits of a message. FRESH has the bearer in its top bits."""
     fresh = bearer << 27
     iv = [count, fresh, count ^ direction << 31, fresh ^ direction << 15]
     words = Snow3g(key, b"".join(word.to_bytes(4, "big") for word in iv)).words()

@@ -30,7 +30,7 @@ D: Final = (
 PRIME: Final = 2**31 - 1
 MASK: Final = 0xFFFFFFFF
 TAPS: Final = ((15, 15), (13, 17), (10, 21), (4, 20), (0, 8), (0, 0))
-"""Cells and the power of two that each counts with in the feedback, modulo 2^31 - 1."""
+"""Cells, and the power of two of each in the feedback, modulo 2^31 - 1."""
 
 
 def _rotated(word: int, by: int) -> int:
@@ -50,7 +50,7 @@ def _boxes(word: int) -> int:
 
 
 class Zuc:
-    """The generator after its 32 rounds of initialisation and the one that is discarded."""
+    """The generator after its 32 rounds of initialisation and the discarded one."""
 
     def __init__(self, key: bytes, iv: bytes) -> None:
         self.s = [k << 23 | d << 8 | v for k, d, v in zip(key, D, iv, strict=True)]
@@ -99,7 +99,7 @@ class Zuc:
 
 
 def nea3(key: bytes, count: int, bearer: int, direction: int, data: bytes) -> bytes:
-    """The octets through 128-EEA3; bits past the message's length are the caller's to ignore."""
+    """The octets through 128-EEA3. The caller ignores bits after the message's length."""
     half = count.to_bytes(4, "big") + bytes([bearer << 3 | direction << 2, 0, 0, 0])
     words = Zuc(key, half * 2).words()
     stream = b"".join(next(words).to_bytes(4, "big") for _ in range(len(data) // 4 + 1))
