@@ -91,7 +91,7 @@ fi
 export UV_PYTHON_DOWNLOADS=never
 
 inputs() {
-    cat pyproject.toml constraints.txt scripts/setup.sh wire/Cargo.toml wire/Cargo.lock wire/wire.pyi
+    cat pyproject.toml constraints.txt scripts/setup.sh wire/Cargo.toml wire/Cargo.lock wire/build.rs wire/wire.pyi
     find wire/src -name '*.rs' -print0 | sort -z | xargs -0 cat
     "$python" --version
 }

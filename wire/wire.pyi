@@ -35,6 +35,9 @@ class WireError(ValueError):
     plain: bytes | None
     """For kind ``nas-refused``: the message, deciphered."""
 
+SOURCE_DIGEST: Final[str]
+"""SHA-256 of the sources that this extension was built of, in hexadecimal digits."""
+
 def build_info() -> str:
     """How this extension was built: its version, profile and codec versions."""
 

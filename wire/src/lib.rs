@@ -43,6 +43,7 @@ fn build_info() -> String {
 fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("WireError", m.py().get_type::<error::WireError>())?;
     m.add("ERROR_KINDS", error::KINDS.to_vec())?;
+    m.add("SOURCE_DIGEST", env!("WIRE_SOURCE_DIGEST"))?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
 
     m.add_class::<ngap::NgapPeek>()?;
