@@ -1,148 +1,158 @@
-"""NGAP, 5GS NAS, PFCP, 5G security and userspace SCTP: bytes in, values out, and back.
+"""NGAP, 5GS NAS, PFCP, 5G security and userspace SCTP: conversion between bytes and values.
 
-Nothing here does I/O, reads a clock or keeps a secret beyond its object. A *tree* is the
+No function does I/O, reads a clock or keeps a secret after its object is freed. A *tree* is the
 value of a message as dicts, lists, strings, numbers and booleans, with the names of the
-specification: ``{"message": "DownlinkNASTransport", "ies": [{"AMF-UE-NGAP-ID": 1}, ...]}``
-for NGAP, ``{"message-type": "registration-reject", "5gmm-cause": "illegal-ue"}`` for NAS,
-``{"message": "HeartbeatRequest", "sequence": 1, "ies": [{"Recovery Time Stamp": 3900000000}]}``
-for PFCP.
-Octets in a tree are hexadecimal strings. A tree of a decoded message encodes to the octets
-it came from, where they are in the form that the encoder writes (ITU-T X.691; the IEs of a NAS
-message in the order of its table; PFCP without spare bits), else to octets of the same tree.
+specification: ``{"message": "DownlinkNASTransport", "ies": [{"AMF-UE-NGAP-ID": 1}, ...]}`` for
+NGAP, ``{"message-type": "registration-reject", "5gmm-cause": "illegal-ue"}`` for NAS, ``{"message":
+"HeartbeatRequest", "sequence": 1, "ies": [{"Recovery Time Stamp": 3900000000}]}`` for PFCP. Octets
+in a tree are hexadecimal strings.
 
-Every refusal is a `WireError`. An argument of another type is a `TypeError`, and a number that
-its parameter cannot hold at all an `OverflowError`, as elsewhere in Python.
+If a message has the form that the encoder writes (ITU-T X.691; the IEs of a NAS message in the
+order of its table; PFCP without spare bits), its tree encodes to the same octets. Otherwise it
+encodes to other octets with the same tree.
+
+Every refusal is a `WireError`. An argument of another type raises a `TypeError`, and a number that
+the parameter's type cannot hold raises an `OverflowError`.
 """
 
 from typing import Any, Final, Self, final
 
 ERROR_KINDS: Final[list[str]]
-"""Every `WireError.kind` there is."""
+"""Every possible `WireError.kind`."""
 
 class WireError(ValueError):
-    """Octets or values that are refused; `str()` says why in a sentence."""
+    """Octets or values are refused. `str()` gives the reason in a sentence."""
 
     kind: str
-    """Which refusal: one of `ERROR_KINDS`."""
+    """The kind of the refusal, one of `ERROR_KINDS`."""
     ie: str | None
-    """The IE at fault, by its name or its number in the specification."""
+    """The faulty IE, by its name or its number in the specification."""
     offset: int | None
     """The octet, from 0, at which reading stopped; for kind ``nas-refused``, in `plain`."""
     cause: int | None
-    """The 5GMM or 5GSM cause value that TS 24.501 clause 7 answers with."""
+    """The 5GMM or 5GSM cause value of the answer in TS 24.501 clause 7."""
     count: int | None
     """For kind ``nas-refused``: the NAS COUNT that the authentic message used."""
     plain: bytes | None
-    """For kind ``nas-refused``: the message, deciphered."""
+    """For kind ``nas-refused``: the deciphered message."""
 
 SOURCE_DIGEST: Final[str]
-"""SHA-256 of the sources that this extension was built of, in hexadecimal digits."""
+"""Return the version, the profile and the codec versions of this build."""
 
 def build_info() -> str:
     """How this extension was built: its version, profile and codec versions."""
 
-# NGAP (TS 38.413)
+# The fields of a PDU that a gateway routes by. A field is None if the PDU lacks its IE.
 
 @final
 class NgapPeek:
-    """What a gateway needs of a PDU to route it. Fields are None where the PDU lacks the IE."""
+    """The name of the message; ``"unknown"`` for a procedure code that NGAP does not define."""
 
     message: str
     """The name of the message, ``"unknown"`` for a procedure code that NGAP does not have."""
     procedure_code: int
     direction: str
-    """``"InitiatingMessage"``, ``"SuccessfulOutcome"`` or ``"UnsuccessfulOutcome"``."""
+    """For a PATH SWITCH REQUEST, its Source AMF UE NGAP ID."""
     amf_ue_ngap_id: int | None
-    """Of a PATH SWITCH REQUEST, its Source AMF UE NGAP ID."""
+    """``"<mcc>-<mnc>-<gnb|ngenb|n3iwf>-<bits>-<id in hexadecimal>"``, valid in a NATS subject."""
     ran_ue_ngap_id: int | None
     global_ran_node_id: str | None
     """``"<mcc>-<mnc>-<gnb|ngenb|n3iwf>-<bits>-<id in hexadecimal>"``, safe in a NATS subject."""
     s_tmsi: tuple[int, int, int] | None
-    """AMF set, AMF pointer and 5G-TMSI of the 5G-S-TMSI IE."""
+    """Read the header and the routing IEs of a PDU.
+
+    Raises:
+        WireError: kind ``ngap-decode``: the octets are not an NGAP PDU, or its list of IEs cannot
+            be read. An IE that does not decode is omitted, not refused: `ngap_check` reports its
+            fault.
+    """
     nas_pdu: bytes | None
     nas: NasPeek | None
 
 def ngap_peek(data: bytes) -> NgapPeek:
-    """Read the header and the routing IEs of a PDU.
+    """Return the tree of a PDU: ``message`` and ``ies``, a list with one name and value each.
+
+    If a criticality differs from the ASN.1, ``criticality`` is added next to the value or the
+    message. An IE that NGAP does not define has its number as name and ``octets`` in its value. A
+    procedure that NGAP does not define has ``procedure_code`` and ``direction`` as its ``message``.
+    A private message has ``octets`` instead of ``ies``. A PDU that deviates from ITU-T X.691 only
+    in its encoding is read as if it did not.
 
     Raises:
-        WireError: kind ``ngap-decode``, for octets that are no NGAP PDU, or one whose IEs cannot
-            be told apart. An IE that does not decode is left out, not refused: `ngap_check`
-            tells what is wrong with it.
+        WireError: kind ``ngap-decode``; `ie` is the number of an IE with a value that does not
+            decode.
     """
 
 def ngap_decode(data: bytes) -> dict[str, Any]:
-    """The tree of a PDU: ``message`` and ``ies``, a list with one name and value each.
-
-    Where a criticality is not the one of the ASN.1, ``criticality`` stands beside the value or
-    the message. An IE that NGAP does not have has its number for a name and ``octets`` in its
-    value. A procedure that NGAP does not have has ``procedure_code`` and ``direction`` for its
-    ``message``, and a private message no ``ies`` but ``octets``. A PDU that is not in the form of
-    ITU-T X.691 to the bit is read as if it were.
-
-    Raises:
-        WireError: kind ``ngap-decode``; `ie` is the number of an IE whose value does not decode.
-    """
-
-def ngap_encode(tree: dict[str, Any]) -> bytes:
-    """The PDU of a tree, in aligned PER; criticalities come from the ASN.1.
+    """Return the PDU of a tree, in aligned PER. Criticalities come from the ASN.1.
 
     Raises:
         WireError: kind ``ngap-encode``.
     """
 
-def ngap_check(data: bytes) -> dict[str, Any] | None:
-    """How a received PDU must be answered for its syntax (TS 38.413 clause 10.3).
+def ngap_encode(tree: dict[str, Any]) -> bytes:
+    """Return how to answer the syntax faults of a received PDU (TS 38.413 clause 10.3).
 
-    None for a PDU without fault, else ``reject`` (whether the procedure is rejected, rather
-    than continued without the IE), ``cause`` (a tree of the Cause IE), ``deviations`` (a
-    sentence each), and the Criticality Diagnostics trees ``diagnostics`` (for an ERROR
-    INDICATION) and ``diagnostics_for_response``. IEs out of order are a fault (10.3.6).
+    None for a PDU without fault. Otherwise ``reject`` (true if the procedure is rejected, false if
+    it continues without the IE), ``cause`` (a tree of the Cause IE), ``deviations`` (a sentence
+    each), and the Criticality Diagnostics trees ``diagnostics`` (for an ERROR INDICATION) and
+    ``diagnostics_for_response``. IEs in a wrong order are a fault (10.3.6).
 
     Raises:
-        WireError: kind ``ngap-decode``, for octets that are no NGAP PDU at all.
+        WireError: kind ``ngap-decode``: the octets are not an NGAP PDU.
     """
+
+def ngap_check(data: bytes) -> dict[str, Any] | None:
+    """A received PDU, read once for several questions."""
 
 @final
 class NgapRead:
-    """A received PDU, read once for what is asked of it in turn."""
+    """Return the result of `ngap_peek`."""
 
     @property
     def peek(self) -> NgapPeek:
-        """What `ngap_peek` says."""
-    def check(self) -> dict[str, Any] | None:
-        """What `ngap_check` says.
+        """Return the result of `ngap_check`.
 
         Raises:
             WireError: kind ``ngap-decode``.
         """
+    def check(self) -> dict[str, Any] | None:
+        """Return the IEs by name, with the values of `ngap_decode`; for a repeated IE, the first.
 
-    def ies(self) -> dict[str, Any]:
-        """The IEs by name, as `ngap_decode` has them in ``ies``; of a repeated one, the first.
-
-        It is quick after a `check` that has found nothing.
+        The call is fast after a `check` that found no fault.
 
         Raises:
             WireError: kind ``ngap-decode``, as `ngap_decode`.
         """
 
-def ngap_read(data: bytes) -> NgapRead:
-    """A received PDU.
+    def ies(self) -> dict[str, Any]:
+        """Return a received PDU.
 
-    Raises:
-        WireError: kind ``ngap-decode``, as `ngap_peek`.
-    """
+        Raises:
+            WireError: kind ``ngap-decode``, as `ngap_peek`.
+        """
+
+def ngap_read(data: bytes) -> NgapRead:
+    """A PDU to be sent for many UEs with a few different values. Its tree is read only once."""
 
 @final
 class NgapTemplate:
-    """A PDU about a UE, of which many differ in few values. The rest of it is read from its tree
-    once, and not each time."""
+    """Return the template of a tree. The values that `encode` replaces are only examples.
+
+    Raises:
+        WireError: kind ``ngap-encode``.
+    """
 
     def __new__(cls, tree: dict[str, Any]) -> Self:
-        """The template of a tree, in which the values that will be replaced are only examples.
+        """Return the octets of the PDU with other values for the ids of the UE (also in
+        UE-NGAP-IDs) and for the named IEs, which the template must have.
+
+        `sessions` replaces all entries of the template's list of PDU sessions to set up. An entry
+        is a PDU session identity, a NAS message or ``b""`` for none, and the TEID of the UPF.
 
         Raises:
-            WireError: kind ``ngap-encode``.
+            WireError: kind ``ngap-encode``: the template lacks an IE, or a value is invalid for its
+                IE.
         """
 
     def encode(
@@ -167,172 +177,179 @@ class NgapTemplate:
                 that its IE cannot have.
         """
 
-# 5GS NAS (TS 24.501)
+# The fields of a NAS message that can be read without a security context.
 
 @final
 class NasPeek:
     """What can be read of a NAS message without a security context."""
 
     epd: int
-    """The extended protocol discriminator: 0x7e 5GMM, 0x2e 5GSM."""
+    """The security header type (9.3); 0 for a plain message."""
     security_header: int
-    """The security header type (9.3), 0 for a plain message."""
+    """The message type; None if it is ciphered."""
     sequence_number: int | None
     message_type: int | None
     """The message type, None where it is ciphered."""
     guti: tuple[str, str, int, int, int, int] | None
     """MCC, MNC, AMF region, AMF set, AMF pointer and 5G-TMSI."""
     s_tmsi: tuple[int, int, int] | None
-    """AMF set, AMF pointer and 5G-TMSI."""
+    """``"imsi-..."`` from a SUCI with the null scheme."""
     supi: str | None
     """``"imsi-..."`` of a SUCI with the null scheme."""
     suci: bytes | None
     """The octets of a SUCI, of any scheme."""
     suci_scheme: int | None
-    """The protection scheme: 0 null, 1 profile A, 2 profile B."""
-
-def nas_peek(data: bytes) -> NasPeek:
     """Read the headers and, in an initial message or identity response, the identity.
 
     Raises:
-        WireError: kind ``nas-decode``, for fewer than two octets.
+        WireError: kind ``nas-decode``: fewer than two octets.
+    """
+
+def nas_peek(data: bytes) -> NasPeek:
+    """Return the tree of a NAS message; of a ciphered one, its security header and octets.
+
+    Raises:
+        WireError: kind ``nas-decode``, with `ie`, `offset` and `cause` if they are known.
     """
 
 def nas_decode(data: bytes) -> dict[str, Any]:
-    """The tree of a NAS message; a ciphered one is its security header and octets.
-
-    Raises:
-        WireError: kind ``nas-decode``, with `ie`, `offset` and `cause` where they are known.
-    """
+    """A plain uplink message, decoded once for several questions."""
 
 @final
 class NasRead:
-    """A plain uplink message, decoded once for all that is asked of it."""
+    """The tree; None if the message cannot be decoded.
+
+    The tree omits the NAS message container of a SECURITY MODE COMPLETE, the payload container of
+    an UL NAS TRANSPORT of N1 SM information, and the 5GMM and UE security capabilities of a
+    REGISTRATION REQUEST. `nas_decode` and `ue_security_capability` return those.
+    """
 
     tree: dict[str, Any] | None
-    """The tree, without the NAS message container of a SECURITY MODE COMPLETE, the payload
-    container of an UL NAS TRANSPORT of N1 SM information, and the 5GMM and UE security capabilities
-    of a REGISTRATION REQUEST (`nas_decode` and `ue_security_capability` have those); None where
-    the message cannot be decoded."""
+    """The octets in the omitted container."""
     container: bytes | None
-    """The octets in that container."""
+    """The reason why there is no tree."""
     fault: str
-    """Why there is no tree."""
+    """The result of `nas_answer`."""
     answer: bytes | None
-    """What `nas_answer` says."""
+    """Decode a plain uplink message, but not the container in it."""
 
 def nas_read(plain: bytes) -> NasRead:
-    """Decode a plain uplink message; the container in it, which may be anything, is not."""
-
-def nas_encode(tree: dict[str, Any]) -> bytes:
-    """The octets of a plain NAS message.
+    """Return the octets of a plain NAS message.
 
     Raises:
         WireError: kind ``nas-encode``.
     """
 
-def nas_authentication_request(ngksi: int, abba: bytes, rand: bytes, autn: bytes) -> bytes:
-    """An AUTHENTICATION REQUEST (8.2.1) of 5G AKA, under a native ngKSI.
+def nas_encode(tree: dict[str, Any]) -> bytes:
+    """Return an AUTHENTICATION REQUEST (8.2.1) of 5G AKA, with a native ngKSI.
 
     Raises:
-        WireError: kind ``nas-encode``: an ngKSI over 6, a RAND or an AUTN that has not 16 octets.
+        WireError: kind ``nas-encode``: an ngKSI over 6, or a RAND or AUTN without 16 octets.
     """
 
-def nas_dl_transport(container: bytes, psi: int, cause: int | None = None) -> bytes:
-    """A DL NAS TRANSPORT (8.2.11) of N1 SM information, which is not looked at.
+def nas_authentication_request(ngksi: int, abba: bytes, rand: bytes, autn: bytes) -> bytes:
+    """Return a DL NAS TRANSPORT (8.2.11) of N1 SM information. `container` is not checked.
 
     `psi` is the PDU session identity, `cause` the value of a 5GMM cause.
 
     Raises:
-        WireError: kind ``nas-encode``, for a container that is too long.
+        WireError: kind ``nas-encode``: the container is too long.
     """
+
+def nas_dl_transport(container: bytes, psi: int, cause: int | None = None) -> bytes:
+    """A plain downlink message to be sent to many UEs with a few different values. Its tree is read
+    only once."""
 
 @final
 class NasTemplate:
-    """A plain downlink message that many UEs get, each with values of its own. The rest of it is
-    read from its tree once, and not each time."""
+    """Return the template of a tree. The values that its methods replace are only examples.
+
+    Raises:
+        WireError: kind ``nas-encode``.
+    """
 
     def __new__(cls, tree: dict[str, Any]) -> Self:
-        """The template of a tree, in which the values that will be replaced are only examples.
+        """Return the octets of a REGISTRATION ACCEPT with another 5G-TMSI in its 5G-GUTI.
 
         Raises:
-            WireError: kind ``nas-encode``.
+            WireError: kind ``nas-encode``: the template is another message, or has no 5G-GUTI.
         """
 
     def registration_accept(self, tmsi: int) -> bytes:
-        """The octets of a REGISTRATION ACCEPT, with another 5G-TMSI in its 5G-GUTI.
+        """Return the octets of a PDU SESSION ESTABLISHMENT ACCEPT with another PDU session
+        identity, PTI and PDU address: an IPv4 address, ``""`` for none, and the 64 bits of an IPv6
+        interface identifier, None for none.
 
         Raises:
-            WireError: kind ``nas-encode``, for the template of another message, or of one without
-                a 5G-GUTI.
+            WireError: kind ``nas-encode``: the template is another message, the address is invalid,
+                or there is neither an IPv4 address nor an interface identifier.
         """
 
     def establishment_accept(
         self, psi: int, pti: int, ipv4: str, interface_id: int | None
     ) -> bytes:
-        """The octets of a PDU SESSION ESTABLISHMENT ACCEPT with another PDU session identity, PTI
-        and PDU address: an IPv4 address, ``""`` for none, and the 64 bits of an IPv6 interface
-        identifier, None for none.
-
-        Raises:
-            WireError: kind ``nas-encode``, for the template of another message, for an address
-                that is none, and for neither.
-        """
+        """Return the network's answer to a faulty plain message by clause 7, such as 5GMM STATUS;
+        None if the message must be ignored or has no fault."""
 
 def nas_answer(plain: bytes) -> bytes | None:
-    """The network's answer that clause 7 gives to a faulty plain message: 5GMM STATUS and
-    the like; None where the message is to be ignored, or has no fault."""
+    """Return the value of the UE security capability (9.11.3.54) of a plain REGISTRATION REQUEST:
+    an octet each of 5G-EA, 5G-IA and, if present, EEA and EIA; bit 8 is algorithm 0."""
 
 def ue_security_capability(plain: bytes) -> bytes | None:
-    """The value of the UE security capability (9.11.3.54) of a plain REGISTRATION REQUEST:
-    an octet each of 5G-EA, 5G-IA and, if present, EEA and EIA; bit 8 is algorithm 0."""
+    """A message with a right MAC."""
 
 @final
 class NasVerified:
-    """A message whose MAC is right."""
+    """The message to process: for an initial message with a NAS message container, the complete
+    message in the container (4.4.6)."""
 
     plain: bytes
-    """The message to act on: for an initial message with a NAS message container, the entire
-    one from the container (4.4.6)."""
+    """The NAS COUNT of the verification. K_gNB is derived from that of an initial message."""
     security_header: int
     count: int
-    """The NAS COUNT it was verified with; K_gNB is derived from that of an initial message."""
+    """The cleartext message around the container, if there was a container."""
     outer: bytes | None
-    """The cleartext message around the container, where there was one."""
+    """The NAS keys of a K_AMF, their algorithms, and the next NAS COUNT of each direction.
+
+    Header types are those of TS 24.501 9.3: 1 integrity protected; 2 integrity protected and
+    ciphered; 3 and 4 the same as 1 and 2, with a new context.
+    """
 
 @final
 class NasSecurity:
-    """The NAS keys of a K_AMF with their algorithms and the next NAS COUNT of each direction.
+    """Restore a context.
 
-    Header types are those of TS 24.501 9.3: 1 integrity protected, 2 and ciphered, 3 integrity
-    protected with a new context, 4 and ciphered.
+    Raises:
+        WireError: kind ``security``: a key without 32 octets, a reserved algorithm, NIA0 with
+            another cipher than NEA0, or a COUNT over 24 bits.
     """
 
     def __new__(cls, kamf: bytes, nia: int, nea: int, uplink: int = 0, downlink: int = 0) -> Self:
-        """Restore a context.
-
-        Raises:
-            WireError: kind ``security``: a key that has not 32 octets, a reserved algorithm,
-                NIA0 with another cipher than NEA0, a COUNT over 24 bits.
-        """
+        """The next uplink COUNT; None if all are used."""
 
     @property
     def uplink(self) -> int | None:
-        """The next uplink COUNT, None once all are used."""
+        """The next downlink COUNT; None if all are used."""
     @property
     def downlink(self) -> int | None:
-        """The next downlink COUNT, None once all are used."""
-    def protect(self, plain: bytes, security_header: int, *, downlink: bool) -> bytes:
-        """Cipher where the header type says so, add the MAC, use up a COUNT.
+        """Cipher the message if the header type requires it, add the MAC, and use a COUNT.
 
         Raises:
-            WireError: ``nas-decode`` and ``nas-encode`` for a message that may not be sent so,
-                ``nas-count`` when all COUNTs are used, ``security`` for header type 0.
+            WireError: ``nas-decode`` and ``nas-encode`` if the message must not be sent in this
+                way, ``nas-count`` if all COUNTs are used, ``security`` for header type 0.
         """
+    def protect(self, plain: bytes, security_header: int, *, downlink: bool) -> bytes:
+        """Protect an initial message as a UE does (4.4.6): its cleartext IEs, and the complete
+        message ciphered in a NAS message container."""
 
     def protect_initial(self, plain: bytes) -> bytes:
-        """Protect an initial message as a UE does (4.4.6): its cleartext IEs, and the entire
-        message ciphered in a NAS message container."""
+        """Verify the MAC, then decipher. The COUNT changes only after the MAC is verified.
+
+        Raises:
+            WireError: ``nas-integrity`` for a wrong MAC or a used COUNT, ``nas-refused`` for an
+                authentic message that must not be received, ``nas-decode`` for octets that are not
+                a protected message.
+        """
 
     def unprotect(self, data: bytes, *, downlink: bool) -> NasVerified:
         """Verify the MAC, then decipher; the COUNT moves only after the MAC is right.
@@ -343,29 +360,30 @@ class NasSecurity:
                 that are no protected message.
         """
 
-# PFCP (TS 29.244) over N4
+# The fields of a message that a gateway routes by. A field is None if the message lacks its IE, or
+# if the IE does not decode. For a repeated IE, the first counts.
 
 @final
 class PfcpPeek:
-    """What a gateway needs of a message to route it. Fields are None where the message lacks the
-    IE, or has one that does not decode; of more than one of an IE, the first counts."""
+    """The name of the message; ``"unknown"`` for a message type that PFCP does not define."""
 
     message: str
-    """The name of the message, ``"unknown"`` for a message type that PFCP does not have."""
+    """1, or the other version of the peer."""
     message_type: int
     version: int
-    """1, or the version of a peer that has another one."""
+    """Whether the message is a request."""
     request: bool
-    """Whether the message asks for an answer."""
+    """The SEID of the header, assigned by the receiver; 0 if none is assigned yet."""
     seid: int | None
     """The SEID of the header, which is the receiver's own; 0 before there is one."""
     sequence: int
     priority: int | None
-    """The message priority, 0 to 15."""
+    """The octets of the message with its header; the next message starts there."""
     length: int
     """The octets of the message with its header: where the next one starts."""
     follow_on: bool
-    """Whether another message follows in the same packet."""
+    """SEID, IPv4 and IPv6 address of the F-SEID IE: of the CP function in a session establishment
+    request, of the UP function in its response."""
     f_seid: tuple[int, str | None, str | None] | None
     """SEID, IPv4 and IPv6 address of the F-SEID IE: of the CP function in a session
     establishment request, of the UP function in its answer."""
@@ -374,49 +392,67 @@ class PfcpPeek:
     cause: int | None
     """The value of the Cause."""
     recovery_time_stamp: int | None
-    """In seconds since 1900."""
-
-def pfcp_peek(data: bytes) -> PfcpPeek:
-    """Read the header of the first message in `data`, and the IEs that tell whose it is.
+    """Read the header of the first message in `data`, and its routing IEs.
 
     Raises:
-        WireError: kind ``pfcp-decode``, for octets without a whole header, or fewer than it says.
+        WireError: kind ``pfcp-decode``: the header is incomplete, or there are fewer octets than
+            its length.
+    """
+
+def pfcp_peek(data: bytes) -> PfcpPeek:
+    """Return the tree of a message: ``message``, ``seid`` (if the header has one), ``sequence``,
+    ``priority`` and ``follow_on`` (if present), and ``ies``.
+
+    An IE is a dict of its name in table 8.1.2-1 and its value. The value is a list of IEs for a
+    group, the specification's word or else the number for an enumeration, a list of names for a bit
+    map, and a dict of the present parts for a value with parts. Octets are hexadecimal, addresses
+    text, times seconds since 1900 as on the wire, rates kbit/s. A text that is not UTF-8 is a dict
+    of ``octets``. An IE that is not in the table has its number as name and a dict of ``octets`` as
+    value, with the ``enterprise`` of a vendor's IE. A message that PFCP does not define is
+    ``"unknown"``, with its ``message_type``. The tree has no spare bits, no bits of a later
+    release, and no octets that a later release has appended to an IE.
+
+    These IEs are a dict of ``octets``, too: those of ATSSS (165 to 176, 216 to 231, 265, 288, 289,
+    330 to 333), of TSC and time synchronisation (194 to 210, 266, 321), of RDS (261, 262), of L2TP
+    (276 to 287, 313), of MBS (300 to 312, 314), of edge computing (293, 294), of XR (316, 317, 320,
+    322 to 329, 334 to 337, 339 to 345, 347 to 351), and IP Multicast Address.
+
+    With `lenient`, an IE that does not decode is omitted. Clause 7.6 requires this of a receiver if
+    `pfcp_check` returns ``"ignore"``.
+
+    Raises:
+        WireError: kind ``pfcp-decode``, with `ie` and `offset` if they are known: also for another
+            version, for octets after the message without the follow-on flag, and for groups nested
+            deeper than the specification allows.
     """
 
 def pfcp_decode(data: bytes, *, lenient: bool = False) -> dict[str, Any]:
-    """The tree of a message: ``message``, ``seid`` (of a header that has one), ``sequence``,
-    ``priority`` and ``follow_on`` (where there is one), and ``ies``.
+    """Return the octets of a message, with its IEs in the order of the tree.
 
-    An IE is a dict of its name in table 8.1.2-1 and its value: a list of IEs for a group, the
-    specification's word or else the number for an enumeration, a list of names for a bit map,
-    a dict of what is there for a value with parts. Octets are hexadecimal, addresses text, times
-    seconds since 1900 as on the wire, rates kbit/s. A text that is not UTF-8 is a dict of
-    ``octets``. An IE that the table does not have has its number for a name and a dict of
-    ``octets`` for a value, with the ``enterprise`` of a vendor's. A message that PFCP does not
-    have is ``"unknown"``, with its ``message_type``. Spare bits, bits of a later release, and
-    octets that a later release has appended to an IE are not in the tree.
-
-    These IEs are a dict of ``octets``, too: those of ATSSS (165 to 176, 216 to 231, 265, 288,
-    289, 330 to 333), of TSC and time synchronisation (194 to 210, 266, 321), of RDS (261, 262),
-    of L2TP (276 to 287, 313), of MBS (300 to 312, 314), of edge computing (293, 294), of XR
-    (316, 317, 320, 322 to 329, 334 to 337, 339 to 345, 347 to 351), and IP Multicast Address.
-
-    With `lenient`, an IE that does not decode is left out, as clause 7.6 has a receiver do where
-    `pfcp_check` says ``"ignore"``.
+    The header has a SEID if the tree has one. The value of every IE may be a dict of ``octets``.
 
     Raises:
-        WireError: kind ``pfcp-decode``, with `ie` and `offset` where they are known: also for
-            another version, for octets after the message unless one follows on, and for groups
-            that nest deeper than any of the specification.
+        WireError: kind ``pfcp-encode``, with `ie` if it is known.
     """
 
 def pfcp_encode(tree: dict[str, Any]) -> bytes:
-    """The octets of a message; IEs in the order of the tree.
+    """Return how a receiver handles the syntax faults of a message (clause 7.6).
 
-    A header has a SEID where the tree has one. The value of every IE may be a dict of ``octets``.
+    None for a message without fault. Otherwise ``action``, ``cause`` and ``cause_value`` (the word
+    and the number of a Cause), ``offending_ie`` and ``offending_ie_type`` (its name and number),
+    and ``text`` for a log; absent values are None. The ``action`` is
 
-    Raises:
-        WireError: kind ``pfcp-encode``, with `ie` where it is known.
+    - ``"version-not-supported"``: answer with a Version Not Supported Response (7.6.2);
+    - ``"discard"``: send no answer: an unknown message, an incomplete header, a session message
+      without SEID, or a heartbeat or a response without a mandatory IE (to the procedure, no
+      response arrived);
+    - ``"reject"``: answer with the cause and the offending IE: the length differs from that of the
+      header, or a mandatory IE, or a conditional one with its condition in the message, is missing
+      or malformed;
+    - ``"ignore"``: an optional IE is malformed; process the message without it.
+
+    An optional IE without octets in an Update group is not a fault: it removes the IE from the rule
+    (5.6.3), and its tree is ``{"octets": ""}``.
     """
 
 def pfcp_check(data: bytes) -> dict[str, Any] | None:
@@ -437,17 +473,18 @@ def pfcp_check(data: bytes) -> dict[str, Any] | None:
     (5.6.3), and its tree is ``{"octets": ""}``.
     """
 
-# Authentication (TS 33.501 6.1, TS 35.206)
+# Return OPc from K and OP, 16 octets each.
 
 def milenage_opc(k: bytes, op: bytes) -> bytes:
-    """OPc from K and OP, 16 octets each."""
+    """Return the outputs of f1, f1*, f2, f3, f4, f5 and f5* by these names."""
 
 def milenage(k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes) -> dict[str, bytes]:
-    """The outputs of f1, f1*, f2, f3, f4, f5 and f5* by those names."""
+    """A 5G home environment vector, and the keys derived from it."""
 
 @final
 class AkaVector:
-    """A 5G home environment vector, and the keys below it."""
+    """Return a 5G-AKA vector: `rand` 16 octets, `sqn` 48 bits, `amf` 2 octets with the separation
+    bit, `sn_name` as ``"5G:mnc001.mcc001.3gppnetwork.org"``."""
 
     rand: bytes
     autn: bytes
@@ -457,13 +494,16 @@ class AkaVector:
     kseaf: bytes
 
 def aka_vector(k: bytes, opc: bytes, rand: bytes, sqn: int, amf: bytes, sn_name: str) -> AkaVector:
-    """A 5G-AKA vector: `rand` 16 octets, `sqn` 48 bits, `amf` 2 octets with the separation bit,
-    `sn_name` as ``"5G:mnc001.mcc001.3gppnetwork.org"``."""
+    """The values of a UE that has accepted the MAC of a challenge. The UE itself must check that
+    `sqn` is fresh (TS 33.102 annex C)."""
 
 @final
 class UsimAnswer:
-    """What a UE has after it accepted the MAC of a challenge. Whether `sqn` is fresh is its own
-    judgement (TS 33.102 annex C)."""
+    """Return the UE's response to a challenge.
+
+    Raises:
+        WireError: kind ``aka-mac``: the MAC of AUTN is wrong.
+    """
 
     sqn: int
     separation_bit: bool
@@ -472,14 +512,14 @@ class UsimAnswer:
     kseaf: bytes
 
 def usim_answer(k: bytes, opc: bytes, rand: bytes, autn: bytes, sn_name: str) -> UsimAnswer:
-    """The UE's side of a challenge.
-
-    Raises:
-        WireError: kind ``aka-mac`` when the MAC of AUTN is wrong.
-    """
+    """Return the AUTS, 14 octets, of a USIM with the SQN `sqn_ms`."""
 
 def auts(k: bytes, opc: bytes, rand: bytes, sqn_ms: int) -> bytes:
-    """The AUTS, 14 octets, of a USIM whose SQN is `sqn_ms`."""
+    """Return SQN_MS from an AUTS.
+
+    Raises:
+        WireError: kind ``aka-mac``: its MAC-S is wrong.
+    """
 
 def verify_auts(k: bytes, opc: bytes, rand: bytes, auts: bytes) -> int:
     """SQN_MS out of an AUTS.
@@ -492,7 +532,7 @@ def verify_auts(k: bytes, opc: bytes, rand: bytes, auts: bytes) -> int:
 
 @final
 class EapAkaKeys:
-    """The keys of one full authentication (RFC 9048 3.3)."""
+    """The key of AT_MAC, 32 octets."""
 
     k_encr: bytes
     k_aut: bytes
@@ -501,96 +541,106 @@ class EapAkaKeys:
     msk: bytes
     emsk: bytes
     kausf: bytes
-    """The first 32 octets of the EMSK (TS 33.501 6.1.3.1)."""
+    """Return the keys derived from CK and IK through CK' and IK' (TS 33.402 A.2).
 
-def eap_aka_keys(ck: bytes, ik: bytes, sn_name: str, autn: bytes, identity: str) -> EapAkaKeys:
-    """The keys below CK and IK, by way of CK' and IK' (TS 33.402 A.2).
-
-    `identity` is the IMSI, digits alone, in 5GS (TS 33.501 F.3).
+    `identity` is the digits of the IMSI in 5GS (TS 33.501 F.3).
 
     Raises:
-        WireError: kind ``eap``, for a key or an AUTN that has not 16 octets.
+        WireError: kind ``eap``: a key or an AUTN without 16 octets.
     """
+
+def eap_aka_keys(ck: bytes, ik: bytes, sn_name: str, autn: bytes, identity: str) -> EapAkaKeys:
+    """Return an EAP-Request of AKA'-Challenge: AT_RAND, AT_AUTN, AT_KDF, AT_KDF_INPUT and
+    AT_MAC."""
 
 def eap_aka_challenge(
     identifier: int, rand: bytes, autn: bytes, sn_name: str, k_aut: bytes
 ) -> bytes:
-    """An EAP-Request of AKA'-Challenge: AT_RAND, AT_AUTN, AT_KDF, AT_KDF_INPUT and AT_MAC."""
-
-def eap_aka_mac_is_right(data: bytes, k_aut: bytes) -> bool:
-    """Whether a packet of EAP-AKA' has an AT_MAC, and it is that of `k_aut`.
+    """Whether a packet of EAP-AKA' has a right AT_MAC for `k_aut`.
 
     Raises:
-        WireError: kind ``eap``, for octets that are no packet of EAP-AKA'.
+        WireError: kind ``eap``: the octets are not an EAP-AKA' packet.
     """
 
-def eap_decode(data: bytes) -> dict[str, Any]:
-    """What an EAP packet says: ``code`` and ``identifier``, of a request or response ``type``, of
-    EAP-AKA' (50) ``subtype`` and ``attributes``, from the type of each to its octets behind type
-    and length. AT_KDF and those that may be skipped (from 128) may be there twice: the last counts.
+def eap_aka_mac_is_right(data: bytes, k_aut: bytes) -> bool:
+    """Decode an EAP packet.
+
+    The result has ``code`` and ``identifier``; ``type`` for a request or response; ``subtype`` and
+    ``attributes`` for EAP-AKA' (50). ``attributes`` maps the type of an attribute to its octets
+    after type and length. AT_KDF and the skippable attributes (from 128) may be repeated: the last
+    one counts.
 
     Raises:
         WireError: kind ``eap``.
     """
 
+def eap_decode(data: bytes) -> dict[str, Any]:
+    """Return an EAP-Success or EAP-Failure."""
+
 def eap_result(identifier: int, success: bool) -> bytes:
     """EAP-Success or EAP-Failure."""
 
-# Keys (TS 33.501 annex A)
+# Return K_AUSF of 5G-AKA (A.2).
 
 def kausf(ck: bytes, ik: bytes, sn_name: str, autn: bytes) -> bytes:
-    """K_AUSF of 5G-AKA (A.2)."""
+    """Return K_SEAF (A.6)."""
 
 def kseaf(kausf: bytes, sn_name: str) -> bytes:
-    """K_SEAF (A.6)."""
+    """Return K_AMF (A.7) of a SUPI such as ``"imsi-..."``."""
 
 def kamf(kseaf: bytes, supi: str, abba: bytes) -> bytes:
-    """K_AMF (A.7) of a SUPI as ``"imsi-..."``."""
+    """Return K_AMF' (A.13): idle mobility with the uplink COUNT, or handover with the downlink
+    one."""
 
 def kamf_prime(kamf: bytes, downlink: bool, count: int) -> bytes:
-    """K_AMF' (A.13): idle mobility with the uplink COUNT, or handover with the downlink one."""
+    """Return K_NASint (A.8), 16 octets."""
 
 def knas_int(kamf: bytes, nia: int) -> bytes:
-    """K_NASint (A.8), 16 octets."""
+    """Return K_NASenc (A.8), 16 octets."""
 
 def knas_enc(kamf: bytes, nea: int) -> bytes:
-    """K_NASenc (A.8), 16 octets."""
+    """Return K_gNB (A.9)."""
 
 def kgnb(kamf: bytes, uplink_count: int) -> bytes:
-    """K_gNB (A.9)."""
+    """Return K_N3IWF (A.9)."""
 
 def kn3iwf(kamf: bytes, uplink_count: int) -> bytes:
-    """K_N3IWF (A.9)."""
+    """Return NH (A.10) after K_gNB or after the previous NH."""
 
 def nh(kamf: bytes, sync_input: bytes) -> bytes:
-    """NH (A.10) after K_gNB or after the NH before it."""
+    """Return K_NG-RAN* (A.11) for a target gNB, from NH or K_gNB."""
 
 def kng_ran_star(base_key: bytes, pci: int, arfcn_dl: int) -> bytes:
-    """K_NG-RAN* (A.11) for a target gNB, from NH or K_gNB."""
+    """Return K_RRCint, K_RRCenc, K_UPint and K_UPenc (A.8)."""
 
 def as_keys(kgnb: bytes, nia: int, nea: int) -> tuple[bytes, bytes, bytes, bytes]:
-    """K_RRCint, K_RRCenc, K_UPint and K_UPenc (A.8)."""
+    """Return RES* or XRES* (A.4)."""
 
 def res_star(ck: bytes, ik: bytes, sn_name: str, rand: bytes, res: bytes) -> bytes:
-    """RES* or XRES* (A.4)."""
+    """Return HRES* or HXRES* (A.5)."""
 
 def hres_star(rand: bytes, res_star: bytes) -> bytes:
-    """HRES* or HXRES* (A.5)."""
+    """Return the MAC, four octets, of 128-NIA1 to 3, or zeros for NIA0 (annex D.3)."""
 
 def nia(
     algorithm: int, key: bytes, count: int, bearer: int, message: bytes, *, downlink: bool
 ) -> bytes:
-    """The MAC, four octets, of 128-NIA1 to 3, or zeros for NIA0 (annex D.3)."""
+    """Return `data` through 128-NEA1 to 3, or unchanged for NEA0 (annex D.2)."""
 
 def nea(
     algorithm: int, key: bytes, count: int, bearer: int, data: bytes, *, downlink: bool
 ) -> bytes:
     """`data` through 128-NEA1 to 3, or unchanged for NEA0 (annex D.2)."""
 
-# SUCI (TS 33.501 annex C); a SUCI is the value of a 5GS mobile identity IE
+# Return the home network public key of a private key of profile ``"A"`` or ``"B"``.
 
 def suci_public_key(profile: str, key: bytes) -> bytes:
-    """The home network public key of a private key, profile ``"A"`` or ``"B"``."""
+    """Return the SUCI of an IMSI: null scheme, or profile ``"A"`` or ``"B"`` with a new ephemeral
+    key.
+
+    Raises:
+        WireError: kind ``suci``.
+    """
 
 def suci_conceal(
     mcc: str,
@@ -602,14 +652,15 @@ def suci_conceal(
     public_key: bytes | None = None,
     key_id: int = 0,
 ) -> bytes:
-    """The SUCI of an IMSI: null scheme, or profile ``"A"`` or ``"B"`` with a fresh ephemeral key.
-
-    Raises:
-        WireError: kind ``suci``.
-    """
+    """Return the protection scheme and the home network public key identifier of a SUCI."""
 
 def suci_scheme(suci: bytes) -> tuple[int, int]:
-    """The protection scheme and the home network public key identifier of a SUCI."""
+    """Return the SUPI of a SUCI. `key` is the private key for its public key identifier.
+
+    Raises:
+        WireError: kind ``suci``: the key or the tag is wrong, a point is not on the curve, or the
+            SUCI contains no IMSI.
+    """
 
 def suci_deconceal(suci: bytes, profile: str | None = None, key: bytes | None = None) -> str:
     """The SUPI of a SUCI; `key` is the private key that it names.
@@ -628,12 +679,16 @@ class TmsiCipher:
 
 @final
 class Sealer:
-    """Encryption at rest under one data key of 32 octets: AES-256-GCM."""
+    """Seal `plain` with a `nonce` of 12 octets that must never be reused with this key. The same
+    `context` is needed to open it."""
 
     def __new__(cls, key: bytes) -> Self: ...
     def seal(self, nonce: bytes, plain: bytes, context: bytes) -> bytes:
-        """Seal `plain` under a `nonce` of 12 octets that is never used again with this key;
-        `context` must be the same to open it."""
+        """Return the plain form of a sealed value.
+
+        Raises:
+            WireError: kind ``sealed``: another key or context, or changed octets.
+        """
 
     def open(self, sealed: bytes, context: bytes) -> bytes:
         """What was sealed.
@@ -642,16 +697,23 @@ class Sealer:
             WireError: kind ``sealed``, for another key or context, or changed octets.
         """
 
-# SCTP in user space (RFC 9260 over UDP, RFC 6951, or over a raw IP socket)
+# The associations on one datagram socket, without I/O.
+#
+# The owner of the socket passes packets to `receive` and the time as `now` (seconds of a monotonic
+# clock). After each call it takes `packets`, `events` and `messages`. It calls `advance` at
+# `timeout`, which it reads after `packets`, because that bundles messages sent together. An object
+# must be used and freed in the thread that created it.
 
 @final
 class SctpEndpoint:
-    """The associations on one datagram socket, without I/O.
+    """Return an endpoint on SCTP port `port`. Sizes are in octets, times in seconds.
 
-    The owner of the socket gives packets in with `receive` and time with `now` (seconds of a
-    clock that does not go back), and after each call takes out `packets`, `events` and
-    `messages`. It calls `advance` at `timeout`, which it asks for after `packets`: what was
-    sent together is bundled there. An object stays in the thread that made it, and ends there.
+    `max_associations` includes half-open associations. Above this limit a new association replaces
+    the oldest half-open one; if there is none, its INIT is answered with ABORT. Without `accept`,
+    every INIT is answered with ABORT.
+
+    Raises:
+        WireError: kind ``sctp``: a limit is invalid.
     """
 
     def __new__(
@@ -669,25 +731,24 @@ class SctpEndpoint:
         max_retransmissions: int = 10,
         max_message: int = 262144,
     ) -> Self:
-        """An endpoint on SCTP port `port`; sizes in octets, times in seconds.
-
-        `max_associations` counts half-open ones too, the oldest of which give way; else one
-        too many is answered with ABORT, as is every INIT without `accept`.
+        """Start an association with SCTP port `port` of a peer, and return its number.
 
         Raises:
-            WireError: kind ``sctp``, for a limit that cannot be.
+            WireError: kind ``sctp``: the association exists already, or there are too many.
         """
 
     def connect(self, ip: str, udp_port: int, port: int, now: float) -> int:
-        """Start an association with SCTP port `port` of a peer; its number.
-
-        Raises:
-            WireError: kind ``sctp``, when it exists already or there are too many.
-        """
+        """Process a packet without its IP and UDP headers (`udp_port` is 0 over raw IP). Invalid
+        and unrelated packets are counted in `dropped`."""
 
     def receive(self, data: bytes, ip: str, udp_port: int, now: float) -> None:
-        """Take a packet, its IP and UDP headers removed (`udp_port` 0 over raw IP). A packet
-        that is broken or of no association is counted in `dropped`."""
+        """Queue a message.
+
+        Raises:
+            WireError: ``sctp-full`` if the send buffer is full (an event ``writable`` follows);
+                ``sctp`` if the association does not exist or is ending, the stream does not exist,
+                or the message is empty or too large.
+        """
 
     def send(self, association: int, stream: int, ppid: int, payload: bytes, now: float) -> None:
         """Queue a message.
@@ -699,29 +760,32 @@ class SctpEndpoint:
         """
 
     def advance(self, now: float) -> None:
-        """Run the timers that are due."""
+        """Return the time for the next `advance`; None for never."""
 
     def timeout(self) -> float | None:
-        """When `advance` is to be called, None for never."""
+        """Return the packets to send, each with its destination IP address and UDP port."""
 
     def packets(self) -> list[tuple[bytes, tuple[str, int]]]:
-        """The packets to send, each with the IP address and UDP port it goes to."""
+        """Return up to `limit` received messages: association, stream, PPID, payload. The remaining
+        ones fill the receive window, so that a fast peer waits for a slow reader."""
 
     def messages(self, limit: int) -> list[tuple[int, int, int, bytes]]:
-        """Up to `limit` received messages: association, stream, PPID, payload. What is left
-        fills the receive window, so that a peer that is faster than the reader waits."""
+        """Return the events: ``up`` (with the peer), ``down`` (with the reason) or ``writable``,
+        the association and the text.
+
+        A peer that restarts goes down and up with a new number. ``down`` comes after the
+        association's last message was read, unless this side aborted it. It also comes if an
+        association started by `connect` was never established.
+        """
 
     def events(self) -> list[tuple[str, int, str]]:
-        """What happened: ``up`` (with the peer), ``down`` (with the reason) or ``writable``,
-        the association and the text. A peer that restarts goes down and up, under a new number.
-        ``down`` comes after the association's last message was taken, unless it was aborted
-        from here; it also comes for one that was started by `connect` and never was up."""
+        """End an association after all queued data has arrived."""
 
     def shutdown(self, association: int, now: float) -> None:
         """End an association after what is queued has arrived."""
 
     def abort(self, association: int, now: float) -> None:
-        """End an association at once."""
+        """Return the negotiated numbers of inbound and outbound streams."""
 
     def streams(self, association: int) -> tuple[int, int] | None:
         """The negotiated numbers of inbound and outbound streams."""

@@ -60,7 +60,7 @@ pub fn milenage<'py>(
     Ok(out)
 }
 
-/// A 5G home environment authentication vector with the keys below it.
+/// A 5G home environment authentication vector and the keys derived from it.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct AkaVector {
     rand: Py<PyBytes>,
@@ -99,7 +99,7 @@ pub fn aka_vector(
     })
 }
 
-/// What a USIM and its ME answer a challenge with.
+/// The response of a USIM and its ME to a challenge.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct UsimAnswer {
     sqn: u64,

@@ -1,8 +1,8 @@
-//! A received PDU written anew in the one form that ITU-T X.691 gives it.
+//! Rewrites a received PDU in the canonical form of ITU-T X.691.
 //!
-//! An encoder may leave ones in padding bits or write a short length long, and a later version of
-//! the specification adds members to a type. Such a PDU is whole, and no fault of it is answered;
-//! but the codec's tree of it has octets in the place of its IEs, so that it gives them back.
+//! An encoder may set padding bits or write a short length in the long form, and a later version of
+//! the specification adds members to a type. Such a PDU is valid and needs no error answer. But the
+//! codec's tree of it holds octets instead of IEs, so that it encodes to the same octets.
 
 use oxirush_ngap::aper::protocol::Ie;
 use oxirush_ngap::ie;
@@ -22,8 +22,8 @@ macro_rules! value_again {
     };
 }
 
-/// The value of an IE of the messages that a core and a gNB exchange; `None` for another IE, and
-/// for one that does not decode.
+/// The value of an IE of the messages between a core and a gNB. `None` for any other IE, and for
+/// one that does not decode.
 fn value_again(id: u16, octets: &[u8]) -> Option<Vec<u8>> {
     value_again! { id, octets;
         AllowedNSSAI AMFName AMFOverloadResponse AMFSetID AMFTrafficLoadReductionIndication
@@ -56,8 +56,8 @@ fn value_again(id: u16, octets: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// The PDU with its container and the values of its IEs in the form of X.691, and without what a
-/// later version adds to them; `None` for a message without a container of IEs.
+/// The PDU with its container and the values of its IEs in the form of X.691, without the additions
+/// of a later version. `None` for a message without a container of IEs.
 pub fn canonical(pdu: &NGAPPDU<'_>) -> Option<NGAPPDU<'static>> {
     let mut ies = pdu.protocol_ies().ok()?.into_owned();
     for entry in &mut ies.0 {

@@ -1,14 +1,14 @@
-//! How deep a tree from Python may nest: reading one recurses, and the stack has an end.
+//! Limits the nesting of a tree from Python: reading a tree recurses, and the stack is finite.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
 use crate::error::error;
 
-/// Deeper than any message, and than what the codecs write as one.
+/// Deeper than any message, and deeper than any message that the codecs write.
 const MOST: usize = 300;
 
-/// Refuse a tree that nests deeper than [`MOST`], or that contains itself, with `kind`.
+/// Refuse a tree with `kind` if it nests deeper than [`MOST`] or contains itself.
 pub fn bounded(tree: &Bound<'_, PyAny>, kind: &'static str) -> PyResult<()> {
     if fits(tree, MOST) {
         Ok(())

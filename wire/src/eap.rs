@@ -1,4 +1,4 @@
-//! EAP-AKA' (RFC 9048 over RFC 4187) as the network uses it in 5GS: its keys and its packets.
+//! EAP-AKA' (RFC 9048 over RFC 4187) as the network uses it in 5GS: keys and packets.
 
 use hmac::{Hmac, KeyInit, Mac};
 use pyo3::prelude::*;
@@ -23,9 +23,9 @@ const AT_AUTN: u8 = 2;
 const AT_MAC: u8 = 11;
 const AT_KDF_INPUT: u8 = 23;
 const AT_KDF: u8 = 24;
-/// The only key derivation function there is (RFC 9048 3.3).
+/// The only defined key derivation function (RFC 9048 3.3).
 const KDF: u8 = 1;
-/// The first of the attributes that a receiver may skip (RFC 4187 8.1).
+/// The first of the skippable attributes (RFC 4187 8.1).
 const SKIPPABLE: u8 = 128;
 
 const HEADER: usize = 8;
@@ -43,7 +43,7 @@ fn hmac(key: &[u8], parts: &[&[u8]]) -> PyResult<[u8; 32]> {
     Ok(mac.finalize().into_bytes().into())
 }
 
-/// PRF' of RFC 9048 3.4.1, 208 octets of it.
+/// 208 octets of PRF' (RFC 9048 3.4.1).
 fn prf_prime(key: &[u8], seed: &[&[u8]]) -> PyResult<Vec<u8>> {
     let mut out = Vec::with_capacity(7 * 32);
     let mut last: Vec<u8> = Vec::new();
@@ -105,7 +105,7 @@ pub fn eap_aka_keys(
     })
 }
 
-/// An attribute of whole words: type, length, `head` of two octets, `value`, padding.
+/// An attribute in whole words: type, length, `head` of two octets, `value`, padding.
 fn attribute(packet: &mut Vec<u8>, kind: u8, head: [u8; 2], value: &[u8]) -> PyResult<()> {
     let words = 1 + value.len().div_ceil(4);
     packet.push(kind);
@@ -144,7 +144,7 @@ pub fn eap_aka_challenge<'py>(
     Ok(PyBytes::new(py, &packet))
 }
 
-/// The attributes of an EAP-AKA' packet: where each begins, its type and all its octets.
+/// The attributes of an EAP-AKA' packet: the offset, the type and all octets of each.
 fn attributes(packet: &[u8]) -> PyResult<Vec<(usize, u8, &[u8])>> {
     let mut found = Vec::new();
     let mut at = HEADER;
@@ -168,7 +168,7 @@ fn attributes(packet: &[u8]) -> PyResult<Vec<(usize, u8, &[u8])>> {
     Ok(found)
 }
 
-/// The octets of a packet, whose length field must be right.
+/// The octets of a packet. Its length field must be right.
 fn whole(data: &[u8]) -> PyResult<&[u8]> {
     let header = data
         .first_chunk::<4>()

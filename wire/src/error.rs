@@ -1,4 +1,4 @@
-//! The one exception of the crate: `wire.WireError`, with a machine-readable `kind`.
+//! The only exception of the crate: `wire.WireError`, with a machine-readable `kind`.
 
 use oxirush_nas::common::NasError;
 use oxirush_ngap::ErrorKind;
@@ -14,8 +14,7 @@ pyo3::create_exception!(
     "Bytes or values that the wire formats refuse; see wire.pyi."
 );
 
-/// Every `kind` that a [`WireError`] can have. Exported as `wire.ERROR_KINDS`;
-/// a test holds an example of each.
+/// Every `kind` of a [`WireError`], exported as `wire.ERROR_KINDS`. A test has an example of each.
 pub const KINDS: &[&str] = &[
     "ngap-decode",
     "ngap-encode",
@@ -35,14 +34,14 @@ pub const KINDS: &[&str] = &[
     "sealed",
 ];
 
-/// What a refusal carries beside its text.
+/// The attributes of a refusal besides its text.
 #[derive(Default)]
 pub struct Detail {
-    /// The IE at fault, by its name in the specification.
+    /// The faulty IE, by its name in the specification.
     pub ie: Option<String>,
     /// The octet at which decoding stopped, counted from 0.
     pub offset: Option<usize>,
-    /// The 5GMM or 5GSM cause (TS 24.501 clause 7) the sender is due.
+    /// The 5GMM or 5GSM cause of the answer (TS 24.501 clause 7).
     pub cause: Option<u8>,
     /// The NAS COUNT that an authentic but refused message used.
     pub count: Option<u32>,
@@ -50,12 +49,12 @@ pub struct Detail {
     pub plain: Option<Vec<u8>>,
 }
 
-/// A `WireError` of `kind`, which must be one of [`KINDS`].
+/// Creates a `WireError` of `kind`, which must be one of [`KINDS`].
 pub fn error(kind: &'static str, text: impl std::fmt::Display) -> PyErr {
     detailed(kind, text, Detail::default())
 }
 
-/// A `WireError` with its details as attributes.
+/// Creates a `WireError` with its details as attributes.
 pub fn detailed(kind: &'static str, text: impl std::fmt::Display, detail: Detail) -> PyErr {
     debug_assert!(KINDS.contains(&kind));
     Python::attach(|py| {
@@ -79,12 +78,12 @@ pub fn detailed(kind: &'static str, text: impl std::fmt::Display, detail: Detail
     })
 }
 
-/// The error of writing an NGAP PDU.
+/// The error of encoding an NGAP PDU.
 pub fn of_ngap(err: &oxirush_ngap::Error) -> PyErr {
     ngap_detail(err, Detail::default())
 }
 
-/// The error of reading an NGAP PDU; `data` is what was read.
+/// The error of decoding an NGAP PDU; `data` is the input.
 pub fn of_ngap_read(err: &oxirush_ngap::Error, data: &[u8]) -> PyErr {
     let found = place(data);
     ngap_detail(
@@ -106,12 +105,12 @@ fn ngap_detail(err: &oxirush_ngap::Error, detail: Detail) -> PyErr {
     detailed(kind, err, Detail { ie, ..detail })
 }
 
-/// The error of a NAS codec or NAS security call; `data` is what was read.
+/// The error of a NAS codec or NAS security call; `data` is the input.
 pub fn of_nas(err: &NasError, data: &[u8]) -> PyErr {
     nas_detail(err, data, Detail::default())
 }
 
-/// Where the plain message starts whose faults the codec numbers from its own first octet.
+/// The start of the plain message. The codec counts offsets from its first octet.
 fn start_of_plain(data: &[u8]) -> usize {
     match data {
         [0x7e, header, _, _, _, _, _, ..] if matches!(header & 0x0f, 1..=4) => 7,
@@ -119,7 +118,7 @@ fn start_of_plain(data: &[u8]) -> usize {
     }
 }
 
-/// As [`of_nas`], with the details that the caller knows already.
+/// Like [`of_nas`], with the details that the caller already knows.
 pub fn nas_detail(err: &NasError, data: &[u8], mut detail: Detail) -> PyErr {
     let kind = match err {
         NasError::IntegrityCheckFailed => "nas-integrity",
@@ -132,7 +131,7 @@ pub fn nas_detail(err: &NasError, data: &[u8], mut detail: Detail) -> PyErr {
     let (inner, data) = match err {
         NasError::AuthenticMessageRefused { error, plain } => {
             detail.plain = Some(plain.to_vec());
-            // It is refused for what is in the plain message, where reading stopped.
+            // The fault is in the plain message, at the offset where reading stopped.
             (error.as_ref(), &**plain)
         }
         other => (other, data),
@@ -165,7 +164,7 @@ pub fn nas_detail(err: &NasError, data: &[u8], mut detail: Detail) -> PyErr {
     detailed(kind, err, detail)
 }
 
-/// The error of a key of the wrong length and the like.
+/// The error of a security call, such as a key of a wrong length.
 pub fn of_security(err: oxirush_security::SecurityError) -> PyErr {
     error("security", err)
 }

@@ -1,5 +1,5 @@
-//! `wire`: every byte format of evcore behind one Python module. No I/O, no clock, no logging.
-//! The Python face is described in wire.pyi.
+//! `wire`: every byte format of evcore in one Python module. No I/O, no clock, no logging. wire.pyi
+//! describes the Python interface.
 
 mod aka;
 mod canonical;
@@ -24,7 +24,7 @@ mod tmsi;
 
 use pyo3::prelude::*;
 
-/// How this extension was built.
+/// The version, profile and codec versions of this build.
 #[pyfunction]
 fn build_info() -> String {
     let profile = if cfg!(debug_assertions) {

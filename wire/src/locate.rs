@@ -1,7 +1,7 @@
-//! Where an NGAP PDU that does not decode goes wrong. The codec tells what, and not where; only
-//! a refusal pays for this second look.
+//! Locates the fault in an NGAP PDU that does not decode. The codec reports the fault but not its
+//! place. Only a refusal pays for this second pass.
 
-/// The octet at which reading stopped, and the IE that it stopped in.
+/// The octet and the IE at which reading stopped.
 pub struct Place {
     pub offset: usize,
     pub ie: Option<u16>,
@@ -11,16 +11,16 @@ fn stop<T>(offset: usize, ie: Option<u16>) -> Result<T, Place> {
     Err(Place { offset, ie })
 }
 
-/// Follow the frame of a PDU (TS 38.413 9.4, ITU-T X.691): a header of three octets, its length,
-/// an octet of extension bits, the number of IEs, and for each its id, criticality, length and
-/// value. None if the fault is not in the frame.
+/// Follow the frame of a PDU (TS 38.413 9.4, ITU-T X.691): a header of three octets, its length, an
+/// octet of extension bits, the number of IEs, and for each its id, criticality, length and value.
+/// None if the fault is not in the frame.
 pub fn place(data: &[u8]) -> Option<Place> {
     follow(data).err()
 }
 
 fn follow(data: &[u8]) -> Result<(), Place> {
     match data {
-        // The CHOICE has three alternatives and two bits for them.
+        // The CHOICE has three alternatives in two bits.
         [0x60..=0xff, ..] => return stop(0, None),
         [_, _, NO_CRITICALITY..=0xff, ..] => return stop(2, None),
         _ => {}
@@ -49,17 +49,18 @@ fn follow(data: &[u8]) -> Result<(), Place> {
     if end > data.len() {
         return stop(data.len(), None);
     }
-    // Octets after the last IE: of extensions, or of nothing.
+    // Octets after the last IE: an extension, or surplus octets.
     if at < data.len() || first >= 0x80 {
         return stop(at, None);
     }
     Ok(())
 }
 
-/// A criticality has three values and two bits for them, the first of an octet.
+/// A criticality has three values in two bits, the first bits of an octet.
 const NO_CRITICALITY: u8 = 0xc0;
 
-/// The length determinant at an octet, and where what it is the length of begins (X.691 11.9).
+/// Decode the length determinant at an octet. Return the offset of the contents and their length
+/// (X.691 11.9).
 fn length(data: &[u8], at: usize, ie: Option<u16>) -> Result<(usize, usize), Place> {
     match (data.get(at), data.get(at + 1)) {
         (Some(&short), _) if short < 0x80 => Ok((at + 1, short.into())),
@@ -67,7 +68,7 @@ fn length(data: &[u8], at: usize, ie: Option<u16>) -> Result<(usize, usize), Pla
             let value = u16::from_be_bytes([high & 0x3f, low]);
             Ok((at + 2, value.into()))
         }
-        // A fragment, which no PDU is long enough for.
+        // A fragment. No valid PDU is long enough to need one.
         (Some(_), Some(_)) => stop(at, ie),
         _ => stop(data.len(), ie),
     }

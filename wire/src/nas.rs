@@ -10,7 +10,7 @@ use pythonize::{depythonize, pythonize};
 use crate::depth::bounded;
 use crate::error::{error, of_nas};
 
-/// What can be read of a NAS message without a security context.
+/// The fields of a NAS message that can be read without a security context.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct NasPeek {
     epd: u8,
@@ -41,7 +41,7 @@ pub fn identity_of(
     }
 }
 
-/// `None` for octets that are too short to be a NAS message.
+/// `None` if the octets are too short to be a NAS message.
 pub fn peek(octets: &[u8]) -> Option<NasPeek> {
     let (&epd, &second) = (octets.first()?, octets.get(1)?);
     let mut found = NasPeek {
@@ -59,8 +59,8 @@ pub fn peek(octets: &[u8]) -> Option<NasPeek> {
         (0x7e, 0) => octets,
         (0x7e, _) => {
             found.sequence_number = octets.get(6).copied();
-            // Types 2 and 4 are ciphered (TS 24.501 table 9.3.1), unless with NEA0:
-            // the receiver's context tells, and nothing here may guess.
+            // Types 2 and 4 are ciphered (TS 24.501 table 9.3.1), except with NEA0. Only the
+            // receiver's context knows the algorithm, so this function does not guess.
             match octets.get(7..) {
                 Some(plain) if matches!(found.security_header, 1 | 3) => plain,
                 _ => return Some(found),
@@ -72,7 +72,7 @@ pub fn peek(octets: &[u8]) -> Option<NasPeek> {
         }
         _ => return Some(found),
     };
-    // A protected message in a protected one is nothing that clause 4.4 knows.
+    // Clause 4.4 defines no protected message inside a protected message.
     if plain.first() != Some(&0x7e) || plain.get(1).is_none_or(|header| header << 4 != 0) {
         return Some(found);
     }
@@ -141,7 +141,7 @@ pub fn nas_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyAny>> {
     Ok(pythonize(py, &message)?.unbind())
 }
 
-/// The message that a tree writes.
+/// The message that a tree describes.
 pub fn message_of(tree: &Bound<'_, PyAny>) -> PyResult<Nas5gsMessage> {
     bounded(tree, "nas-encode")?;
     depythonize(tree).map_err(|e| error("nas-encode", e))

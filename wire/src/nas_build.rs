@@ -1,4 +1,4 @@
-//! Downlink NAS messages that are sent often, written from their values without a tree.
+//! Frequent downlink NAS messages, written from their values without a tree.
 
 use std::net::Ipv4Addr;
 
@@ -62,7 +62,7 @@ pub fn nas_dl_transport<'py>(
     octets(py, &Nas5gsMessage::new_5gmm(transport))
 }
 
-/// A message of a tree, which is written again with what is one UE's own.
+/// A message of a tree, encoded again with the values of each UE.
 #[pyclass(frozen, module = "wire")]
 pub struct NasTemplate {
     message: Nas5gsMessage,

@@ -1,4 +1,4 @@
-//! A plain uplink NAS message, read once for all that is asked of it.
+//! A plain uplink NAS message, read once for several questions.
 
 use oxirush_nas::nas_5gs::{
     Direction, Nas5gmmMessage, Nas5gsMessage, NasFGsMobileIdentity, NasPayloadContainer,
@@ -12,7 +12,7 @@ use pythonize::pythonize;
 use crate::error::of_nas;
 use crate::nas::identity_of;
 
-/// What there is to know of a message.
+/// The contents of a message.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct NasRead {
     tree: Option<Py<PyAny>>,
@@ -54,8 +54,8 @@ pub fn nas_read(py: Python<'_>, plain: &[u8]) -> PyResult<NasRead> {
     Ok(read)
 }
 
-/// The container of a SECURITY MODE COMPLETE, or of N1 SM information in an UL NAS TRANSPORT,
-/// which a tree would hold decoded.
+/// Take the container of a SECURITY MODE COMPLETE, or of N1 SM information in an UL NAS TRANSPORT.
+/// A tree would hold it decoded.
 fn take_container(message: &mut Nas5gsMessage) -> Option<Vec<u8>> {
     match message {
         Nas5gsMessage::Gmm(_, Nas5gmmMessage::SecurityModeComplete(complete)) => complete
@@ -74,11 +74,11 @@ fn take_container(message: &mut Nas5gsMessage) -> Option<Vec<u8>> {
     }
 }
 
-/// The IE of an UL NAS TRANSPORT that is mandatory, and empty once its octets are taken.
+/// The mandatory IE of an UL NAS TRANSPORT that is empty after its octets are taken.
 const PAYLOAD_CONTAINER: &str = "payload-container";
 
-/// Drop the capabilities of a REGISTRATION REQUEST: some ninety flags that nobody reads, for most
-/// of the time that its tree would take.
+/// Drop the capabilities of a REGISTRATION REQUEST: some ninety flags without a reader, which take
+/// most of the time of its tree.
 fn leave_out(message: &mut Nas5gsMessage) {
     if let Nas5gsMessage::Gmm(_, Nas5gmmMessage::RegistrationRequest(request)) = message {
         request.fgmm_capability = None;
@@ -88,8 +88,8 @@ fn leave_out(message: &mut Nas5gsMessage) {
 
 type Identity<'py> = (&'static str, Bound<'py, PyDict>);
 
-/// The tree of the 5G-GUTI or the 5G-S-TMSI that a UE names itself by, made here as the codec has
-/// it, and the name of its IE, which has no identity after that.
+/// Take the 5G-GUTI or the 5G-S-TMSI of a UE out of the message. Return its tree in the codec's
+/// form, and the name of its IE.
 fn take_identity<'py>(
     py: Python<'py>,
     message: &mut Nas5gsMessage,
@@ -107,8 +107,8 @@ fn take_identity<'py>(
     Ok(Some((name, tree)))
 }
 
-/// The tree of a temporary identity; None for another, and for one with bits that it has no
-/// place for.
+/// The tree of a temporary identity. None for another identity, and for one with bits that the tree
+/// cannot represent.
 fn temporary<'py>(
     py: Python<'py>,
     identity: &NasFGsMobileIdentity,

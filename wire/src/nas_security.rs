@@ -10,7 +10,7 @@ use pyo3::types::PyBytes;
 
 use crate::error::{Detail, error, nas_detail, of_nas, of_security};
 
-/// How many NAS COUNTs of 24 bits there are.
+/// The number of NAS COUNTs of 24 bits.
 const COUNTS: u32 = 1 << 24;
 
 /// A verified NAS message.
@@ -109,7 +109,7 @@ impl NasSecurity {
                 outer: verified.sent.map(|outer| PyBytes::new(py, &outer).unbind()),
             }),
             Err(err) => {
-                // The COUNT of an authentic message is used, whatever it said.
+                // An authentic message uses its COUNT, even if its contents are refused.
                 let used = match &err {
                     NasError::AuthenticMessageRefused { .. } => {
                         let next = self.next(direction).unwrap_or(COUNTS);

@@ -1,4 +1,4 @@
-//! NGAP (TS 38.413): trees, clause 10 checks, and the gateway's one-call `peek`.
+//! NGAP (TS 38.413): trees, clause 10 checks, and the gateway's single-call `peek`.
 
 use std::fmt::Write as _;
 
@@ -20,10 +20,10 @@ pub fn read(data: &[u8]) -> PyResult<NGAPPDU<'_>> {
     NGAP_PDU::decode_borrowed(data).map_err(|e| of_ngap_read(&e, data))
 }
 
-/// Stands for the name of a procedure that NGAP does not have.
+/// The name of a procedure that NGAP does not define.
 const UNKNOWN: &str = "unknown";
 
-/// The name of the message, which `Display` of a PDU starts with.
+/// The name of the message: the first part of the PDU's `Display` text.
 fn name_of(pdu: &NGAPPDU<'_>) -> String {
     let shown = pdu.to_string();
     match shown.split_once(" (procedure") {
@@ -32,7 +32,7 @@ fn name_of(pdu: &NGAPPDU<'_>) -> String {
     }
 }
 
-/// What a gateway needs of a PDU to route it, read in one pass without a tree.
+/// The fields of a PDU that a gateway routes by, read in one pass without a tree.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct NgapPeek {
     message: String,
@@ -77,19 +77,19 @@ pub fn ngap_peek(py: Python<'_>, data: &[u8]) -> PyResult<NgapPeek> {
     peek(py, &read(data)?, data)
 }
 
-/// What routes a PDU; `data` is what it was read from.
+/// The routing fields of a PDU; `data` is its octets.
 pub fn peek(py: Python<'_>, pdu: &NGAPPDU<'_>, data: &[u8]) -> PyResult<NgapPeek> {
     let message = name_of(pdu);
-    // Where the IEs cannot be told apart, those before the fault route nothing: a receiver can
-    // only answer the node (clause 10.2).
+    // If the list of IEs cannot be read, the IEs before the fault are not used for routing. A
+    // receiver can only answer the node (clause 10.2).
     if message != UNKNOWN
         && let Err(err) = pdu.protocol_ies()
         && err.kind() == ErrorKind::Decode
     {
         return Err(of_ngap_read(&err, data));
     }
-    // An IE that does not decode is left out here: `ngap_check` says what is wrong with it.
-    // A PATH SWITCH REQUEST names the UE by the id that its source node knows it by (9.2.3.8).
+    // An IE that does not decode is omitted here; `ngap_check` reports its fault. A PATH SWITCH
+    // REQUEST identifies the UE by the id that the source node uses (9.2.3.8).
     let mut amf = pdu
         .ie::<ie::AMF_UE_NGAP_ID>()
         .or_else(|| pdu.ie::<ie::SourceAMF_UE_NGAP_ID>())
@@ -153,14 +153,14 @@ pub fn ngap_decode(py: Python<'_>, data: &[u8]) -> PyResult<Py<PyDict>> {
             tree = pythonize(py, &pdu)?.cast_into::<PyDict>()?;
         }
         if !tree.contains("ies")? {
-            // The private message has none, and its octets stand beside the empty list.
+            // The private message has no IEs. Its octets are next to the empty list.
             tree.set_item("ies", PyList::empty(py))?;
         }
     }
     Ok(tree.unbind())
 }
 
-/// Whether a tree has its IEs, and a value for each of them rather than its octets.
+/// Whether a tree has its IEs, with a value instead of octets for each.
 fn is_plain(tree: &Bound<'_, PyDict>) -> PyResult<bool> {
     let Some(ies) = tree.get_item("ies")? else {
         return Ok(false);
@@ -178,7 +178,7 @@ fn is_plain(tree: &Bound<'_, PyDict>) -> PyResult<bool> {
     Ok(true)
 }
 
-/// The PDU that a tree writes.
+/// The PDU that a tree describes.
 pub fn pdu_of(tree: &Bound<'_, PyAny>) -> PyResult<NGAPPDU<'static>> {
     bounded(tree, "ngap-encode")?;
     let written = without_empty_ies(tree)?;
@@ -194,7 +194,7 @@ pub fn ngap_encode<'py>(
     Ok(PyBytes::new(py, &octets))
 }
 
-/// A tree of a message that is its octets alone, as the codec has one.
+/// A tree of a message that consists only of octets, in the codec's form.
 fn without_empty_ies<'py>(tree: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     if let Ok(dict) = tree.cast::<PyDict>()
         && dict.contains("octets")?
@@ -209,8 +209,8 @@ fn without_empty_ies<'py>(tree: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny
     Ok(tree.clone())
 }
 
-/// Whether clause 10.3.4.1 or 10.3.5 of TS 38.413 has the receiver reject the message
-/// for this deviation, rather than go on without the IE.
+/// Whether clause 10.3.4.1 or 10.3.5 of TS 38.413 requires the receiver to reject the message for
+/// this deviation. Otherwise it continues without the IE.
 fn rejects(deviation: &Deviation) -> bool {
     use oxirush_ngap::ngap::CauseProtocol as P;
     matches!(
@@ -230,7 +230,7 @@ pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
     faults_of(py, &pdu, deviations)
 }
 
-/// How the deviations of a PDU must be answered; `None` for none that must be.
+/// The answer to the deviations of a PDU; `None` if none needs an answer.
 pub fn faults_of(
     py: Python<'_>,
     pdu: &NGAPPDU<'_>,

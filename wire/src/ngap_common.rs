@@ -1,4 +1,4 @@
-//! The IEs of the messages that come most often, as they are in a tree, made without one.
+//! The IEs of the most frequent messages in the form of a tree, converted without the codec's tree.
 
 use oxirush_ngap::identity::Plmn;
 use oxirush_ngap::ngap::{
@@ -18,8 +18,8 @@ use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyBytes, PyDict, PyList, PyString};
 use pythonize::pythonize;
 
-/// The IEs of a PDU without fault that has none but those of the messages that come most often;
-/// as they are in a tree.
+/// The IEs of a PDU without fault, in the form of a tree. None if the PDU has other IEs than those
+/// of the most frequent messages.
 pub fn common_ies<'py>(py: Python<'py>, pdu: &NGAPPDU<'_>) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Ok(ies) = pdu.protocol_ies() else {
         return Ok(None);
@@ -36,7 +36,7 @@ pub fn common_ies<'py>(py: Python<'py>, pdu: &NGAPPDU<'_>) -> PyResult<Option<Bo
 
 type Named<'py> = (&'py Bound<'py, PyString>, Bound<'py, PyAny>);
 
-/// The name and the tree of an IE; None for one that is not made here.
+/// The name and the tree of an IE; None for an IE that this function does not convert.
 fn common_ie<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<Option<Named<'py>>> {
     macro_rules! decoded {
         ($kind:ty) => {
@@ -96,7 +96,7 @@ fn common_ie<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<O
     Ok(Some((name, tree)))
 }
 
-/// The same of a list of PDU sessions, each with its transfer, if it has one.
+/// Like `common_ie`, for a list of PDU sessions, each with its transfer if present.
 fn sessions<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<Option<Named<'py>>> {
     let list = PyList::empty(py);
     macro_rules! listed {
@@ -146,7 +146,7 @@ fn sessions<'py>(py: Python<'py>, id: ProtocolIEID, value: &[u8]) -> PyResult<Op
     Ok(Some((name, list.into_any())))
 }
 
-/// The tree of an NR location that says where and nothing else; None for another.
+/// The tree of an NR location without optional parts; None for any other.
 fn nr_location<'py>(
     py: Python<'py>,
     nr: &UserLocationInformationNR,
@@ -186,13 +186,14 @@ fn text(plmn: PLMNIdentity) -> Option<String> {
     Some(format!("{}-{}", plmn.mcc(), plmn.mnc()))
 }
 
-/// The tree of a transfer that says where all its flows go, and nothing else; None for another.
+/// The tree of a transfer with one tunnel for all its flows and no optional parts; None for any
+/// other.
 fn setup_response<'py>(py: Python<'py>, octets: &[u8]) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Ok(transfer) = decode_open_type::<PDUSessionResourceSetupResponseTransfer<'_>>(octets)
     else {
         return Ok(None);
     };
-    // One that is not in the form of X.691 is its octets in a tree.
+    // If the transfer is not in the form of X.691, a tree holds its octets.
     if !encode_open_type(&transfer).is_ok_and(|again| again[..] == *octets) {
         return Ok(None);
     }

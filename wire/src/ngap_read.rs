@@ -1,4 +1,4 @@
-//! An NGAP PDU that a node has sent: what it is, what is wrong with it, and its IEs by name.
+//! An NGAP PDU received from a node: its name, its faults, and its IEs by name.
 
 use std::sync::OnceLock;
 
@@ -9,13 +9,13 @@ use crate::error::of_ngap_read;
 use crate::ngap::{NgapPeek, faults_of, ngap_decode, peek, read};
 use crate::ngap_common::common_ies;
 
-/// A received PDU, of which each question is answered when it is asked.
+/// A received PDU. Each result is computed on demand.
 #[pyclass(frozen, module = "wire")]
 pub struct NgapRead {
     #[pyo3(get)]
     peek: Py<NgapPeek>,
     data: Py<PyBytes>,
-    /// Whether the check has found nothing at all, once there was one.
+    /// Whether the check found no fault; unset before the first check.
     clean: OnceLock<bool>,
 }
 
@@ -33,7 +33,7 @@ pub fn ngap_read(data: Bound<'_, PyBytes>) -> PyResult<NgapRead> {
 
 #[pymethods]
 impl NgapRead {
-    /// What `ngap_check` says.
+    /// The result of `ngap_check`.
     fn check(&self, py: Python<'_>) -> PyResult<Option<Py<PyDict>>> {
         let octets = self.data.as_bytes(py);
         let pdu = read(octets)?;
@@ -42,7 +42,7 @@ impl NgapRead {
         faults_of(py, &pdu, deviations)
     }
 
-    /// The IEs by name; of a repeated one, the first.
+    /// The IEs by name; for a repeated IE, the first.
     fn ies(&self, py: Python<'_>) -> PyResult<Py<PyDict>> {
         let octets = self.data.as_bytes(py);
         if self.clean.get() == Some(&true)

@@ -1,4 +1,4 @@
-//! NGAP messages to UEs' RAN nodes that differ in few values, written again without a tree.
+//! NGAP messages with few variable values, encoded again for each UE without a tree.
 
 use oxirush_ngap::ngap::{
     AMFUENGAPID, GTPTEID, ID_AMF_UE_NGAP_ID, ID_MASKED_IMEISV, ID_NAS_PDU,
@@ -17,13 +17,13 @@ use pyo3::types::PyBytes;
 use crate::error::{error, of_ngap};
 use crate::ngap::pdu_of;
 
-/// A PDU of a tree, whose IEs are given again for each UE.
+/// A PDU of a tree, with IEs that are replaced for each UE.
 #[pyclass(frozen, module = "wire")]
 pub struct NgapTemplate {
     pdu: NGAPPDU<'static>,
 }
 
-/// PDU session identity, NAS message and TEID of a PDU session that is to be set up.
+/// PDU session identity, NAS message and TEID of a PDU session to set up.
 type Session = (u8, Vec<u8>, u32);
 
 #[pymethods]
@@ -116,7 +116,7 @@ fn has(ies: &ProtocolIEContainer<'_>, id: ProtocolIEID) -> bool {
     ies.0.iter().any(|ie| ie.id == id)
 }
 
-/// Give the IE of an id, which the template must have, another value.
+/// Replace the value of an IE, which the template must have.
 fn put(
     ies: &mut ProtocolIEContainer<'_>,
     id: ProtocolIEID,
@@ -134,7 +134,7 @@ fn without(name: &str) -> PyErr {
     error("ngap-encode", format!("the template has no {name}"))
 }
 
-/// Give the sessions of either list of them, which the template must have, other values.
+/// Replace the sessions of either list of them, which the template must have.
 fn put_sessions(ies: &mut ProtocolIEContainer<'_>, sessions: Vec<Session>) -> PyResult<()> {
     for ie in &mut ies.0 {
         let value = if ie.id == ID_PDUSESSION_RESOURCE_SETUP_LIST_CXT_REQ {

@@ -1,4 +1,4 @@
-//! Encryption at rest: AES-256-GCM with a random 96-bit nonce in front of the ciphertext.
+//! Encryption at rest: AES-256-GCM with the caller's 96-bit nonce in front of the ciphertext.
 
 use aes_gcm::aead::{Aead, KeyInit, Payload};
 use aes_gcm::{Aes256Gcm, Nonce};
@@ -9,7 +9,7 @@ use crate::error::error;
 
 const NONCE: usize = 12;
 
-/// One data key, ready to seal and open.
+/// One data key for sealing and opening.
 #[pyclass(frozen, module = "wire")]
 pub struct Sealer(Aes256Gcm);
 

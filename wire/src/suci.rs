@@ -1,4 +1,4 @@
-//! SUCI concealment and de-concealment (TS 33.501 annex C), null scheme, profiles A and B.
+//! SUCI concealment and de-concealment (TS 33.501 annex C): null scheme, profiles A and B.
 
 use oxirush_security::identity::{Plmn, RoutingIndicator};
 use oxirush_security::nas_5gs::{HomeNetworkPrivateKey, HomeNetworkPublicKey, Protection, Suci};
@@ -72,7 +72,7 @@ pub fn suci_conceal<'py>(
     Ok(PyBytes::new(py, &suci.to_nas_octets().map_err(suci_error)?))
 }
 
-/// The scheme and the home network public key identifier that a SUCI names.
+/// The scheme and the home network public key identifier of a SUCI.
 #[pyfunction]
 pub fn suci_scheme(suci: &[u8]) -> PyResult<(u8, u8)> {
     let suci = Suci::from_nas_octets(suci).map_err(suci_error)?;

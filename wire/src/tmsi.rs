@@ -10,13 +10,13 @@ use crate::error::error;
 #[pyclass(frozen, module = "wire")]
 pub struct TmsiCipher(FF1<Aes256>);
 
-/// FF1 numbers bits from the least significant of the first octet.
+/// FF1 numbers bits from the least significant one of the first octet.
 fn through(
     value: u32,
     run: impl FnOnce(BinaryNumeralString) -> Option<BinaryNumeralString>,
 ) -> u32 {
     let input = BinaryNumeralString::from_bytes_le(&value.to_le_bytes());
-    // 32 bits are within FF1's lengths for radix 2, so the cipher cannot refuse them.
+    // FF1 allows 32 bits for radix 2, so the cipher cannot refuse them.
     let output = run(input).map(|out| out.to_bytes_le()).unwrap_or_default();
     output.try_into().map_or(0, u32::from_le_bytes)
 }

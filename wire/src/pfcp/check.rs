@@ -1,4 +1,4 @@
-//! What a receiver does with a message that is not as it should be (clause 7.6).
+//! A receiver's handling of invalid messages (clause 7.6).
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -16,12 +16,12 @@ use super::required::{
 use super::table::{by_number, is_update, name_of};
 use super::words::cause_word;
 
-/// What is wrong, and with which IE.
+/// A fault and its IE.
 struct Finding {
     cause: CauseValue,
     ie: Option<u16>,
     text: String,
-    /// Whether the message can be taken without the IE.
+    /// Whether the message can be processed without the IE.
     optional: bool,
 }
 
@@ -29,7 +29,7 @@ const F_SEID: u16 = 57;
 const CAUSE: u16 = 19;
 const ACCEPTED: u8 = CauseValue::RequestAccepted as u8;
 
-/// The finding of a frame that is cut short, `within` a group perhaps.
+/// The finding for an incomplete frame, possibly `within` a group.
 fn cut(broken: Broken, within: Option<u16>) -> Finding {
     Finding {
         cause: CauseValue::InvalidLength,
@@ -39,21 +39,21 @@ fn cut(broken: Broken, within: Option<u16>) -> Finding {
     }
 }
 
-/// What must be in a message or a group.
+/// The mandatory contents of a message or a group.
 struct Rules {
     within: Option<u16>,
     mandatory: &'static [u16],
     conditions: &'static [Condition],
 }
 
-/// The worst of what is wrong with some IEs and what is in them.
+/// The most severe finding in some IEs and their contents.
 struct Ies<'a> {
     py: Python<'a>,
     found: Option<Finding>,
 }
 
 impl Ies<'_> {
-    /// Keep a finding, unless there is one of the same or more weight.
+    /// Keep a finding, unless there is one of the same or higher severity.
     fn keep(&mut self, finding: Finding) {
         let worse = match &self.found {
             None => true,
@@ -158,7 +158,7 @@ impl Ies<'_> {
     }
 }
 
-/// An answer of `wire.pfcp_check`.
+/// The result of `wire.pfcp_check`.
 fn said<'py>(
     py: Python<'py>,
     action: &str,
@@ -199,7 +199,7 @@ pub fn pfcp_check<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'p
             }
             ies(py, kind, &framed.message[framed.start()..])
         }
-        // A message that does not have its length (clause 7.6.3).
+        // The length of the message is wrong (clause 7.6.3).
         _ => Some(Finding {
             cause: CauseValue::InvalidLength,
             ie: None,
@@ -212,7 +212,7 @@ pub fn pfcp_check<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Option<Bound<'p
     };
     let action = match () {
         () if finding.optional => "ignore",
-        // Nothing answers an answer, nor can the answer to a heartbeat say what is wrong.
+        // A response is never answered, and the response to a heartbeat cannot report a fault.
         () if !message::is_request(kind) || kind == MsgType::HeartbeatRequest => "discard",
         () => "reject",
     };
@@ -231,7 +231,7 @@ fn ies(py: Python<'_>, kind: MsgType, octets: &[u8]) -> Option<Finding> {
         conditions: conditions_of_message(kind),
     };
     ies.check(octets, &rules, MOST);
-    // The UP F-SEID of a session that was established.
+    // The UP F-SEID of an established session.
     if kind == MsgType::SessionEstablishmentResponse {
         let frames = || Frames::new(octets, 0).map_while(Result::ok);
         let cause = frames().find(|frame| frame.number == CAUSE);

@@ -1,4 +1,4 @@
-//! Octets into a tree.
+//! Decodes octets into a tree.
 
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -12,7 +12,7 @@ use super::plain::octets_alone;
 use super::table::{by_number, is_update, name_of, python_name};
 use crate::error::{Detail, detailed};
 
-/// How deep groups may nest, which is more than any of the specification's do.
+/// The deepest nesting of groups, more than any group of the specification needs.
 pub const MOST: usize = 8;
 
 pub fn refused(text: impl std::fmt::Display, ie: Option<u16>, at: usize) -> PyErr {

@@ -1,4 +1,4 @@
-//! A tree into octets.
+//! Encodes a tree into octets.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};

@@ -1,15 +1,15 @@
-//! What is wrong with the value of an IE, before it is known which IE it is of.
+//! The fault in the value of an IE, before the IE is known.
 
 use std::fmt;
 
 use pyo3::PyErr;
 use rs_pfcp::error::PfcpError;
 
-/// Why octets are not, or a value cannot be, the value of an IE.
+/// Why octets or a value are invalid for an IE.
 #[derive(Debug)]
 pub struct Fault {
     text: String,
-    /// Whether the length of the IE is what is wrong (TS 29.244 clause 7.6.7).
+    /// Whether the fault is the length of the IE (TS 29.244 clause 7.6.7).
     pub length: bool,
 }
 
@@ -21,7 +21,7 @@ impl Fault {
         }
     }
 
-    /// Of an IE that ends before its value does.
+    /// The IE ends before its value does.
     pub fn short() -> Self {
         Fault {
             text: "it is shorter than its value".to_owned(),

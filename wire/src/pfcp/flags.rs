@@ -1,6 +1,6 @@
-//! Bit maps: a list of the names of the bits that are set, from bit 1 of octet 5 on.
+//! Bit maps: a list of the names of the set bits, from bit 1 of octet 5.
 //!
-//! A receiver ignores bits that it does not know (clause 7.6.9), so these are not in the list.
+//! A receiver ignores unknown bits (clause 7.6.9), so the list does not have them.
 
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
@@ -14,7 +14,7 @@ use super::fault::Fault;
 use super::kind::Kind;
 use super::plain::text_of;
 
-/// The names of the bits that are set, of a bit map that has at least `least` octets.
+/// The names of the set bits of a bit map with at least `least` octets.
 pub fn read<'py>(
     py: Python<'py>,
     octets: &[u8],
@@ -33,7 +33,7 @@ pub fn read<'py>(
     Ok(list.into_any())
 }
 
-/// Append the bit map of a list of names, in as few octets as it takes, but `least`.
+/// Append the bit map of a list of names, in the fewest possible octets but at least `least`.
 pub fn write(
     value: &Bound<'_, PyAny>,
     out: &mut Vec<u8>,
@@ -62,8 +62,8 @@ pub fn write(
     Ok(())
 }
 
-/// Of at least `$read` octets where it is read and `$written` where it is written: what one release
-/// has appended to is written in whole, for there are readers that take no less.
+/// A bit map of at least `$read` octets on reading and `$written` on writing. A bit map that a
+/// release has extended is written in full, because some receivers accept no less.
 macro_rules! bit_map {
     ($read:expr, $written:expr, $names:expr) => {
         Kind::Value {
@@ -73,7 +73,7 @@ macro_rules! bit_map {
     };
 }
 
-/// A bit map of rs-pfcp's, and how the specification writes the names of its bits.
+/// A bit map of rs-pfcp, and the specification's names of its bits.
 macro_rules! named_by {
     ($type:ident, $read:expr, $written:expr; $($flag:ident)*; $($name:literal $other:ident)*) => {{
         const NAMES: &[(&str, usize)] = &[
@@ -84,7 +84,7 @@ macro_rules! named_by {
     }};
 }
 
-/// One octet with a name for each of its bits from the lowest on.
+/// One octet with a name for each of its bits, from the lowest.
 macro_rules! octet {
     ($($name:literal)*) => {{
         const NAMES: [&str; [$($name),*].len()] = [$($name),*];

@@ -1,36 +1,36 @@
-//! IEs one after the other: type, length, value (clause 8.1.1).
+//! A sequence of IEs: type, length, value (clause 8.1.1).
 //!
-//! `Ie::unmarshal` of rs-pfcp refuses IEs without octets, which the specification has (a Network
-//! Instance, a group that is to be removed, an IE of a later release), copies each at each level,
-//! and forgets where it was.
+//! `Ie::unmarshal` of rs-pfcp refuses IEs without octets, which the specification allows (a Network
+//! Instance, a group to be removed, an IE of a later release). It also copies each IE at each
+//! level, and loses its offset.
 
 use super::fault::Fault;
 
-/// An IE as it came.
+/// A received IE.
 pub struct Frame<'a> {
     pub number: u16,
-    /// Of a vendor-specific IE.
+    /// The enterprise of a vendor-specific IE.
     pub enterprise: Option<u16>,
-    /// The octet of the message at which the IE starts.
+    /// The offset of the IE in the message.
     pub at: usize,
     pub value: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// The octet of the message at which the value starts.
+    /// The offset of the value in the message.
     pub fn inside(&self) -> usize {
         self.at + if self.enterprise.is_some() { 6 } else { 4 }
     }
 }
 
-/// Where IEs cannot be told apart.
+/// The place where the list of IEs cannot be read.
 pub struct Broken {
     pub number: Option<u16>,
     pub at: usize,
     pub fault: Fault,
 }
 
-/// The IEs of some octets, the first of which is octet `at` of a message.
+/// The IEs of some octets. The first octet has offset `at` in the message.
 pub struct Frames<'a> {
     left: &'a [u8],
     at: usize,

@@ -1,4 +1,4 @@
-//! How the value of an IE is read into Python and written from it.
+//! How the value of an IE is converted to and from Python.
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,18 +10,18 @@ use super::plain::{Plain, text_of};
 pub type Read = for<'py> fn(Python<'py>, &[u8]) -> Result<Bound<'py, PyAny>, Fault>;
 pub type Write = fn(&Bound<'_, PyAny>, &mut Vec<u8>) -> Result<(), Fault>;
 
-/// What the value of an IE is.
+/// The kind of an IE's value.
 #[derive(Clone, Copy)]
 pub enum Kind {
-    /// More IEs.
+    /// A group of IEs.
     Group,
-    /// A value of its own.
+    /// A single value.
     Value { read: Read, write: Write },
-    /// Octets, of an IE that nothing here reads.
+    /// Octets that this crate does not interpret.
     Octets,
 }
 
-/// What rs-pfcp and this crate return for the octets of a value.
+/// The result types of rs-pfcp and of this crate for the octets of a value.
 pub trait Marshalled {
     fn append(self, out: &mut Vec<u8>) -> Result<(), Fault>;
 }
@@ -52,7 +52,7 @@ impl Marshalled for Result<Vec<u8>, Fault> {
     }
 }
 
-/// A part of a record: there, or, as an `Option`, perhaps not.
+/// A part of a record: mandatory, or optional as an `Option`.
 pub trait Part: Sized {
     fn put_into(&self, dict: &Bound<'_, PyDict>, name: &str) -> PyResult<()>;
     fn take_from(dict: &Bound<'_, PyDict>, name: &str) -> Result<Self, Fault>;
@@ -76,7 +76,7 @@ impl<T: Plain> Part for Option<T> {
     }
 }
 
-/// A part that is always there.
+/// A mandatory part.
 pub struct Needed<T>(pub T);
 
 impl<T: Plain> Part for Needed<T> {
@@ -92,7 +92,7 @@ impl<T: Plain> Part for Needed<T> {
     }
 }
 
-/// A part that says yes by being there.
+/// A part with its presence as its value.
 pub struct Marked(pub bool);
 
 impl Part for Marked {
@@ -127,8 +127,8 @@ pub fn record_of<'a, 'py>(
     Ok(dict)
 }
 
-/// A value without parts: `plain!(PdrId, |id| id.value, PdrId::new)`, with a `checked` before what
-/// makes it where that may refuse.
+/// A value without parts: `plain!(PdrId, |id| id.value, PdrId::new)`, with `checked` before a
+/// constructor that may refuse.
 macro_rules! plain {
     ($type:ty, $get:expr, checked $make:expr) => {
         $crate::pfcp::kind::Kind::Value {
@@ -152,8 +152,8 @@ macro_rules! plain {
     };
 }
 
-/// A value with parts, each with its name and where it is:
-/// `record!(ie: Mbr { "uplink" uplink = Needed(ie.uplink); ... } => Mbr { ... })`.
+/// A value with parts, each with its name and its place: `record!(ie: Mbr { "uplink" uplink =
+/// Needed(ie.uplink); ... } => Mbr { ... })`.
 macro_rules! record {
     ($ie:ident: $type:ty { $($name:literal $part:ident: $form:ty = $get:expr;)* } => $make:expr) => {
         $crate::pfcp::kind::Kind::Value {

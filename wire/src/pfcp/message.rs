@@ -5,7 +5,7 @@ use rs_pfcp::message::header::Header;
 
 use super::fault::Fault;
 
-/// Of the version of the protocol that this is.
+/// The protocol version of this implementation.
 pub const VERSION: u8 = 1;
 
 /// The name of each message, without the "PFCP" and the spaces.
@@ -79,7 +79,7 @@ const NAMES: &[(MsgType, &str)] = &[
     (MsgType::SessionReportResponse, "SessionReportResponse"),
 ];
 
-/// Stands for the name of a message that PFCP does not have.
+/// The name of a message that PFCP does not define.
 pub const UNKNOWN: &str = "unknown";
 
 /// The name of a message.
@@ -94,12 +94,12 @@ pub fn named(name: &str) -> Option<MsgType> {
     found.map(|(kind, _)| *kind)
 }
 
-/// Whether a message asks for an answer.
+/// Whether a message is a request.
 pub fn is_request(kind: MsgType) -> bool {
     name_of(kind).ends_with("Request")
 }
 
-/// Whether a message is of a session, and so has a SEID.
+/// Whether a message belongs to a session, and so has a SEID.
 pub fn is_of_session(kind: MsgType) -> bool {
     (50..100).contains(&(kind as u8))
 }
@@ -109,26 +109,26 @@ pub struct Framed<'a> {
     pub header: Header,
     /// The message with its header.
     pub message: &'a [u8],
-    /// What comes after it in the packet.
+    /// The octets after it in the packet.
     pub rest: &'a [u8],
 }
 
 impl Framed<'_> {
-    /// Where the IEs start.
+    /// The offset of the first IE.
     pub fn start(&self) -> usize {
         self.header.len().into()
     }
 
-    /// The message priority, where there is one.
+    /// The message priority, if present.
     pub fn priority(&self) -> Option<u8> {
-        // rs-pfcp has the whole octet, of which the lower half is spare.
+        // rs-pfcp holds the whole octet. Its lower half is spare.
         self.header
             .has_mp
             .then_some(self.header.message_priority >> 4)
     }
 }
 
-/// Tell a message from what follows it.
+/// Separate a message from the octets after it.
 pub fn framed(data: &[u8]) -> Result<Framed<'_>, Fault> {
     let header = Header::unmarshal(data)?;
     let end = usize::from(header.length) + 4;
@@ -148,12 +148,12 @@ pub fn framed(data: &[u8]) -> Result<Framed<'_>, Fault> {
     })
 }
 
-/// As `framed`, for what must be a whole message of this version, and no more unless another one
-/// follows it.
+/// Like `framed`, for a complete message of this version. Octets after it are refused unless it
+/// announces another message.
 pub fn whole(data: &[u8]) -> Result<Framed<'_>, Fault> {
     let found = framed(data)?;
     let header = &found.header;
-    // This is how a peer tells which other version it has.
+    // A peer reports its other version with this message.
     let told = header.message_type == MsgType::VersionNotSupportedResponse;
     if header.version != VERSION && !told {
         return Err(Fault::new(format!("it is of version {}", header.version)));

@@ -1,7 +1,7 @@
-//! PFCP (TS 29.244) as it is spoken over N4: trees, clause 7.6 checks, and the gateway's `peek`.
+//! PFCP (TS 29.244) on N4: trees, clause 7.6 checks, and the gateway's `peek`.
 //!
-//! The header and the values of IEs are read and written by rs-pfcp where it has them as the
-//! specification does; `amended` has the others.
+//! rs-pfcp reads and writes the header and the values of IEs if it conforms to the specification;
+//! `amended` has the other IEs.
 
 mod amended;
 mod check;

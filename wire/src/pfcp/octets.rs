@@ -1,10 +1,10 @@
-//! Octets, read from the front, and hexadecimal digits.
+//! Reading octets from the front, and hexadecimal digits.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::fault::Fault;
 
-/// What is left of the value of an IE.
+/// The unread octets of an IE's value.
 pub struct Octets<'a>(pub &'a [u8]);
 
 impl<'a> Octets<'a> {
@@ -40,19 +40,19 @@ impl<'a> Octets<'a> {
         self.array::<16>().map(Ipv6Addr::from)
     }
 
-    /// Octets after their number, which is in one octet.
+    /// Octets that follow their number in one octet.
     pub fn short_run(&mut self) -> Result<&'a [u8], Fault> {
         let length = self.u8()?;
         self.take(length.into())
     }
 
-    /// Octets after their number, which is in two octets.
+    /// Octets that follow their number in two octets.
     pub fn run(&mut self) -> Result<&'a [u8], Fault> {
         let length = self.u16()?;
         self.take(length.into())
     }
 
-    /// What `read` reads where `flags` has `flag`.
+    /// The result of `read` if `flags` has `flag`.
     pub fn with<T>(
         &mut self,
         flags: u8,
@@ -94,7 +94,7 @@ pub fn to_hex(octets: &[u8]) -> String {
     out
 }
 
-/// The octets that hexadecimal digits stand for.
+/// The octets of hexadecimal digits.
 pub fn from_hex(text: &str) -> Result<Vec<u8>, Fault> {
     let wrong = || Fault::new("octets are an even number of hexadecimal digits");
     let digit = |digit: u8| char::from(digit).to_digit(16).ok_or_else(wrong);

@@ -1,4 +1,4 @@
-//! What a gateway needs of a message, read in one pass without a tree.
+//! The routing fields of a message, read in one pass without a tree.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -10,7 +10,7 @@ use super::decode::refused;
 use super::frames::Frames;
 use super::message::{self, framed};
 
-/// What a gateway needs of a message to route it.
+/// The fields of a message that a gateway routes by.
 #[pyclass(frozen, get_all, module = "wire")]
 pub struct PfcpPeek {
     message: &'static str,
@@ -56,7 +56,7 @@ pub fn pfcp_peek(data: &[u8]) -> PyResult<PfcpPeek> {
         return Ok(found);
     }
     let start = framed.start();
-    // What does not decode is left out here: `pfcp_check` says what is wrong with it.
+    // An IE that does not decode is omitted here; `pfcp_check` reports its fault.
     for frame in Frames::new(&framed.message[start..], start).map_while(Result::ok) {
         match frame.number {
             CAUSE if found.cause.is_none() => found.cause = frame.value.first().copied(),

@@ -1,4 +1,4 @@
-//! The parts of a value, as Python has them: numbers, text, and hexadecimal text for octets.
+//! The Python types of the parts of a value: numbers, text, and hexadecimal text for octets.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -111,7 +111,7 @@ impl<const N: usize> Plain for [u8; N] {
     }
 }
 
-/// Octets that are nearly always text: text, or else a dict of `octets`.
+/// Octets that are nearly always text: a text, or else a dict of `octets`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Text(pub Vec<u8>);
 
@@ -156,14 +156,14 @@ pub fn text_of(value: &Bound<'_, PyAny>) -> Result<String, Fault> {
     Ok(text.to_cow()?.into_owned())
 }
 
-/// A value that is its octets.
+/// A value that is represented by its octets.
 pub fn octets_alone<'py>(py: Python<'py>, octets: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     let dict = PyDict::new(py);
     dict.set_item("octets", to_hex(octets))?;
     Ok(dict.into_any())
 }
 
-/// The octets of a value that is these alone.
+/// The octets of a value that is represented by its octets.
 pub fn alone(value: &Bound<'_, PyAny>) -> Result<Option<Vec<u8>>, Fault> {
     let Ok(dict) = value.cast::<PyDict>() else {
         return Ok(None);

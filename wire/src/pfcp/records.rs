@@ -1,5 +1,5 @@
-//! IEs with parts, as rs-pfcp has them. Parts that are `Option`s are only there if they are in
-//! the IE, whose presence flags come from them.
+//! IEs with parts, in the form of rs-pfcp. A part that is an `Option` may be absent from the IE;
+//! the presence flags of the IE are derived from it.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -38,7 +38,7 @@ pub const F_SEID: Kind = record!(ie: Fseid {
     "ipv6" ipv6: Option<Ipv6Addr> = ie.ipv6_address;
 } => Fseid::new(seid.0, ipv4, ipv6));
 
-/// The names of what is to be chosen.
+/// The names of the parts to be chosen.
 fn chosen(v4: bool, v6: bool) -> Option<Vec<String>> {
     let mut names = Vec::new();
     if v4 {
@@ -50,7 +50,7 @@ fn chosen(v4: bool, v6: bool) -> Option<Vec<String>> {
     (!names.is_empty()).then_some(names)
 }
 
-/// Whether V4 and V6 are to be chosen.
+/// Whether V4 and V6 must be chosen.
 fn choice(names: Option<Vec<String>>) -> Result<(bool, bool), Fault> {
     let names = names.unwrap_or_default();
     if let Some(other) = names
@@ -124,11 +124,11 @@ pub const UE_IP_ADDRESS: Kind = record!(ie: UeIpAddress {
         ipv6_prefix_delegation_bits: delegated,
         ipv6_prefix_length: length,
     };
-    // It has rules for what goes together, and checks them only here.
+    // rs-pfcp checks the valid combinations of parts only in `unmarshal`.
     UeIpAddress::unmarshal(&ie.marshal())?
 });
 
-/// Rates in kbit/s, of 40 bits each.
+/// A rate in kbit/s of 40 bits.
 fn rate(kbps: u64) -> Result<u64, Fault> {
     if kbps >> 40 == 0 {
         Ok(kbps)
@@ -147,7 +147,7 @@ pub const GBR: Kind = record!(ie: Gbr {
     "downlink" downlink: Needed<u64> = Needed(ie.downlink);
 } => Gbr::new(rate(uplink.0)?, rate(downlink.0)?));
 
-/// The presence flags of values, from bit 1 on.
+/// The presence flags of values, from bit 1.
 fn presence(there: &[bool]) -> u8 {
     let bits = there.iter().enumerate();
     bits.fold(0, |flags, (bit, there)| flags | u8::from(*there) << bit)
@@ -339,7 +339,7 @@ pub const QOS_MONITORING_MEASUREMENT: Kind = record!(ie: QosMonitoringMeasuremen
     ul_data_rate,
 });
 
-/// A length octet before it holds no more.
+/// The length of the part is one octet.
 fn at_most_255(part: Hex) -> Result<Vec<u8>, Fault> {
     if part.0.len() > 255 {
         return Err(Fault::new("more than 255 octets"));

@@ -1,5 +1,4 @@
-//! Which IEs a message or a group must have (the tables of clauses 7.4 and 7.5), of what is sent
-//! over N4.
+//! The IEs that a message or a group on N4 must have (the tables of clauses 7.4 and 7.5).
 
 use rs_pfcp::message::MsgType;
 
@@ -71,11 +70,11 @@ pub fn of_group(number: u16) -> &'static [u16] {
     }
 }
 
-/// What a bit of one IE makes another one present for: the IE with the bits, its octet, the bit,
-/// and the IE that must be there too.
+/// A condition in a bit of an IE: the IE with the bit, its octet, the bit, and the IE that must
+/// then be present.
 pub type Condition = (u16, usize, u8, u16);
 
-/// The conditional IEs of a message whose condition is in the message.
+/// The conditional IEs of a message with a condition in the message itself.
 pub fn conditions_of_message(kind: MsgType) -> &'static [Condition] {
     match kind {
         // Report Type: DLDR, USAR, ERIR, SESR.
@@ -97,7 +96,7 @@ pub fn conditions_of_message(kind: MsgType) -> &'static [Condition] {
     }
 }
 
-/// The conditional IEs of a group whose condition is in the group.
+/// The conditional IEs of a group with a condition in the group itself.
 pub fn conditions_of_group(number: u16) -> &'static [Condition] {
     match number {
         // Apply Action: FORW, DUPL.

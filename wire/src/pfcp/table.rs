@@ -1,4 +1,4 @@
-//! The IEs by number and by name (TS 29.244 table 8.1.2-1), and what their values are.
+//! The IEs by number and by name (TS 29.244 table 8.1.2-1), and the kinds of their values.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -24,14 +24,14 @@ const fn ie(number: u16, name: &'static str, kind: Kind) -> Ie {
     Ie { number, name, kind }
 }
 
-/// A number that rs-pfcp has in a field, with a `new` that takes it.
+/// A number that rs-pfcp holds in a field, with a `new` that takes it.
 macro_rules! field {
     ($module:ident::$type:ident.$field:ident) => {
         plain!(rs::$module::$type, |ie| ie.$field, rs::$module::$type::new)
     };
 }
 
-/// A number that rs-pfcp has behind a method.
+/// A number that rs-pfcp returns from a method.
 macro_rules! method {
     ($module:ident::$type:ident.$method:ident) => {
         plain!(
@@ -42,14 +42,14 @@ macro_rules! method {
     };
 }
 
-/// As `method`, where `new` refuses some numbers.
+/// Like `method`, for a `new` that refuses some numbers.
 macro_rules! checked {
     ($module:ident::$type:ident.$method:ident) => {
         plain!(rs::$module::$type, |ie| ie.$method(), checked rs::$module::$type::new)
     };
 }
 
-/// Seconds since 1900, of which rs-pfcp makes a time of the system's.
+/// Seconds since 1900, which rs-pfcp converts to a system time.
 macro_rules! ntp {
     ($module:ident::$type:ident) => {
         plain!(
@@ -731,7 +731,7 @@ pub static TABLE: &[Ie] = &[
     ie(351, "N6 Routing Information", Octets),
 ];
 
-/// rs-pfcp writes the length of this text in 16 bits, of whatever length it is.
+/// rs-pfcp writes the length of this text in 16 bits without a check.
 fn bounded(text: &str) -> Result<&str, super::fault::Fault> {
     if text.len() > 65_533 {
         return Err(super::fault::Fault::new("more than 65533 octets"));
@@ -739,7 +739,7 @@ fn bounded(text: &str) -> Result<&str, super::fault::Fault> {
     Ok(text)
 }
 
-/// Where an IE is in the table, by its number; 0 for one that is not.
+/// The place of an IE in the table, by its number; 0 if it is not in the table.
 static PLACES: [u16; 352] = {
     let mut places = [0; 352];
     let mut at = 0;
@@ -770,19 +770,19 @@ pub fn by_name(name: &str) -> Option<&'static Ie> {
     names.get(name).copied()
 }
 
-/// The name of an IE in a message; one that the table does not have is its number.
+/// The name of an IE in a message; its number if it is not in the table.
 pub fn name_of(number: u16) -> String {
     by_number(number).map_or_else(|| number.to_string(), |ie| ie.name.to_owned())
 }
 
-/// Whether a group changes a rule: an IE of no length in it takes that IE from the rule (5.6.3).
+/// Whether a group changes a rule: an IE without octets in it removes the IE from the rule (5.6.3).
 pub fn is_update(number: Option<u16>) -> bool {
     number
         .and_then(by_number)
         .is_some_and(|ie| ie.name.starts_with("Update "))
 }
 
-/// As `name_of`, for Python, which is given the same strings each time.
+/// Like `name_of`, as a Python string. Each call returns the same string object.
 pub fn python_name(py: Python<'_>, number: u16) -> Bound<'_, PyString> {
     static NAMES: PyOnceLock<Vec<Py<PyString>>> = PyOnceLock::new();
     let names = NAMES.get_or_init(py, || {

@@ -1,7 +1,7 @@
-//! Enumerations: one octet, or a part of one, and the specification's word for each number.
+//! Enumerations: one octet or a part of one, and the specification's word for each number.
 //!
-//! A number that has no word here is itself. The enumerations of rs-pfcp 0.5 lose or refuse the
-//! numbers that they do not know, and take spare bits for a part of the number.
+//! A number without a word represents itself. The enumerations of rs-pfcp 0.5 lose or refuse
+//! unknown numbers, and read spare bits as part of the number.
 
 use super::kind::Kind;
 
@@ -30,7 +30,7 @@ use pyo3::types::PyString;
 use super::fault::Fault;
 use super::plain::{Plain, text_of};
 
-/// The number of a word, or the number that stands for itself.
+/// The number of a word, or a number that represents itself.
 pub fn number_of(value: &Bound<'_, PyAny>, most: u8, words: &[(u8, &str)]) -> Result<u8, Fault> {
     let number = if value.is_instance_of::<PyString>() {
         let text = text_of(value)?;
@@ -51,7 +51,7 @@ pub fn number_of(value: &Bound<'_, PyAny>, most: u8, words: &[(u8, &str)]) -> Re
     Ok(number)
 }
 
-/// The causes of clause 8.2.1, which answers to faults use too.
+/// The causes of clause 8.2.1, also used in answers to faults.
 pub const CAUSES: &[(u8, &str)] = &[
     (1, "Request accepted"),
     (2, "More Usage Report to send"),
@@ -142,7 +142,7 @@ pub const RAT_TYPE: Kind = words! { 255;
     8 "EUTRAN-NB-IoT" 9 "LTE-M" 10 "NR"
 };
 
-/// A type for a part that is one of the words of the specification, or else a number.
+/// A type for a part that is a word of the specification, or else a number.
 macro_rules! word_kind {
     ($type:ident $most:literal; $($number:literal $word:literal)*) => {
         struct $type(u8);

@@ -1,4 +1,4 @@
-//! One association: its state machine, what waits to be sent, and its clock.
+//! One association: its state machine, its unsent messages, and its timers.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -10,17 +10,17 @@ use dcsctp::api::{
 
 use super::window::Window;
 
-/// How long an association may take from its INIT to being established.
+/// The longest time from the INIT of an association to its establishment.
 pub const HALF_OPEN: Duration = Duration::from_secs(30);
 
-/// How many octets of messages wait for one another before they are sent; those that are sent
-/// together share packets.
+/// Octets of messages that are collected before they are sent. Messages sent together share
+/// packets.
 const BUNDLE: usize = 16 * 1024;
 
-/// How many of the tags that were offered to a peer are remembered: one for each INIT of it.
+/// The number of offered tags that are remembered: one for each INIT of the peer.
 const TAGS: usize = 4;
 
-/// Why a message was not taken for sending.
+/// Why a message was not accepted for sending.
 pub enum Refused {
     NoAssociation,
     Full,
@@ -33,16 +33,16 @@ pub struct Association {
     pub port: u16,
     pub up: bool,
     pub window: Window,
-    /// A message was refused: the user waits to hear that there is room.
+    /// True after a message was refused: the user waits for free space.
     pub refused: bool,
-    /// When `advance` is to be called, in nanoseconds.
+    /// The time of the next `advance`, in nanoseconds.
     pub due: Option<u64>,
-    /// Our verification tags that packets of the peer may carry.
+    /// The own verification tags that packets of the peer may carry.
     pub tags: Vec<u32>,
     born: u64,
     outbox: Vec<Message>,
     outbox_octets: usize,
-    /// What may at least be queued before the send buffer is full.
+    /// The least free space of the send buffer.
     room: usize,
     streams: BTreeSet<u16>,
     outbound: u16,
@@ -70,7 +70,8 @@ impl Association {
         }
     }
 
-    /// The same state machine after the peer restarted, without anything of the time before.
+    /// The association after its peer restarted: the same state machine, without previous user
+    /// state.
     pub fn restarted(self, options: &Options) -> Self {
         let fresh = Self::new(options, self.peer, self.born);
         Self {
@@ -88,12 +89,12 @@ impl Association {
         self.outbound = metrics.map_or(0, |m| m.negotiated_maximum_outgoing_streams);
     }
 
-    /// Whether the peer's INIT was answered and nothing more came of it yet.
+    /// Whether the peer's INIT was answered, and the peer has not continued.
     pub fn half_open(&self) -> bool {
         !self.up && self.socket.state() == SocketState::Closed
     }
 
-    /// Whether we are connecting, with that verification tag.
+    /// Whether this side is connecting with that verification tag.
     pub fn awaits(&self, tag: u32) -> bool {
         let connecting = self.socket.state() == SocketState::Connecting;
         connecting && self.socket.verification_tag() == tag
@@ -104,7 +105,7 @@ impl Association {
         self.socket.advance_time(SocketTime::zero() + age);
     }
 
-    /// When `advance` is to be called next.
+    /// The time of the next `advance`.
     pub fn next_due(&self) -> Option<u64> {
         let age = if self.half_open() {
             HALF_OPEN
@@ -121,8 +122,8 @@ impl Association {
         )
     }
 
-    /// Remembers a tag that was offered to the peer. Gives one back that is to be forgotten,
-    /// never the one in use: else whoever repeats an INIT could end an association.
+    /// Remember a tag offered to the peer. Return a tag to be forgotten, but never the tag in use:
+    /// otherwise a sender of repeated INITs could end an association.
     pub fn offer(&mut self, tag: u32) -> Option<u32> {
         if !self.tags.contains(&tag) {
             self.tags.push(tag);
@@ -137,7 +138,7 @@ impl Association {
             .map(|at| self.tags.remove(at))
     }
 
-    /// Takes a message. True when there is enough to hand over.
+    /// Accept a message. Return true if enough messages are queued to hand over.
     pub fn queue(&mut self, stream: u16, ppid: u32, payload: Vec<u8>) -> Result<bool, Refused> {
         let (octets, limit, streams) = (payload.len(), self.max_message, self.outbound);
         if !(1..=limit).contains(&octets) {
@@ -157,12 +158,12 @@ impl Association {
         Ok(self.outbox_octets >= BUNDLE)
     }
 
-    /// Whether the send buffer is known to have room.
+    /// Whether the send buffer is known to have free space.
     pub fn has_room(&self) -> bool {
         self.room > 0
     }
 
-    /// Looks how much room the send buffer really has, and whether it has any.
+    /// Measure the free space of the send buffer. Return whether there is any.
     pub fn measure_room(&mut self, send_buffer: usize) -> bool {
         let amount = |stream: &u16| self.socket.buffered_amount(StreamId(*stream));
         let queued: usize = self.streams.iter().map(amount).sum();
@@ -170,7 +171,7 @@ impl Association {
         self.has_room()
     }
 
-    /// Whether no more messages are taken, because either side is ending the association.
+    /// Whether no more messages are accepted, because one side is ending the association.
     pub fn shutting_down(&self) -> bool {
         self.socket.state() == SocketState::ShuttingDown
     }
@@ -180,10 +181,10 @@ impl Association {
         std::mem::take(&mut self.outbox)
     }
 
-    /// Gives messages to the state machine, which sends what it may.
+    /// Pass messages to the state machine, which sends as many as it may.
     pub fn hand_over(socket: &mut Socket, messages: Vec<Message>) {
-        // Refusals are of associations that ended, of which the user hears: sizes were looked
-        // at, and the state machine's own send buffer is never the limit.
+        // Refusals only affect associations that have ended, which the user is told. Sizes are
+        // already checked, and the state machine's own send buffer never limits.
         let _ = socket.send_many(messages, &SendOptions::default());
     }
 }

@@ -1,5 +1,5 @@
-//! Many SCTP associations on one datagram socket, without I/O: packets and the time go in,
-//! packets, events and messages come out.
+//! Many SCTP associations on one datagram socket, without I/O: packets and the time go in, packets,
+//! events and messages come out.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
@@ -12,11 +12,11 @@ use super::inbox::{Inbox, Received};
 use super::packet;
 use super::window::Window;
 
-/// The cause codes of RFC 9260 clause 3.3.10 for an INIT that is refused.
+/// The cause codes of RFC 9260 clause 3.3.10 for a refused INIT.
 const OUT_OF_RESOURCE: u16 = 4;
 const USER_INITIATED_ABORT: u16 = 12;
 
-/// Why the state machine gave up, for people; the text may be the peer's.
+/// Why the state machine gave up, as text for users. The text may come from the peer.
 fn reason(kind: &str, text: &str) -> String {
     let text: String = text.chars().filter(|c| !c.is_control()).take(200).collect();
     if text.is_empty() {
@@ -26,7 +26,7 @@ fn reason(kind: &str, text: &str) -> String {
     }
 }
 
-/// What happened to an association.
+/// An event of an association.
 pub enum Event {
     Up {
         association: u64,
@@ -46,7 +46,7 @@ pub enum Event {
 #[derive(Clone)]
 pub struct Limits {
     pub max_associations: usize,
-    /// How many octets may be queued for sending before a message is refused.
+    /// Octets that may be queued for sending before a message is refused.
     pub send_buffer: usize,
     pub options: Options,
 }
@@ -61,10 +61,10 @@ pub struct Endpoint {
     associations: HashMap<u64, Association>,
     by_peer: HashMap<(SocketAddr, u16), u64>,
     by_tag: HashMap<u32, u64>,
-    /// Those whose INIT was answered and no more, the oldest first.
+    /// Associations with an answered INIT and no further packet, the oldest first.
     half_open: BTreeSet<u64>,
     timers: BTreeSet<(u64, u64)>,
-    /// Those with messages that were taken but not handed to the state machine yet.
+    /// Associations with accepted messages that the state machine does not have yet.
     unflushed: BTreeSet<u64>,
     inbox: Inbox,
     packets: VecDeque<(SocketAddr, Vec<u8>)>,
@@ -114,7 +114,8 @@ impl Endpoint {
         id
     }
 
-    /// Whether there is room for one more, if need be in place of the oldest half-open one.
+    /// Make room for one more association, in place of the oldest half-open one if necessary.
+    /// Return whether there is room.
     fn make_room(&mut self) -> bool {
         if self.count() < self.limits.max_associations {
             return true;
@@ -126,7 +127,7 @@ impl Endpoint {
         true
     }
 
-    /// Starts an association; `None` when there are too many or one with this peer exists.
+    /// Start an association. `None` if there are too many, or one with this peer exists.
     pub fn connect(&mut self, peer: SocketAddr, port: u16, now: u64) -> Option<u64> {
         self.now = now;
         if self.by_peer.contains_key(&(peer, port)) || !self.make_room() {
@@ -137,7 +138,7 @@ impl Endpoint {
         Some(id)
     }
 
-    /// Takes a packet as it came from the socket, its IP and UDP headers removed.
+    /// Process a packet from the socket, without its IP and UDP headers.
     pub fn receive(&mut self, data: &[u8], from: SocketAddr, now: u64) {
         self.now = now;
         let head = packet::head(data).filter(|head| head.destination == self.port);
@@ -151,7 +152,7 @@ impl Endpoint {
             self.receive_init(head, data, from);
         } else {
             self.dropped += 1;
-            // A wrong tag for an association there is: RFC 9260 clause 8.5 says silence.
+            // A wrong tag for an existing association: RFC 9260 clause 8.5 requires silence.
             if !self.by_peer.contains_key(&(from, head.source))
                 && let Some(answer) = packet::answer_out_of_the_blue(head, data)
             {
@@ -177,8 +178,8 @@ impl Endpoint {
         }
     }
 
-    /// The association of a packet: by our verification tag from the peer's address, which
-    /// survives a changed UDP port, else by the peer's address and port.
+    /// Find the association of a packet: by the own verification tag from the peer's address, which
+    /// survives a changed UDP port, otherwise by the peer's address and port.
     fn owner(&self, head: packet::Head, from: SocketAddr) -> Option<u64> {
         if head.tag != 0
             && let Some(&id) = self.by_tag.get(&head.tag)
@@ -189,8 +190,8 @@ impl Endpoint {
             return Some(id);
         }
         let id = *self.by_peer.get(&(from, head.source))?;
-        // A tag that is not ours can only be the peer's own, reflected (ABORT and SHUTDOWN
-        // COMPLETE with the T bit), the zero of an INIT, or that of a SHUTDOWN ACK.
+        // A foreign tag can only be the peer's own, reflected (ABORT and SHUTDOWN COMPLETE with the
+        // T bit), the zero of an INIT, or that of a SHUTDOWN ACK.
         let tagless = matches!(
             head.first_chunk,
             packet::INIT | packet::ABORT | packet::SHUTDOWN_COMPLETE | packet::SHUTDOWN_ACK
@@ -203,13 +204,14 @@ impl Endpoint {
             return;
         };
         if association.peer != from && head.tag != 0 {
-            // RFC 6951 clause 5.4: the peer's UDP port is where its packets come from now.
+            // RFC 6951 clause 5.4: the source port of the latest packet becomes the peer's UDP
+            // port.
             self.by_peer.remove(&(association.peer, association.port));
             association.peer = from;
             self.by_peer.insert((from, association.port), id);
         }
         if head.first_chunk == packet::ABORT && association.awaits(head.tag) {
-            // dcsctp overlooks the ABORT that answers an INIT.
+            // dcsctp ignores an ABORT that answers an INIT.
             self.remove(id, "refused by the peer".to_owned());
             return;
         }
@@ -227,8 +229,8 @@ impl Endpoint {
         });
     }
 
-    /// Calls into the state machine of one association and collects what came of it. A bug
-    /// there ends that association, and nothing else.
+    /// Call the state machine of one association and collect the results. A panic in it ends only
+    /// that association.
     fn run(&mut self, id: u64, call: impl FnOnce(&mut Socket)) {
         let now = self.now;
         let Some(association) = self.associations.get_mut(&id) else {
@@ -248,8 +250,8 @@ impl Endpoint {
         }
     }
 
-    /// Works off what the state machine says. Gives the association's number now, `None` for
-    /// one that ended.
+    /// Process the events of the state machine. Return the current number of the association;
+    /// `None` if it has ended.
     fn collect_events(&mut self, mut id: u64) -> Option<u64> {
         loop {
             let association = self.associations.get_mut(&id)?;
@@ -282,7 +284,7 @@ impl Endpoint {
         }
     }
 
-    /// Moves the messages out, so that the state machine's own window stays open.
+    /// Move the messages out, so that the state machine's own window stays open.
     fn collect_messages(&mut self, id: u64) {
         let Some(association) = self.associations.get_mut(&id) else {
             return;
@@ -316,7 +318,7 @@ impl Endpoint {
 
     fn established(&mut self, mut id: u64) -> u64 {
         if self.associations.get(&id).is_some_and(|a| a.up) {
-            // Both sides sent an INIT, and the peer's came last: it starts over.
+            // Both sides sent an INIT, and the peer's was the last: the association starts again.
             id = self.renumber(id);
         }
         self.half_open.remove(&id);
@@ -332,7 +334,7 @@ impl Endpoint {
         id
     }
 
-    /// A peer that restarted has lost what it knew: to the user, a new association.
+    /// A peer that restarted has lost its state. Report this to the user as a new association.
     fn renumber(&mut self, old: u64) -> u64 {
         let Some(association) = self.associations.remove(&old) else {
             return old;
@@ -352,7 +354,7 @@ impl Endpoint {
         self.associations
             .insert(id, association.restarted(&options));
         if self.count() > self.limits.max_associations {
-            self.inbox.clear(old); // a peer that restarts again and again, and nobody reads
+            self.inbox.clear(old); // limits a peer that restarts repeatedly without a reader
         }
         self.end(old, "restarted by the peer".to_owned());
         id
@@ -364,7 +366,7 @@ impl Endpoint {
         }
     }
 
-    /// Takes an association out of every table; false when there is none.
+    /// Remove an association from every table. Return false if it does not exist.
     fn detach(&mut self, id: u64) -> bool {
         let Some(association) = self.associations.remove(&id) else {
             return false;
@@ -386,7 +388,7 @@ impl Endpoint {
         true
     }
 
-    /// Reports an end, at once or after the last message was read.
+    /// Report the end of an association, at once or after its last message was read.
     fn end(&mut self, id: u64, reason: String) {
         if let Some(reason) = self.inbox.end(id, reason) {
             self.events.push_back(Event::Down {
@@ -396,7 +398,7 @@ impl Endpoint {
         }
     }
 
-    /// Drops an association that never came up, without an event.
+    /// Drop an association that was never established, without an event.
     fn forget(&mut self, id: u64) {
         self.detach(id);
         self.inbox.clear(id);
@@ -444,8 +446,8 @@ impl Endpoint {
         }
     }
 
-    /// The messages that are ready, at most `limit`, the associations in turn. What is not
-    /// taken fills the receive window, which is how a slow reader slows its peers.
+    /// Return up to `limit` messages, taking turns between the associations. The remaining ones
+    /// fill the receive window, so that a slow reader slows its peers.
     pub fn messages(&mut self, limit: usize) -> Vec<Received> {
         let mut out = Vec::new();
         while out.len() < limit
@@ -472,7 +474,7 @@ impl Endpoint {
         out
     }
 
-    /// Runs the timers that are due.
+    /// Run the timers that are due.
     pub fn advance(&mut self, now: u64) {
         self.now = now;
         let due: Vec<u64> = self
@@ -489,7 +491,7 @@ impl Endpoint {
         }
     }
 
-    /// When `advance` has to be called next.
+    /// The time of the next `advance`.
     pub fn timeout(&self) -> Option<u64> {
         self.timers.first().map(|(due, _)| *due)
     }
@@ -536,7 +538,7 @@ impl Endpoint {
         ))
     }
 
-    /// How many associations there are, with those that ended and still have messages to read.
+    /// The number of associations, including ended ones with unread messages.
     pub fn count(&self) -> usize {
         self.associations.len() + self.inbox.lingering()
     }

@@ -1,8 +1,8 @@
-//! The messages that were received whole and wait for the reader.
+//! Completely received messages that wait for the reader.
 
 use std::collections::{HashMap, VecDeque};
 
-/// A user message that was received whole.
+/// A completely received user message.
 pub struct Received {
     pub association: u64,
     pub stream: u16,
@@ -10,12 +10,12 @@ pub struct Received {
     pub payload: Vec<u8>,
 }
 
-/// What waits, by association. The associations take turns, so that none starves another.
+/// The waiting messages by association. The associations take turns, so that none starves another.
 #[derive(Default)]
 pub struct Inbox {
     waiting: HashMap<u64, VecDeque<Received>>,
     turns: VecDeque<u64>,
-    /// Why associations ended whose messages still wait.
+    /// The end reasons of associations with waiting messages.
     ended: HashMap<u64, String>,
 }
 
@@ -29,7 +29,7 @@ impl Inbox {
         queue.push_back(message);
     }
 
-    /// The next message, and with the last one of an association that ended, why it did.
+    /// The next message. With the last message of an ended association, also the reason of the end.
     pub fn pop(&mut self) -> Option<(Received, Option<String>)> {
         let id = self.turns.pop_front()?;
         let queue = self.waiting.get_mut(&id)?;
@@ -42,7 +42,7 @@ impl Inbox {
         Some((message, None))
     }
 
-    /// The association ended. Gives the reason back when there is nothing left of it to read.
+    /// Record the end of an association. Return the reason if no message of it is waiting.
     pub fn end(&mut self, id: u64, reason: String) -> Option<String> {
         if self.waiting.contains_key(&id) {
             self.ended.insert(id, reason);
@@ -51,7 +51,7 @@ impl Inbox {
         Some(reason)
     }
 
-    /// Throws away what waits of an association; true if it had ended before.
+    /// Drop the waiting messages of an association. Return true if it had already ended.
     pub fn clear(&mut self, id: u64) -> bool {
         if self.waiting.remove(&id).is_some() {
             self.turns.retain(|turn| *turn != id);
@@ -59,7 +59,7 @@ impl Inbox {
         self.ended.remove(&id).is_some()
     }
 
-    /// How many associations have ended but not been read to their end.
+    /// The number of ended associations with unread messages.
     pub fn lingering(&self) -> usize {
         self.ended.len()
     }

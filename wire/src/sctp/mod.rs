@@ -17,7 +17,7 @@ use crate::error::error;
 use association::Refused;
 use endpoint::{Endpoint, Event, Limits};
 
-/// One datagram socket's worth of SCTP associations; see wire.pyi.
+/// The SCTP associations of one datagram socket; see wire.pyi.
 #[pyclass(unsendable, module = "wire")]
 pub struct SctpEndpoint(Endpoint);
 
@@ -72,8 +72,8 @@ impl SctpEndpoint {
         let heartbeat = seconds("heartbeat", heartbeat)?;
         let mut rto_initial = Options::default().rto_initial.min(rto_max);
         if !heartbeat.is_zero() {
-            // dcsctp waits this long for the answer to a heartbeat, and forgets that it waited
-            // when it sends the next one.
+            // dcsctp waits this long for the answer to a heartbeat. It forgets the outstanding one
+            // when it sends the next.
             rto_initial = rto_initial.min(heartbeat * 3 / 4);
         }
         let options = Options {
@@ -82,7 +82,7 @@ impl SctpEndpoint {
             mtu: mtu & !3,
             max_message_size: max_message,
             max_receiver_window_buffer_size: receive_window,
-            // The endpoint itself refuses what exceeds `send_buffer`.
+            // The endpoint itself enforces `send_buffer`.
             max_send_buffer_size: u32::MAX as usize,
             per_stream_send_queue_limit: u32::MAX as usize,
             total_buffered_amount_low_threshold: send_buffer / 2,
@@ -92,7 +92,8 @@ impl SctpEndpoint {
             max_timer_backoff_duration: Some(rto_max),
             heartbeat_interval: heartbeat,
             max_retransmissions: Some(max_retransmissions),
-            // NGAP is reliable; a peer that is asked for less may refuse the association.
+            // NGAP is reliable. A peer that is offered partial reliability may refuse the
+            // association.
             enable_partial_reliability: false,
             ..Options::default()
         };

@@ -1,6 +1,6 @@
-//! The little of an SCTP packet that an endpoint itself reads and writes (RFC 9260 clause 3):
-//! what finds the association, what moves the receive window, and what answers packets out of
-//! the blue (clause 8.4).
+//! The parts of an SCTP packet that an endpoint itself reads and writes (RFC 9260 clause 3): to
+//! find the association, to change the receive window, and to answer packets out of the blue
+//! (clause 8.4).
 
 const HEADER: usize = 12;
 
@@ -17,13 +17,13 @@ pub const COOKIE_ECHO: u8 = 10;
 pub const COOKIE_ACK: u8 = 11;
 pub const SHUTDOWN_COMPLETE: u8 = 14;
 
-/// The T bit of ABORT and SHUTDOWN COMPLETE: the tag is the one the peer sent.
+/// The T bit of ABORT and SHUTDOWN COMPLETE: the tag is reflected from the peer.
 const TAG_REFLECTED: u8 = 1;
 
 /// The I bit of DATA (RFC 7053).
 const SACK_IMMEDIATELY: u8 = 8;
 
-/// Where the fields of a SACK chunk are, from its start.
+/// Offsets of the fields of a SACK chunk.
 const SACK_WINDOW: usize = 8;
 const SACK_DUPLICATES: usize = 14;
 const SACK_FIXED: usize = 16;
@@ -37,7 +37,7 @@ pub struct Head {
     pub first_chunk: u8,
 }
 
-/// A chunk of a packet: its type, and where it begins and ends, padding included.
+/// A chunk of a packet: its type, its start and its end including padding.
 #[derive(Clone, Copy)]
 pub struct Chunk {
     pub kind: u8,
@@ -53,7 +53,7 @@ fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?))
 }
 
-/// `None` for what is too short to be a packet with a chunk.
+/// `None` if the data is too short to be a packet with a chunk.
 pub fn head(data: &[u8]) -> Option<Head> {
     Some(Head {
         source: u16_at(data, 0)?,
@@ -63,7 +63,7 @@ pub fn head(data: &[u8]) -> Option<Head> {
     })
 }
 
-/// The chunks in order, as far as their lengths lead.
+/// The chunks in order, as far as their lengths are valid.
 pub fn chunks(data: &[u8]) -> impl Iterator<Item = Chunk> + '_ {
     let mut at = HEADER;
     std::iter::from_fn(move || {
@@ -79,7 +79,7 @@ pub fn chunks(data: &[u8]) -> impl Iterator<Item = Chunk> + '_ {
     })
 }
 
-/// The tag that this packet asks the peer to use from now on: that of an INIT or INIT ACK.
+/// The tag that this packet asks the peer to use from now on: the tag of an INIT or INIT ACK.
 pub fn offered_tag(data: &[u8]) -> Option<u32> {
     matches!(data.get(HEADER), Some(&(INIT | INIT_ACK))).then(|| u32_at(data, HEADER + 4))?
 }
@@ -112,14 +112,14 @@ pub fn announced_window(data: &[u8]) -> Option<u32> {
     u32_at(data, sack.start + SACK_WINDOW)
 }
 
-/// Makes `sack`, a chunk of `packet`, announce `window`.
+/// Set the window announced by `sack`, a chunk of `packet`.
 pub fn announce_window(packet: &mut [u8], sack: Chunk, window: u32) {
     let at = sack.start + SACK_WINDOW;
     packet[at..at + 4].copy_from_slice(&window.to_be_bytes());
     seal(packet);
 }
 
-/// A packet of nothing but a copy of `sack`, a chunk of `packet`, less the duplicates it reports.
+/// A packet that only contains a copy of `sack`, a chunk of `packet`, without its duplicates.
 pub fn only_sack(packet: &[u8], sack: Chunk) -> Option<Vec<u8>> {
     let gaps = u16_at(packet, sack.start + 12)?;
     let length = SACK_FIXED + 4 * usize::from(gaps);
@@ -131,7 +131,7 @@ pub fn only_sack(packet: &[u8], sack: Chunk) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The packet as two: its DATA chunks, marked to be acknowledged at once, and all the others.
+/// Split the packet in two: its DATA chunks, marked for immediate acknowledgement, and the rest.
 pub fn split_data(packet: &[u8]) -> (Vec<u8>, Vec<u8>) {
     let mut data = packet[..HEADER].to_vec();
     let mut rest = data.clone();
@@ -152,17 +152,17 @@ pub fn split_data(packet: &[u8]) -> (Vec<u8>, Vec<u8>) {
     (data, rest)
 }
 
-/// Whether there is a chunk in the packet.
+/// Whether the packet has a chunk.
 pub fn has_chunks(packet: &[u8]) -> bool {
     packet.len() > HEADER
 }
 
-/// The four octets with which dcsctp numbers the heartbeats it sends.
+/// The four octets with which dcsctp numbers its heartbeats.
 pub fn heartbeat_number(packet: &[u8], heartbeat: Chunk) -> Option<u32> {
     u32_at(packet, heartbeat.start + 8)
 }
 
-/// What the peer of `head` would answer to our heartbeat of that number.
+/// The acknowledgement that the peer of `head` would send for that heartbeat.
 pub fn heartbeat_ack(head: Head, number: u32) -> Vec<u8> {
     let mut body = vec![0, 1, 0, 8];
     body.extend(number.to_be_bytes());
@@ -193,7 +193,7 @@ fn build(source: u16, destination: u16, tag: u32, kind: u8, flags: u8, body: &[u
     out
 }
 
-/// What RFC 9260 clause 8.4 answers to `head`, a packet of no association; `None` for silence.
+/// The answer of RFC 9260 clause 8.4 to `head`, a packet of no association; `None` for silence.
 pub fn answer_out_of_the_blue(head: Head, data: &[u8]) -> Option<Vec<u8>> {
     let mut kind = ABORT;
     for chunk in chunks(data) {
@@ -213,7 +213,7 @@ pub fn answer_out_of_the_blue(head: Head, data: &[u8]) -> Option<Vec<u8>> {
     ))
 }
 
-/// The ABORT for an INIT that is not accepted (clause 8.4 rule 3); `error` is the cause code.
+/// The ABORT for a refused INIT (clause 8.4 rule 3); `error` is the cause code.
 pub fn refuse_init(head: Head, data: &[u8], error: u16) -> Option<Vec<u8>> {
     let tag = offered_tag(data).filter(|tag| *tag != 0)?;
     let mut cause = error.to_be_bytes().to_vec();

@@ -1,38 +1,38 @@
 //! The receive window of one association.
 //!
-//! dcsctp announces what its own reassembly buffer has room for, and no more than that: it sends
-//! nothing when a reader has made room, and drops what comes when there is none without
-//! answering it, which a peer takes for a dead path (RFC 9260 clause 6.1 A lets a peer probe a
-//! closed window for as long as its probes are acknowledged). So messages are moved out of it at
-//! once, and what waits for the reader is taken off the window that its SACKs announce.
+//! dcsctp announces only the free space of its own reassembly buffer. It sends nothing when a
+//! reader has made space. When there is no space, it drops DATA without an answer, which a peer
+//! takes for a dead path (RFC 9260 clause 6.1 A lets a peer probe a closed window as long as its
+//! probes are acknowledged). Therefore messages are moved out of dcsctp at once, and the data that
+//! waits for the reader is subtracted from the window in its SACKs.
 
 use std::borrow::Cow;
 
 use super::packet::{self, Head};
 
-/// What a waiting message costs beside its octets, so that tiny ones are bounded too.
+/// The overhead of a waiting message, so that tiny messages are limited too.
 const OVERHEAD: usize = 64;
 
 pub struct Window {
-    /// What dcsctp announces when it is empty.
+    /// The window that dcsctp announces when it is empty.
     size: usize,
     mtu: usize,
-    /// What waits for the reader.
+    /// Octets that wait for the reader.
     waiting: usize,
     announced: usize,
-    /// A packet of the last SACK sent, to announce the window without new data.
+    /// A packet with the last SACK, to announce the window again without new data.
     sack: Option<Vec<u8>>,
-    /// DATA that came when the window was closed: the peer's probe, to be taken when it opens.
+    /// DATA received with a closed window: the peer's probe, processed when the window opens.
     probe: Option<Vec<u8>>,
-    /// The number of our last heartbeat.
+    /// The number of the last heartbeat sent.
     heartbeat: u32,
 }
 
-/// What to do with a packet that came.
+/// The result of checking a received packet.
 pub struct Admitted<'a> {
-    /// What of it goes to the state machine.
+    /// The part that goes to the state machine.
     pub packet: Cow<'a, [u8]>,
-    /// An acknowledgement of a heartbeat, made up because the peer is alive and only slow.
+    /// A generated acknowledgement of a heartbeat, because the peer is alive and only slow.
     pub alive: Option<Vec<u8>>,
     /// The answer to a probe.
     pub answer: Option<Vec<u8>>,
@@ -40,7 +40,7 @@ pub struct Admitted<'a> {
 
 impl Window {
     pub fn new(receive_window: usize, mtu: usize) -> Self {
-        // dcsctp keeps a tenth of its buffer to itself.
+        // dcsctp reserves a tenth of its buffer.
         let size = receive_window - receive_window / 10;
         Self {
             size,
@@ -57,18 +57,19 @@ impl Window {
         payload.len() + OVERHEAD
     }
 
-    /// A message waits for the reader.
+    /// Add a message that waits for the reader.
     pub fn fill(&mut self, cost: usize) {
         self.waiting += cost;
     }
 
-    /// What `room` leaves, without small windows that invite small packets (RFC 9260 6.2.1).
+    /// The part of `room` that is free, without small windows that invite small packets (RFC 9260
+    /// 6.2.1).
     fn open(&self, room: usize) -> usize {
         let left = room.saturating_sub(self.waiting);
         if left < self.mtu { 0 } else { left }
     }
 
-    /// Looks at a packet on its way out, and corrects the window that it announces.
+    /// Check an outgoing packet, and correct the window that it announces.
     pub fn outgoing(&mut self, packet: &mut [u8]) {
         let mut sack = None;
         for chunk in packet::chunks(packet) {
@@ -89,10 +90,11 @@ impl Window {
         self.sack = packet::only_sack(packet, sack);
     }
 
-    /// Looks at a packet of the peer.
+    /// Check a packet of the peer.
     pub fn incoming<'a>(&mut self, data: &'a [u8], head: Head) -> Admitted<'a> {
-        // A peer whose window is closed acknowledges our probes without taking them: no error
-        // to be counted (RFC 9260 clause 6.1 A), and a heartbeat's answer is what resets that.
+        // A peer with a closed window acknowledges probes without accepting them. This is not an
+        // error to be counted (RFC 9260 clause 6.1 A), and a heartbeat's answer resets the error
+        // counter.
         let slow = packet::announced_window(data).is_some_and(|room| (room as usize) < self.mtu);
         let alive = slow.then(|| packet::heartbeat_ack(head, self.heartbeat));
         let full = self.waiting >= self.size && self.sack.is_some();
@@ -112,7 +114,8 @@ impl Window {
         }
     }
 
-    /// A message left. The probe to take now, and the SACK to send, if the peer must hear of it.
+    /// Remove a message. Return the probe to process now, and the SACK to send if the peer needs
+    /// it.
     pub fn drain(&mut self, cost: usize) -> (Option<Vec<u8>>, Option<Vec<u8>>) {
         self.waiting = self.waiting.saturating_sub(cost);
         let grown = self.open(self.size).saturating_sub(self.announced);
@@ -122,7 +125,7 @@ impl Window {
         (self.probe.take(), self.announce())
     }
 
-    /// The last SACK once more, with the window as it is now.
+    /// The last SACK again, with the current window.
     fn announce(&mut self) -> Option<Vec<u8>> {
         let mut packet = self.sack.clone()?;
         let sack = packet::chunks(&packet).next()?;

@@ -12,7 +12,7 @@ use crate::pfcp::octets::{Octets, put_run};
 use crate::pfcp::plain::{Hex, Text};
 use crate::pfcp::words::word_kind;
 
-/// rs-pfcp: an FQDN is no labels but text, and bits that are spare are a part of the type.
+/// rs-pfcp: an FQDN is text instead of labels, and spare bits are part of the type.
 pub enum NodeId {
     Ipv4(Ipv4Addr),
     Ipv6(Ipv6Addr),
@@ -49,7 +49,7 @@ impl NodeId {
         out
     }
 
-    /// For a peek.
+    /// The text for a peek.
     pub fn text(&self) -> Option<String> {
         match self {
             NodeId::Ipv4(address) => Some(address.to_string()),
@@ -73,8 +73,8 @@ pub const NODE_ID: Kind = record!(ie: NodeId {
     _ => return Err(Fault::new("exactly one of ipv4, ipv6 and fqdn is needed")),
 });
 
-/// rs-pfcp: the type and the number of CSIDs are in each other's place, type 2 is an FQDN, and an
-/// FQDN shorter than the CSIDs makes it panic where overflows do.
+/// rs-pfcp: the type and the number of CSIDs are swapped, and type 2 is an FQDN. An FQDN shorter
+/// than the CSIDs causes a panic if overflow checks are enabled.
 struct FqCsid {
     ipv4: Option<Ipv4Addr>,
     ipv6: Option<Ipv6Addr>,
@@ -152,7 +152,7 @@ pub const FQ_CSID: Kind = record!(ie: FqCsid {
     "node_type" node_type: Option<u8> = ie.node_type;
 } => FqCsid { ipv4, ipv6, other, csids: csids.0, node_type });
 
-/// rs-pfcp: one octet, not two, before the destination interface and the network instance.
+/// rs-pfcp: one octet instead of two before the destination interface and the network instance.
 struct RemoteGtpuPeer {
     ipv4: Option<Ipv4Addr>,
     ipv6: Option<Ipv6Addr>,
@@ -218,7 +218,7 @@ pub const REMOTE_GTPU_PEER: Kind = record!(ie: RemoteGtpuPeer {
     recovery_time_stamp,
 });
 
-/// The descriptions of octet 5, from bit 1 on, and of octet 6.
+/// The descriptions of octet 5, from bit 1, and of octet 6.
 const DESCRIPTIONS: [&str; 8] = [
     "GTP-U/UDP/IPv4",
     "GTP-U/UDP/IPv6",
@@ -231,7 +231,7 @@ const DESCRIPTIONS: [&str; 8] = [
 ];
 const INDICATIONS: [&str; 2] = ["N19 Indication", "N6 Indication"];
 
-/// rs-pfcp: without the indications of octet 6.
+/// rs-pfcp: lacks the indications of octet 6.
 struct OuterHeader {
     inner: OuterHeaderCreation,
     octet5: u8,
@@ -359,7 +359,7 @@ word_kind!(HeaderDescription 255;
     6 "GTP-U/UDP/IP" 7 "VLAN S-TAG" 8 "S-TAG and C-TAG"
 );
 
-/// rs-pfcp: without octet 6, the GTP-U extension headers to delete.
+/// rs-pfcp: lacks octet 6, the GTP-U extension headers to delete.
 struct OuterHeaderRemoval {
     description: HeaderDescription,
     extensions: Option<u8>,

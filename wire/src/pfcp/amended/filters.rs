@@ -1,4 +1,4 @@
-//! What traffic is told apart by.
+//! IEs that classify traffic.
 
 use pyo3::prelude::*;
 
@@ -8,7 +8,7 @@ use crate::pfcp::octets::{Octets, put_run, put_short_run};
 use crate::pfcp::plain::{Hex, Plain, Text};
 use crate::pfcp::words::word_kind;
 
-/// rs-pfcp: refuses a filter without flow description, and loses all that is not one.
+/// rs-pfcp: refuses a filter without flow description, and loses all other parts.
 struct SdfFilter {
     flow_description: Option<Text>,
     tos_traffic_class: Option<[u8; 2]>,
@@ -76,7 +76,7 @@ pub const SDF_FILTER: Kind = record!(ie: SdfFilter {
 
 word_kind!(FlowDirection 7; 0 "Unspecified" 1 "Downlink" 2 "Uplink" 3 "Bidirectional");
 
-/// rs-pfcp: text alone, without the direction and the length.
+/// rs-pfcp: only the text, without the direction and the length.
 struct FlowInformation {
     direction: FlowDirection,
     description: Text,
@@ -103,7 +103,7 @@ pub const FLOW_INFORMATION: Kind = record!(ie: FlowInformation {
     "description" description: Needed<Text> = Needed(ie.description.clone());
 } => FlowInformation { direction: direction.0, description: description.0 });
 
-/// rs-pfcp: the lists have no lengths of their own, and one that is not the last has one entry.
+/// rs-pfcp: the lists have no lengths, and every list but the last has one entry.
 struct PfdContents {
     single: [Option<Text>; 5],
     lists: [Option<Vec<Text>>; 3],
@@ -173,7 +173,8 @@ pub const PFD_CONTENTS: Kind = record!(ie: PfdContents {
     lists: [flows, urls, domains],
 });
 
-/// rs-pfcp: as IEEE 802.1Q has it, without the presence flags and with a spare octet at the end.
+/// rs-pfcp: the format of IEEE 802.1Q, without the presence flags and with a spare octet at the
+/// end.
 #[derive(Clone)]
 struct Tag {
     pcp: Option<u8>,
@@ -243,7 +244,7 @@ impl Plain for Tag {
     }
 }
 
-/// rs-pfcp: the tags in it are wrong.
+/// rs-pfcp: its tags are wrong.
 struct MacAddresses {
     addresses: Vec<[u8; 6]>,
     c_tag: Option<Tag>,
@@ -257,7 +258,7 @@ impl MacAddresses {
         let addresses = (0..count).map(|_| left.array());
         let addresses = addresses.collect::<Result<_, _>>()?;
         let mut tag = || -> Result<Option<Tag>, Fault> {
-            // An IE of an earlier release ends with the addresses.
+            // In an earlier release the IE ends with the addresses.
             if left.0.is_empty() {
                 return Ok(None);
             }
@@ -293,7 +294,7 @@ pub const MAC_ADDRESSES: Kind = record!(ie: MacAddresses {
     "s_tag" s_tag: Option<Tag> = ie.s_tag.clone();
 } => MacAddresses { addresses: addresses.0, c_tag, s_tag });
 
-/// Octets that no text is in.
+/// Octets that contain no text.
 pub struct Bare(pub Vec<u8>);
 
 impl Bare {
@@ -313,6 +314,6 @@ impl Bare {
 pub const HEX: Kind =
     crate::pfcp::kind::plain!(Bare, |ie| Hex(ie.0.clone()), |Hex(octets)| Bare(octets));
 
-/// rs-pfcp refuses what is not UTF-8 in IEs that are octet strings.
+/// rs-pfcp refuses octets that are not UTF-8 in IEs that are octet strings.
 pub const TEXT: Kind =
     crate::pfcp::kind::plain!(Bare, |ie| Text(ie.0.clone()), |Text(octets)| Bare(octets));

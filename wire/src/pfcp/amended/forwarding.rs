@@ -1,4 +1,4 @@
-//! What is done with packets.
+//! IEs that describe the handling of packets.
 
 use crate::pfcp::fault::Fault;
 use crate::pfcp::kind::{Kind, Needed, record};
@@ -10,7 +10,7 @@ word_kind!(RedirectType 15;
     0 "IPv4 address" 1 "IPv6 address" 2 "URL" 3 "SIP URI" 4 "IPv4 and IPv6 addresses"
 );
 
-/// rs-pfcp: without the lengths of the addresses, and without the other one.
+/// rs-pfcp: lacks the lengths of the addresses, and the second address.
 struct RedirectInformation {
     kind: RedirectType,
     address: Text,
@@ -54,7 +54,7 @@ pub const REDIRECT_INFORMATION: Kind = record!(ie: RedirectInformation {
     "other_address" other: Option<Text> = ie.other.clone();
 } => RedirectInformation { kind: kind.0, address: address.0, other });
 
-/// rs-pfcp: without the length of the identifier.
+/// rs-pfcp: lacks the length of the identifier.
 struct ForwardingPolicy(Text);
 
 impl ForwardingPolicy {
@@ -76,7 +76,7 @@ pub const FORWARDING_POLICY: Kind = record!(ie: ForwardingPolicy {
 
 word_kind!(HeaderType 31; 0 "HTTP");
 
-/// rs-pfcp: a spare octet before the name, and a type 1; it cuts what is over 255 octets.
+/// rs-pfcp: a spare octet before the name, and a type 1. It truncates texts over 255 octets.
 struct HeaderEnrichment {
     kind: HeaderType,
     name: Text,
@@ -107,7 +107,7 @@ pub const HEADER_ENRICHMENT: Kind = record!(ie: HeaderEnrichment {
     "value" value: Needed<Text> = Needed(ie.value.clone());
 } => HeaderEnrichment { kind: kind.0, name: name.0, value: value.0 });
 
-/// rs-pfcp: the flags, without the paging policy indication and the QFI that they announce.
+/// rs-pfcp: the flags only, without the paging policy indication and the QFI that they announce.
 struct DownlinkDataServiceInformation {
     paging_policy_indication: Option<u8>,
     qfi: Option<u8>,

@@ -1,6 +1,8 @@
-//! The IEs that rs-pfcp 0.5 has otherwise than TS 29.244, each with what is wrong there.
+//! The IEs that rs-pfcp 0.5 implements differently from TS 29.244. The comment of each names the
+//! fault.
 //!
-//! They have the face of rs-pfcp's types, so that each can go when it is right there.
+//! They have the interface of rs-pfcp's types, so that each can be removed when rs-pfcp is
+//! corrected.
 
 pub mod addresses;
 pub mod filters;

@@ -8,11 +8,11 @@ use crate::pfcp::kind::{Kind, Needed, plain, record};
 use crate::pfcp::octets::{Octets, put_short_run};
 use crate::pfcp::plain::{Hex, Plain, Text, alone, octets_alone, text_of};
 
-/// A domain name as labels, each after its length (TS 23.003 clause 9.1), without an empty one at
-/// the end. In Python text with dots, or, where that would not give it back, its octets.
+/// A domain name as labels, each after its length (TS 23.003 clause 9.1), without an empty label at
+/// the end. In Python it is text with dots, or its octets if text would not convert back to it.
 pub struct Name(Vec<u8>);
 
-/// What the labels are joined with dots; `None` where text cannot say it.
+/// The labels joined with dots; `None` if text cannot represent them.
 fn joined(labels: &[u8]) -> Option<String> {
     let mut left = Octets(labels);
     let mut name = String::with_capacity(labels.len());
@@ -35,7 +35,7 @@ impl Name {
         reason = "it has the face of rs-pfcp's types"
     )]
     pub fn unmarshal(octets: &[u8]) -> Result<Self, Fault> {
-        // Some writers end it as the DNS does.
+        // Some senders end the name like the DNS does.
         let labels = match octets.split_last() {
             Some((0, labels)) if joined(labels).is_some() => labels,
             _ => octets,
@@ -47,7 +47,7 @@ impl Name {
         self.0.clone()
     }
 
-    /// For a peek, which has only text.
+    /// For a peek, which only has text.
     pub fn text(&self) -> Option<String> {
         joined(&self.0)
     }
@@ -79,11 +79,11 @@ impl Plain for Name {
     }
 }
 
-/// rs-pfcp: appends an empty label, cuts one of over 63 octets, and panics where that would cut a
+/// rs-pfcp: appends an empty label, truncates a label over 63 octets, and panics if that splits a
 /// character.
 pub const APN_DNN: Kind = plain!(Name, |name| Name(name.0.clone()), |name: Name| name);
 
-/// rs-pfcp: without the spare octet 5, and no labels.
+/// rs-pfcp: lacks the spare octet 5, and has no labels.
 struct SmfSetId(Name);
 
 impl SmfSetId {

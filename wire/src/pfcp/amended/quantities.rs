@@ -59,7 +59,7 @@ pub const OCTET: Kind = plain!(Octet, |ie| ie.0, Octet);
 
 word_kind!(RateUnit 7; 0 "minute" 1 "6 minutes" 2 "hour" 3 "day" 4 "week");
 
-/// So many packets a unit of time.
+/// A number of packets per unit of time.
 #[derive(Clone, Copy)]
 struct Packets {
     unit: u8,
@@ -91,7 +91,7 @@ impl Plain for Packets {
     }
 }
 
-/// rs-pfcp: takes a unit that it does not know for a minute.
+/// rs-pfcp: reads an unknown unit as a minute.
 struct PacketRate {
     up: Option<Packets>,
     down: Option<Packets>,
@@ -141,7 +141,7 @@ pub const PACKET_RATE: Kind = record!(ie: PacketRate {
 
 word_kind!(IntervalType 3; 0 "CTP" 1 "DTP");
 
-/// rs-pfcp: refuses an interval type that it does not know.
+/// rs-pfcp: refuses an unknown interval type.
 struct TimeQuotaMechanism {
     interval_type: IntervalType,
     interval: u32,
@@ -225,7 +225,7 @@ pub const ADDITIONAL_USAGE_REPORTS: Kind = record!(ie: AdditionalUsageReports {
     "number" number: Needed<u16> = Needed(ie.number);
 } => AdditionalUsageReports { auri: auri.0, number: number.0 });
 
-/// rs-pfcp: refuses a User Plane Inactivity Timer to which a later release has appended.
+/// rs-pfcp: refuses a User Plane Inactivity Timer with octets of a later release.
 struct Seconds(u32);
 
 impl Seconds {

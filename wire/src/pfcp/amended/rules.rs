@@ -32,7 +32,7 @@ pub const GATE_STATUS: Kind = record!(ie: GateStatus {
     "downlink" downlink: Needed<Gate> = Needed(Gate(ie.downlink.0));
 } => GateStatus { uplink: uplink.0, downlink: downlink.0 });
 
-/// rs-pfcp: the DSCP alone, without the mask.
+/// rs-pfcp: only the DSCP, without the mask.
 struct TransportLevelMarking([u8; 2]);
 
 impl TransportLevelMarking {
@@ -86,7 +86,7 @@ pub const DL_FLOW_LEVEL_MARKING: Kind = record!(ie: DlFlowLevelMarking {
 
 word_kind!(RuleType 15; 0 "PDR" 1 "FAR" 2 "QER" 3 "URR" 4 "BAR" 5 "MAR" 6 "SRR");
 
-/// rs-pfcp: without BARs, MARs and SRRs.
+/// rs-pfcp: lacks BARs, MARs and SRRs.
 struct FailedRuleId {
     rule: RuleType,
     id: u32,
