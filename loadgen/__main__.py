@@ -11,8 +11,9 @@ from pathlib import Path
 
 import msgspec
 
-from loadgen.load.config import ConfigError, LoadConfig
-from loadgen.load.driver import LoadError, run
+from loadgen.errors import ConfigError, LoadError
+from loadgen.load.config import LoadConfig
+from loadgen.load.driver import run
 from loadgen.report.report import Report
 
 

@@ -1,22 +1,35 @@
-"""Faults to inject into signalling, drawn from a seeded generator so that a run can be repeated.
+"""Faults to inject into signalling, drawn from a seeded generator so that a run is repeatable.
 
-SCTP loses nothing, so they are made above it: of NGAP PDUs, and of the NAS messages in them.
+SCTP loses nothing, so the faults are injected above SCTP: in NGAP PDUs and their NAS messages.
 """
 
 from collections import Counter
+from enum import StrEnum
 from math import isfinite
 from random import Random
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from loadgen.tolerated import FaultKind
-
 Direction: TypeAlias = Literal["uplink", "downlink"]
 
 
-class Shares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Which share of the messages of one direction each fault is for, 0 to 1."""
+class FaultKind(StrEnum):
+    """A fault of one message."""
+
+    DROP = "drop"
+    DELAY = "delay"
+    DUPLICATE = "duplicate"
+    REORDER = "reorder"
+    """The message is held until the next one of its UE in the same direction has passed."""
+    CORRUPT = "corrupt"
+    """One bit of the NAS message is flipped."""
+    WRONG = "wrong"
+    """The gNB reports a failure instead of its success."""
+
+
+class FaultShares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The share of the messages of one direction that each fault hits, 0 to 1."""
 
     drop: float = 0.0
     delay: float = 0.0
@@ -24,72 +37,72 @@ class Shares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     reorder: float = 0.0
     corrupt: float = 0.0
     wrong: float = 0.0
-    """Of answers of a gNB; nothing else is answered wrongly."""
+    """Hits only answers of a gNB."""
 
     @property
     def all(self) -> tuple[tuple[FaultKind, float], ...]:
-        """The faults that there are, with their shares."""
+        """The faults with a share above 0."""
         found = [(kind, float(getattr(self, kind))) for kind in FaultKind]
         return tuple((kind, share) for kind, share in found if share > 0)
 
-    def fault(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+    def problem(self) -> str | None:
+        """Return what is invalid, in a sentence, or None."""
         shares = [getattr(self, kind) for kind in FaultKind]
         if any(not isfinite(one) or one < 0 for one in shares) or sum(shares) > 1:
-            return f"faults are shares of 0 to 1 in all, and not {shares}"
+            return f"faults must be shares of 0 to 1 in all, not {shares}"
         return None
 
 
 class Faults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The faults of a phase. Only messages about a UE meet with them."""
+    """The faults of a phase. They hit only messages about a UE."""
 
-    uplink: Shares = Shares()
-    downlink: Shares = Shares()
+    uplink: FaultShares = FaultShares()
+    downlink: FaultShares = FaultShares()
     longest: float = 2.0
-    """How long a message is held back at most, in seconds."""
+    """The longest delay of a message, in seconds."""
 
-    def fault(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+    def problem(self) -> str | None:
+        """Return what is invalid, in a sentence, or None."""
         if not isfinite(self.longest) or self.longest <= 0:
-            return f"faults: longest is {self.longest}, and it is a time above 0"
-        return self.uplink.fault() or self.downlink.fault()
+            return f"faults: longest is {self.longest}, but must be above 0"
+        return self.uplink.problem() or self.downlink.problem()
 
 
 NO_FAULTS = Faults()
 
 
 def spread(share: float) -> Faults:
-    """Every kind of fault alike, so that this share of the messages meets with one."""
+    """Return faults of all kinds in equal parts that hit this share of the messages."""
     five = share / 5
-    down = Shares(drop=five, delay=five, duplicate=five, reorder=five, corrupt=five)
+    down = FaultShares(drop=five, delay=five, duplicate=five, reorder=five, corrupt=five)
     six = share / 6
-    up = Shares(drop=six, delay=six, duplicate=six, reorder=six, corrupt=six, wrong=six)
+    up = FaultShares(drop=six, delay=six, duplicate=six, reorder=six, corrupt=six, wrong=six)
     return Faults(uplink=up, downlink=down)
 
 
-def faults_of(said: "Faults | float | None") -> Faults:
-    """The faults that a share, or a table of them, says."""
-    if said is None:
+def faults_of(given: "Faults | float | None") -> Faults:
+    """Return the faults of a configured share or table of shares."""
+    if given is None:
         return NO_FAULTS
-    return said if isinstance(said, Faults) else spread(said)
+    return given if isinstance(given, Faults) else spread(given)
 
 
 class Draws:
-    """Which message meets with which fault."""
+    """Draws the fault of each message."""
 
     def __init__(self, rng: Random) -> None:
         self.faults = NO_FAULTS
         self.injected: Counter[str] = Counter()
-        """By direction and kind, as in ``uplink drop``."""
+        """Count by direction and kind, as in ``uplink drop``."""
         self._rng = rng
 
     @property
     def idle(self) -> bool:
-        """Whether there are no faults now."""
+        """Whether no faults are configured now."""
         return self.faults is NO_FAULTS
 
     def draw(self, direction: Direction) -> FaultKind | None:
-        """The fault of the next message; None for most."""
+        """Return the fault of the next message, or None."""
         shares = self.faults.uplink if direction == "uplink" else self.faults.downlink
         left = self._rng.random()
         for kind, share in shares.all:
@@ -99,10 +112,10 @@ class Draws:
         return None
 
     def pause(self) -> float:
-        """How long a message is held back, in seconds."""
+        """Return the delay of a message in seconds."""
         return self._rng.uniform(0.05, 1.0) * self.faults.longest
 
     def corrupt(self, nas: bytes) -> bytes:
-        """A NAS message of at least three octets with another bit behind its header."""
+        """Return a NAS message of at least three octets with one bit after the header flipped."""
         at = self._rng.randrange(2, len(nas))
         return nas[:at] + bytes([nas[at] ^ 1 << self._rng.randrange(8)]) + nas[at + 1 :]

@@ -1,27 +1,15 @@
-"""What the faults that were injected into a UE's signalling excuse the core for."""
+"""Violations that the faults injected into a UE's signalling may have caused.
 
-from enum import StrEnum
+Such a violation is tolerated: it is counted, and the core is not blamed.
+"""
+
 from math import inf
 
+from loadgen.faults import FaultKind
 from loadgen.violation import Kind
 
 LASTING = 120.0
-"""Seconds for which a fault may have consequences: the core repeats for less (TS 24.501 10.2)."""
-
-
-class FaultKind(StrEnum):
-    """What can be done to a message."""
-
-    DROP = "drop"
-    DELAY = "delay"
-    DUPLICATE = "duplicate"
-    REORDER = "reorder"
-    """It is held until the next one of its UE in the same direction has passed."""
-    CORRUPT = "corrupt"
-    """A bit of its NAS message is another."""
-    WRONG = "wrong"
-    """The gNB answers that it has failed, where it has not."""
-
+"""Seconds for which a fault may have effects. The core repeats for less (TS 24.501 10.2)."""
 
 _OUT_OF_STEP = frozenset(
     {
@@ -57,7 +45,7 @@ _OUT_OF_STEP = frozenset(
         Kind.HANDOVER_TUNNEL,
     }
 )
-"""What either side may run into when a message was lost, late or twice there."""
+"""Effects of a message that one side lost, or received late or twice."""
 _GARBLED = _OUT_OF_STEP | {
     Kind.NAS_MAC,
     Kind.NAS_MALFORMED,
@@ -72,42 +60,41 @@ _GARBLED = _OUT_OF_STEP | {
     Kind.CONTEXT_IMEISV,
     Kind.CONTEXT_NSSAI,
 }
-"""What else may come of a bit that is another, in a message without protection."""
+"""Further effects of a corrupted bit in a message without protection."""
 
 
-class Disturbance:
-    """The faults that one UE has met with."""
+class InjectedFaults:
+    """When faults were last injected into the signalling of one UE."""
 
     __slots__ = ("_corrupted", "_last")
 
     def __init__(self) -> None:
-        """None yet."""
         self._last = self._corrupted = -inf
 
     def mark(self, kind: FaultKind, now: float) -> None:
-        """A fault was injected, or what was held is let go."""
+        """Note that a fault was injected, or that a delayed message was delivered."""
         self._last = now
         if kind is FaultKind.CORRUPT:
             self._corrupted = now
 
     def active(self, now: float) -> bool:
-        """Whether something may still come of a fault."""
+        """Whether a fault may still have effects."""
         return now - self._last < LASTING
 
     def since(self, then: float) -> bool:
-        """Whether a fault may have had consequences after a time, seen or not."""
+        """Whether a fault may have had effects after a time."""
         return self._last + LASTING > then
 
     def surface(self, now: float) -> None:
-        """What a fault has done is only seen now: it has its consequences from now on."""
+        """Note that an effect of an old fault became visible now and may have further effects."""
         self._last = max(self._last, now)
 
     def garbled(self, now: float) -> bool:
-        """Whether something may still come of octets that were changed."""
+        """Whether a corrupted message may still have effects."""
         return now - self._corrupted < LASTING
 
-    def excuses(self, kind: Kind, now: float) -> bool:
-        """Whether a violation may be our own doing."""
+    def tolerates(self, kind: Kind, now: float) -> bool:
+        """Whether a fault may have caused a violation."""
         if self.garbled(now):
             return kind in _GARBLED
         return self.active(now) and kind in _OUT_OF_STEP

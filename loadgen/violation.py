@@ -165,7 +165,7 @@ class Violation(Struct, frozen=True):
     """Seconds on the clock that the emulators are given."""
 
 
-Report: TypeAlias = Callable[[Kind, str], None]
+ReportViolation: TypeAlias = Callable[[Kind, str], None]
 """How a part of an emulator reports a violation: its kind and what was seen."""
 
 

@@ -1,13 +1,12 @@
-"""Whether a gNB admits a new RRC connection: the NG interface and the AMF's overload decide."""
+"""The cell of a gNB without I/O: its UEs, their RRC connections and their NGAP contexts."""
 
 from collections.abc import Callable
 from math import inf
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TypeAlias
 
 from loadgen.gnb import messages
-from loadgen.gnb.context import RADIO_LOST, Camped, Contexts, UeContext
-from loadgen.gnb.handover import Handovers
+from loadgen.gnb.context import RADIO_LOST, CampedUe, Contexts, PreparedHandover, UeContext
 from loadgen.gnb.messages import GnbConfig
 from loadgen.gnb.resources import Resources
 from loadgen.identity import Guami
@@ -29,6 +28,9 @@ from loadgen.ue.model import (
 from loadgen.ue.ue import Ue
 from loadgen.violation import Kind
 
+USER_INACTIVITY = "user-inactivity"
+_RELEASE_TRIES = 3
+_REMEMBERED = 4096
 _SPARES_SIGNALLING = "reject-non-emergency-mo-dt"
 
 
@@ -37,8 +39,9 @@ class Admission:
 
     def __init__(self) -> None:
         self.interface_up = False
+        """Whether NG SETUP succeeded."""
         self.refused = 0
-        """How many attempts were turned away."""
+        """Connection attempts that were refused."""
         self._reduction = 0
         self._credit = 0
 
@@ -48,7 +51,7 @@ class Admission:
         return self._reduction > 0
 
     def overload_start(self, ies: Tree) -> None:
-        """Take OVERLOAD START: all signalling, or the percentage that it says, is turned away."""
+        """Handle OVERLOAD START: refuse all signalling, or the percentage in the message."""
         action = part(ies, "AMFOverloadResponse").get("overloadAction")
         percent = number(ies, "AMFTrafficLoadReductionIndication")
         everything = 100 if percent is None else percent
@@ -56,7 +59,7 @@ class Admission:
         self._credit = 0
 
     def overload_stop(self) -> None:
-        """Take OVERLOAD STOP."""
+        """Handle OVERLOAD STOP."""
         self._reduction = 0
 
     def admits(self) -> bool:
@@ -71,45 +74,39 @@ class Admission:
         return False
 
 
-if TYPE_CHECKING:
-    from loadgen.gnb.handover import Handover
-
-_REMEMBERED = 4096
-
-
 class Neighbours:
-    """The cells of a run."""
+    """The cells of a run. They stand for the Xn network between the gNBs."""
 
     def __init__(self, rng: Random | None = None) -> None:
-        """No cells; `rng` chooses among them."""
+        """Start without cells; `rng` chooses among them."""
         self.cells: list[Cell] = []
-        self.preparing: dict[bytes, Handover] = {}
+        self.preparing: dict[bytes, PreparedHandover] = {}
         """N2 handovers by the transparent container of their source."""
         self.cancelled: dict[bytes, bool] = {}
-        """The containers of handovers that were cancelled, for a request may come after that;
-        and whether faults were injected into the signalling of their UEs."""
+        """Containers of cancelled handovers, because a HANDOVER REQUEST may still arrive.
+        The value says whether faults were injected into the signalling of the UE."""
         self.rng = rng or Random(0)  # noqa: S311
-        self.stirred: Callable[[Cell], None] = _nobody
-        """Told of a cell that has something to send, or to report, by the doing of another."""
+        self.on_activity: Callable[[Cell], None] = _ignore
+        """Called with a cell that has something to send or report because of another cell."""
 
     def join(self, cell: "Cell") -> None:
-        """A cell of the run."""
+        """Add a cell."""
         self.cells.append(cell)
 
-    def over(self, container: bytes, *, cancelled: bool, disturbed: bool) -> None:
-        """An N2 handover is over, maybe because its source has cancelled it."""
+    def handover_ended(self, container: bytes, *, cancelled: bool, met_fault: bool) -> None:
+        """Remove a handover, and remember its container if the source cancelled it."""
         self.preparing.pop(container, None)
         if cancelled:
-            self.cancelled[container] = disturbed
+            self.cancelled[container] = met_fault
             if len(self.cancelled) > _REMEMBERED:
                 del self.cancelled[next(iter(self.cancelled))]
 
     def choose(self, source: "Cell", areas: frozenset[tuple[str, int]] | None) -> "Cell | None":
-        """Another cell with an AMF, by chance; None where there is none.
+        """Return a random cell with an AMF, other than `source`; None if there is none.
 
         Args:
-            source: the one to leave.
-            areas: the registration area, to leave it where that is possible; None for anywhere.
+            source: the cell to leave.
+            areas: the registration area; a cell outside it is preferred. None for any cell.
         """
         others = [one for one in self.cells if one is not source and one.admission.interface_up]
         if areas is not None:
@@ -117,12 +114,8 @@ class Neighbours:
         return self.rng.choice(others) if others else None
 
 
-def _nobody(cell: "Cell") -> None:
-    del cell
-
-
-USER_INACTIVITY = "user-inactivity"
-_RELEASE_TRIES = 3
+BeginHandover: TypeAlias = Callable[["Cell", CampedUe, Procedure, float], None]
+"""Starts a handover of this kind for a UE of the cell."""
 
 
 class Cell:
@@ -137,76 +130,88 @@ class Cell:
         *,
         timers: TimerValues,
         rng: Random,
+        begin_handover: BeginHandover,
         neighbours: Neighbours | None = None,
     ) -> None:
-        """A cell without UEs; `send` takes a stream and a PDU."""
+        """Create a cell without UEs.
+
+        Args:
+            config: what the gNB broadcasts.
+            send: sends a PDU on a stream.
+            violate: reports a violation that concerns no UE.
+            deadlines: the heap of deadlines.
+            timers: timer values.
+            rng: for values that must be random.
+            begin_handover: starts a handover.
+            neighbours: the cells of the run.
+        """
         self.config = config
         self.admission = Admission()
-        self.contexts = Contexts(self)
+        self.contexts = Contexts(self._release_overdue)
         self.guamis: frozenset[Guami] = frozenset()
-        self.ended: list[tuple[Camped, Ended]] = []
-        """The procedures that came to their end; the driver empties it."""
-        self.excused: dict[Kind, int] = {}
-        """Violations of nobody's UE that injected faults may have caused."""
+        self.ended: list[tuple[CampedUe, Ended]] = []
+        """Ended procedures; the driver empties the list."""
+        self.tolerated: dict[Kind, int] = {}
+        """Violations that concern no UE and that injected faults may have caused."""
         self.undelivered = 0
-        """Messages of UEs that could not be sent: the AMF had given them no ID yet."""
+        """Messages of UEs that could not be sent because the AMF had not given an ID yet."""
         self.repeated_contexts = 0
-        """INITIAL CONTEXT SETUP REQUESTs that came again, octet for octet."""
+        """INITIAL CONTEXT SETUP REQUESTs that were repeated octet for octet."""
         self.send = send
         self.violate = violate
         self.deadlines = deadlines
         self.timers = timers
         self.rng = rng
+        self._begin_handover = begin_handover
         self._uli = messages.location(config)
-        self._held: dict[Camped, None] = {}
-        self._by_s_tmsi: dict[tuple[int, int, int], Camped] = {}
+        self._held: dict[CampedUe, None] = {}
+        self._by_s_tmsi: dict[tuple[int, int, int], CampedUe] = {}
         self.resources = Resources(config.n3_address)
         self.neighbours = Neighbours() if neighbours is None else neighbours
         self.neighbours.join(self)
-        self.handovers = Handovers(self)
 
     @property
     def tai(self) -> tuple[str, int]:
         """PLMN and TAC of the cell."""
         return self.config.plmn, self.config.tac
 
-    # the driver's side
+    # called by the driver
 
-    def camp(self, ue: Ue) -> Camped:
-        """A UE on this cell, from now on."""
-        return Camped(self, ue)
+    def camp(self, ue: Ue) -> CampedUe:
+        """Add a UE to this cell."""
+        return CampedUe(self, ue)
 
     def begin(
-        self, camped: Camped, procedure: Procedure, now: float, since: float | None = None
+        self, camped: CampedUe, procedure: Procedure, now: float, since: float | None = None
     ) -> None:
         """Start a procedure of a UE."""
         camped.ue.begin(procedure, now, since)
         self.pump(camped, now)
 
-    def pump(self, camped: Camped, now: float) -> None:
-        """Do what a UE wants done."""
+    def pump(self, camped: CampedUe, now: float) -> None:
+        """Execute the outputs of a UE."""
         out = camped.ue.out
         while out:
-            wants, camped.ue.out = out, []
-            for want in wants:
-                camped.cell.do(camped, want, now)
+            outputs, camped.ue.out = out, []
+            for output in outputs:
+                camped.cell.execute(camped, output, now)
             out = camped.ue.out
         self.deadlines.touch(camped)
         guti = camped.ue.guti
         if (None if guti is None else guti.s_tmsi) != camped.s_tmsi:
             camped.cell.identify(camped)
         if camped.cell is not self:
-            self.neighbours.stirred(camped.cell)
+            camped.cell.notify_driver()
 
-    def do(self, camped: Camped, want: Output, now: float) -> None:
-        """Do one thing that a UE of this cell wants done."""
-        match want:
+    def execute(self, camped: CampedUe, output: Output, now: float) -> None:
+        """Execute one output of a UE of this cell."""
+        match output:
             case Send(nas):
                 self._uplink(camped, nas)
             case Ended():
-                self.ended.append((camped, want))
+                self.ended.append((camped, output))
             case Connect():
-                camped.wanted = want
+                camped.wanted = output
                 self.admit(camped, now)
             case Leave():
                 self.leave(camped, now)
@@ -214,32 +219,36 @@ class Cell:
                 if camped.context is not None:
                     self.request_release(camped.context, USER_INACTIVITY, now)
             case Move(kind):
-                self.handovers.begin(camped, kind, now)
+                self._begin_handover(self, camped, kind, now)
             case Reselect():
                 self._reselect(camped)
 
-    def _reselect(self, camped: Camped) -> None:
-        """An idle UE goes to another cell, of another tracking area where there is one."""
+    def notify_driver(self) -> None:
+        """Tell the driver that this cell has something to send or to report."""
+        self.neighbours.on_activity(self)
+
+    def _reselect(self, camped: CampedUe) -> None:
+        """Move an idle UE to another cell, in another tracking area if there is one."""
         target = self.neighbours.choose(self, camped.ue.areas)
         if target is not None:
             target.take(camped)
 
-    def take(self, camped: Camped) -> None:
-        """A UE comes to this cell from another."""
-        camped.cell.give_up(camped)
+    def take(self, camped: CampedUe) -> None:
+        """Move a UE from its cell to this one."""
+        camped.cell.remove(camped)
         camped.cell = self
         camped.ue.tai = self.tai
         self.identify(camped)
 
-    def give_up(self, camped: Camped) -> None:
-        """A UE is no longer here, to be paged."""
+    def remove(self, camped: CampedUe) -> None:
+        """Remove a UE that moves to another cell."""
         self._held.pop(camped, None)
         if camped.s_tmsi is not None and self._by_s_tmsi.get(camped.s_tmsi) is camped:
             del self._by_s_tmsi[camped.s_tmsi]
         camped.s_tmsi = None
 
-    def identify(self, camped: Camped) -> None:
-        """Know a UE by its 5G-S-TMSI of now, to page it."""
+    def identify(self, camped: CampedUe) -> None:
+        """Index a UE by its current 5G-S-TMSI, for paging."""
         if camped.s_tmsi is not None and self._by_s_tmsi.get(camped.s_tmsi) is camped:
             del self._by_s_tmsi[camped.s_tmsi]
         guti = camped.ue.guti
@@ -247,12 +256,12 @@ class Cell:
         if camped.s_tmsi is not None:
             self._by_s_tmsi[camped.s_tmsi] = camped
 
-    def camping(self, s_tmsi: tuple[int, int, int]) -> Camped | None:
-        """The UE with a 5G-S-TMSI, None for one that is not here."""
+    def find(self, s_tmsi: tuple[int, int, int]) -> CampedUe | None:
+        """Return the UE of this cell with a 5G-S-TMSI, or None."""
         return self._by_s_tmsi.get(s_tmsi)
 
     def page(self, s_tmsi: tuple[int, int, int], now: float) -> bool:
-        """Page a UE (8.5.1); False for one that is not here."""
+        """Page a UE (8.5.1). Return False if the UE is not on this cell."""
         camped = self._by_s_tmsi.get(s_tmsi)
         if camped is None:
             return False
@@ -262,8 +271,8 @@ class Cell:
 
     # RRC
 
-    def admit(self, camped: Camped, now: float) -> None:
-        """Establish the RRC connection that a UE wants, or let it wait."""
+    def admit(self, camped: CampedUe, now: float) -> None:
+        """Establish the RRC connection that a UE wants, or make the UE wait."""
         if camped.wanted is None:
             camped.held = inf
         elif self.admission.admits():
@@ -277,14 +286,14 @@ class Cell:
             self._held[camped] = None
 
     def resume(self, now: float) -> None:
-        """The AMF can be reached again: let the UEs that wait try, spread over a moment."""
+        """Let the waiting UEs try again, spread over `rrc_wait`: the AMF is reachable."""
         for camped in self._held:
             camped.held = min(camped.held, now + self.rng.random() * self.timers.rrc_wait)
             self.deadlines.touch(camped)
         self._held.clear()
 
-    def leave(self, camped: Camped, now: float) -> None:
-        """The UE is gone without a word: the gNB sees its radio link fail."""
+    def leave(self, camped: CampedUe, now: float) -> None:
+        """Handle a radio link failure: the UE dropped its connection without signalling."""
         camped.wanted = None
         camped.held = inf
         self._held.pop(camped, None)
@@ -293,13 +302,13 @@ class Cell:
             return
         context.camped = None
         if context.amf_ue_ngap_id is None:
-            # Without the AMF's ID there is nothing to ask: what comes late is unknown (10.6).
+            # A release request needs the AMF's ID. Late messages have an unknown ID (10.6).
             self.forget(context)
         else:
             self.request_release(context, RADIO_LOST, now)
 
     def lose(self, context: UeContext, now: float, why: str | None) -> None:
-        """Release the RRC connection of a context that is no more."""
+        """Close a context and release the RRC connection of its UE."""
         self.forget(context)
         camped, context.camped = context.camped, None
         if camped is not None:
@@ -309,22 +318,22 @@ class Cell:
             self.pump(camped, now)
 
     def forget(self, context: UeContext) -> None:
-        """A context is no more, and nobody is told."""
+        """Close a context without telling its UE."""
         context.guard = inf
         self.resources.forget(context.resources)
         self.contexts.close(context)
         if context.handover is not None:
-            context.handover.lost(context)
+            context.handover.context_closed(context)
 
     def lose_all(self, now: float) -> None:
-        """Every connection is lost: with the association, or by a reset."""
+        """Close every context, after the loss of the association or a reset."""
         for context in list(self.contexts.by_ran.values()):
             self.lose(context, now, CONNECTION_LOST)
 
     def lose_some(self, some: list[Tree], now: float) -> None:
-        """The connections that a partial NG RESET names are lost."""
+        """Close the contexts that a partial NG RESET names."""
         for item in some:
-            context = self.contexts.named(
+            context = self.contexts.find(
                 number(item, "aMF-UE-NGAP-ID"), number(item, "rAN-UE-NGAP-ID")
             )
             if context is not None:
@@ -333,10 +342,10 @@ class Cell:
     # uplink
 
     def ids(self, context: UeContext) -> tuple[Tree, Tree]:
-        """The IEs that name the connection of a context."""
+        """Return the IEs with the two NGAP IDs of a context."""
         return messages.ue_ids(context.amf_ue_ngap_id or 0, context.ran_ue_ngap_id)
 
-    def _uplink(self, camped: Camped, nas: bytes) -> None:
+    def _uplink(self, camped: CampedUe, nas: bytes) -> None:
         context = camped.context
         if context is None:
             self.undelivered += 1
@@ -348,17 +357,17 @@ class Cell:
             pdu = messages.uplink_nas_transport(self.ids(context), nas, self._uli)
             self.send(context.stream, pdu)
 
-    def _initial(self, context: UeContext, camped: Camped, nas: bytes) -> None:
-        want, camped.wanted = camped.wanted, None
+    def _initial(self, context: UeContext, camped: CampedUe, nas: bytes) -> None:
+        wanted, camped.wanted = camped.wanted, None
         context.initial_sent = True
-        if want is not None:
+        if wanted is not None:
             pdu = messages.initial_ue_message(
-                context.ran_ue_ngap_id, nas, self._uli, *want[:2], context=want.context
+                context.ran_ue_ngap_id, nas, self._uli, *wanted[:2], context=wanted.context
             )
             self.send(context.stream, pdu)
 
     def request_release(self, context: UeContext, cause: str, now: float) -> None:
-        """UE CONTEXT RELEASE REQUEST (8.3.2), repeated until the AMF commands it."""
+        """Send UE CONTEXT RELEASE REQUEST (8.3.2), and repeat it until the AMF commands it."""
         if context.amf_ue_ngap_id is None:
             return
         context.release_cause = cause
@@ -369,13 +378,12 @@ class Cell:
         self.send(context.stream, pdu)
 
     def expect_release(self, context: UeContext, now: float) -> None:
-        """The AMF should release a context that has no UE; else it is asked to."""
+        """Request the release of a context without a UE if the AMF does not command it."""
         context.release_cause = RADIO_LOST
         context.guard = now + self.timers.handover
         self.deadlines.touch(context)
 
-    def release_overdue(self, context: UeContext, now: float) -> None:
-        """No UE CONTEXT RELEASE COMMAND came."""
+    def _release_overdue(self, context: UeContext, now: float) -> None:
         context.guard = inf
         cause = context.release_cause
         if cause is None:
@@ -385,33 +393,44 @@ class Cell:
         else:
             self.lose(context, now, NOT_RELEASED)
 
-    # what is lost
+    # errors
 
     def blame(self, context: UeContext, kind: Kind, text: str) -> None:
-        """A violation that spoils what the UE of a context is doing."""
+        """Report a violation. The running procedure of the context's UE fails."""
         camped = context.camped
         if camped is None and context.handover is not None:
             camped = context.handover.camped
         if camped is not None:
             camped.ue.violate(kind, text)
-        elif context.disturbed:
-            self.excuse(kind)
+        elif context.met_fault:
+            self.tolerate(kind)
         else:
             self.violate(kind, text)
 
-    def excuse(self, kind: Kind) -> None:
+    def tolerate(self, kind: Kind) -> None:
         """Count a violation that injected faults may have caused."""
-        self.excused[kind] = self.excused.get(kind, 0) + 1
+        self.tolerated[kind] = self.tolerated.get(kind, 0) + 1
 
     def error(self, amf: int | None, ran: int | None, text: str | None, now: float) -> bool:
-        """An ERROR INDICATION: a UE that it names is released locally (10.6).
+        """Handle an ERROR INDICATION: release the UE that it names locally (10.6).
 
-        The violation `text`, if any, is then the UE's. False where it names no UE.
+        Args:
+            amf: the AMF UE NGAP ID in the message.
+            ran: the RAN UE NGAP ID in the message.
+            text: the violation to report for the UE; None if the error was expected.
+            now: seconds.
+
+        Returns:
+            False if the message names no UE.
         """
-        context = None if amf is None and ran is None else self.contexts.named(amf, ran)
+        context = None if amf is None and ran is None else self.contexts.find(amf, ran)
         if context is None:
             return False
         if text is not None:
             self.blame(context, Kind.NGAP_ERROR_INDICATION, text)
         self.lose(context, now, CONNECTION_LOST)
         return True
+
+
+def _ignore(cell: Cell) -> None:
+    del cell

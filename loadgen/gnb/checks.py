@@ -1,41 +1,55 @@
-"""What an INITIAL CONTEXT SETUP REQUEST must tell the gNB of a UE (TS 38.413 8.3.1, 9.2.2.1)."""
+"""Checks of the UE contexts and security data that the AMF gives a gNB.
 
-from typing import TYPE_CHECKING
+INITIAL CONTEXT SETUP REQUEST (TS 38.413 8.3.1, 9.2.2.1) and handovers (TS 33.501 6.9.2.3).
+"""
 
-from loadgen.gnb.context import UeContext
-from loadgen.gnb.transfers import transfer_ies
 from loadgen.identity import Guami, SNssai, nssai_of_ngap
-from loadgen.session_model import Tunnel
-from loadgen.trees import Tree, items, number, part
-from loadgen.ue.as_security import GnbKeys, UeKeys
+from loadgen.trees import Tree, number, part
+from loadgen.ue.as_security import UeKeys
 from loadgen.ue.profile import algorithm_bits, masked_imeisv
 from loadgen.ue.ue import Ue
 from loadgen.violation import Kind
+
+_NH = 32
 
 
 def check_context(
     ue: Ue, ies: Tree, served: frozenset[Guami]
 ) -> tuple[frozenset[SNssai], Guami | None]:
-    """Report what is wrong; the allowed NSSAI and the GUAMI that the gNB was told."""
+    """Check an INITIAL CONTEXT SETUP REQUEST.
+
+    Returns:
+        The allowed NSSAI and the GUAMI in the message.
+    """
     check_key(ue, ies)
     check_capabilities(ue, ies)
-    guami = Guami.of_ngap(ies.get("GUAMI"))
-    if guami not in served:
-        ue.violate(Kind.CONTEXT_GUAMI, f"GUAMI {guami}, which is not served by this AMF")
+    guami = check_guami(ue, ies, served)
     allowed = nssai_of_ngap(ies.get("AllowedNSSAI"))
     if not allowed:
         ue.violate(Kind.CONTEXT_NSSAI, "no allowed NSSAI for the gNB")
-    told = ies.get("MaskedIMEISV")
-    if told is not None and told != masked_imeisv(ue.profile.imeisv):
-        text = f"Masked IMEISV {told}, and the UE's is {masked_imeisv(ue.profile.imeisv)}"
-        ue.violate(Kind.CONTEXT_IMEISV, text)
+    check_imeisv(ue, ies)
     return allowed, guami
 
 
-def check_key(ue: Ue, ies: Tree) -> None:
-    """Take the K_gNB that the gNB was given for the UE's, too, where it is one of those.
+def check_guami(ue: Ue, ies: Tree, served: frozenset[Guami]) -> Guami | None:
+    """Check that the AMF serves the GUAMI of a message, and return the GUAMI."""
+    guami = Guami.of_ngap(ies.get("GUAMI"))
+    if guami not in served:
+        ue.violate(Kind.CONTEXT_GUAMI, f"GUAMI {guami} is not served by this AMF")
+    return guami
 
-    The AS security of the gNB would fail with another K_gNB than the UE's.
+
+def check_imeisv(ue: Ue, ies: Tree) -> None:
+    """Check the Masked IMEISV, if the message has one."""
+    got, own = ies.get("MaskedIMEISV"), masked_imeisv(ue.profile.imeisv)
+    if got is not None and got != own:
+        ue.violate(Kind.CONTEXT_IMEISV, f"Masked IMEISV {got}; the UE has {own}")
+
+
+def check_key(ue: Ue, ies: Tree) -> None:
+    """Check that the gNB's K_gNB is one that the UE can derive, and store it in the UE.
+
+    With another K_gNB the AS security of the gNB would fail.
     """
     key = ies.get("SecurityKey")
     candidates = ue.channel.k_gnb_candidates()
@@ -45,36 +59,36 @@ def check_key(ue: Ue, ies: Tree) -> None:
         ue.keys = UeKeys(context.kamf, found)
         return
     counts = ", ".join(str(count) for count in candidates) or "none"
-    text = f"the security key is not the K_gNB of any uplink COUNT that it can be of: {counts}"
+    text = f"the security key is not the K_gNB of any possible uplink COUNT: {counts}"
     ue.violate(Kind.CONTEXT_KEY, text)
 
 
 def check_capabilities(ue: Ue, ies: Tree) -> None:
-    """Report where the gNB is told other algorithms than the UE has."""
+    """Check that the gNB gets the UE's own security algorithms."""
     told = part(ies, "UESecurityCapabilities")
     algorithms = ue.profile.algorithms
     own = algorithm_bits(algorithms.ea), algorithm_bits(algorithms.ia)
     got = told.get("nRencryptionAlgorithms"), told.get("nRintegrityProtectionAlgorithms")
     if own != got:
-        text = f"NR algorithms {got}, and the UE has {own}"
-        ue.violate(Kind.CONTEXT_CAPABILITIES, text)
+        ue.violate(Kind.CONTEXT_CAPABILITIES, f"NR algorithms {got}; the UE has {own}")
 
 
-if TYPE_CHECKING:
-    from loadgen.gnb.cell import Cell
-    from loadgen.gnb.handover import Handover
-
-_NH = 32
+def check_allowed(ue: Ue, ies: Tree) -> None:
+    """Check that the target of a handover gets the same allowed NSSAI as the source."""
+    allowed = nssai_of_ngap(ies.get("AllowedNSSAI"))
+    if not allowed or (ue.context_nssai is not None and allowed != ue.context_nssai):
+        told = ", ".join(str(one) for one in sorted(allowed)) or "none"
+        ue.violate(Kind.CONTEXT_NSSAI, f"allowed NSSAI of a target: {told}")
 
 
 def octets_of(ies: Tree, name: str) -> bytes:
-    """The octets of a container; empty for no octets."""
+    """Return the octets of an IE; empty if the IE is missing."""
     value = ies.get(name)
     return bytes.fromhex(value) if isinstance(value, str) else b""
 
 
 def capabilities_of(ue: Ue) -> Tree:
-    """The UE Security Capabilities IE, which a gNB was given for the UE."""
+    """Return the UE Security Capabilities IE of a UE."""
     algorithms = ue.profile.algorithms
     return {
         "nRencryptionAlgorithms": algorithm_bits(algorithms.ea),
@@ -84,135 +98,33 @@ def capabilities_of(ue: Ue) -> Tree:
     }
 
 
-def check_pair(ue: Ue, ies: Tree, target: UeContext) -> tuple[int, bytes] | None:
-    """Take the pair {NH, NCC} of a message for the next handover, and report a wrong one."""
+def check_pair(ue: Ue, ies: Tree) -> tuple[int, bytes] | None:
+    """Check the pair {NH, NCC} for the next handover.
+
+    Returns:
+        The NCC and the NH, even if they are wrong; None if the message has none.
+    """
     security = part(ies, "SecurityContext")
     ncc, nh = number(security, "nextHopChainingCount"), octets_of(security, "nextHopNH")
     if ncc is None or len(nh) != _NH:
         ue.violate(Kind.HANDOVER_KEY, "no pair of NH and NCC for the gNB")
         return None
     if "NewSecurityContextInd" in ies:
-        _new_context(ue, ncc, nh)
-        fault = None
+        _restart_chain(ue, ncc, nh)
+        problem = None
     else:
-        fault = None if ue.keys is None else ue.keys.fault_of(ncc, nh)
-    if fault is not None:
-        ue.violate(Kind.HANDOVER_KEY, fault)
-    if target.keys is not None:
-        target.keys.next = ncc, nh
+        problem = None if ue.keys is None else ue.keys.check_pair(ncc, nh)
+    if problem is not None:
+        ue.violate(Kind.HANDOVER_KEY, problem)
     return ncc, nh
 
 
-def _new_context(ue: Ue, ncc: int, key: bytes) -> None:
-    """The chain begins anew, with the K_gNB of the K_AMF that NAS has already (6.9.2.3.3)."""
+def _restart_chain(ue: Ue, ncc: int, key: bytes) -> None:
+    """Restart the key chain from the K_gNB of the UE's new K_AMF (6.9.2.3.3)."""
     context = ue.channel.current
     candidates = set(ue.channel.k_gnb_candidates().values())
     if context is None or ncc != 0 or key not in candidates:
-        text = f"NCC {ncc} with a K_gNB that is none of the UE's new K_AMF"
+        text = f"NCC {ncc} with a K_gNB that the UE's new K_AMF does not give"
         ue.violate(Kind.HANDOVER_KEY, text)
     else:
         ue.keys = UeKeys(context.kamf, key)
-
-
-def check_acknowledged(ue: Ue, ies: Tree, target: UeContext) -> None:
-    """Report what is wrong with a PATH SWITCH REQUEST ACKNOWLEDGE, and take its sessions."""
-    asked = set(target.resources)
-    switched = items(ies, "PDUSessionResourceSwitchedList")
-    done = {number(item, "pDUSessionID") or 0 for item in switched}
-    released = {
-        number(item, "pDUSessionID") or 0
-        for item in items(ies, "PDUSessionResourceReleasedListPSAck")
-    }
-    if done & released or done | released != asked:
-        text = f"sessions {sorted(done)} switched and {sorted(released)} not, of {sorted(asked)}"
-        ue.violate(Kind.HANDOVER_SESSIONS, text)
-    for item in switched:
-        one = target.resources.get(number(item, "pDUSessionID") or 0)
-        transfer = part(item, "pathSwitchRequestAcknowledgeTransfer")
-        ul = Tunnel.of_ngap(transfer.get("uL-NGU-UP-TNLInformation"))
-        if one is not None and ul is not None:
-            one.ul = ul
-    for psi in asked - done:
-        target.cell.resources.drop(target.resources, psi)
-    if "UESecurityCapabilities" in ies:
-        check_capabilities(ue, ies)
-    _check_allowed(ue, ies)
-
-
-def _check_allowed(ue: Ue, ies: Tree) -> None:
-    allowed = nssai_of_ngap(ies.get("AllowedNSSAI"))
-    if not allowed or (ue.context_nssai is not None and allowed != ue.context_nssai):
-        told = ", ".join(str(one) for one in sorted(allowed)) or "none"
-        ue.violate(Kind.CONTEXT_NSSAI, f"allowed NSSAI of a target: {told}")
-
-
-def check_request(ue: Ue, ies: Tree, source: UeContext, cell: "Cell") -> GnbKeys | None:
-    """Report what is wrong with a HANDOVER REQUEST.
-
-    Returns:
-        the pair {NH, NCC} of the target, as the keys to derive from; None without one.
-    """
-    keys = GnbKeys(b"")
-    holder = UeContext(cell, 0, 0, None)
-    holder.keys = keys
-    if check_pair(ue, ies, holder) is None:
-        return None
-    check_capabilities(ue, ies)
-    _check_allowed(ue, ies)
-    if "UEAggregateMaximumBitRate" not in ies:
-        ue.violate(Kind.RESOURCE_AMBR, "HANDOVER REQUEST without a UE AMBR")
-    guami = Guami.of_ngap(ies.get("GUAMI"))
-    if guami not in cell.guamis:
-        ue.violate(Kind.CONTEXT_GUAMI, f"GUAMI {guami}, which is not served by this AMF")
-    told = ies.get("MaskedIMEISV")
-    if told is not None and told != masked_imeisv(ue.profile.imeisv):
-        ue.violate(Kind.CONTEXT_IMEISV, f"Masked IMEISV {told} for the target")
-    _check_sessions(ue, ies, source)
-    return keys
-
-
-def _check_sessions(ue: Ue, ies: Tree, source: UeContext) -> None:
-    """The sessions are those of the source, with the tunnels that they have at the UPF."""
-    wanted = items(ies, "PDUSessionResourceSetupListHOReq")
-    psis = {number(item, "pDUSessionID") or 0 for item in wanted}
-    if psis != set(source.resources):
-        text = f"sessions {sorted(psis)} for the target, and the source has {[*source.resources]}"
-        ue.violate(Kind.HANDOVER_SESSIONS, text)
-    for item in wanted:
-        one = source.resources.get(number(item, "pDUSessionID") or 0)
-        transfer = transfer_ies(item, "handoverRequestTransfer")
-        ul = Tunnel.of_ngap(transfer.get("UL-NGU-UP-TNLInformation"))
-        if one is not None and ul is not None and ul != one.ul:
-            text = f"UL tunnel {ul} of PDU session {one.psi} for the target, and it has {one.ul}"
-            ue.violate(Kind.HANDOVER_SESSIONS, text)
-
-
-def check_command(handover: "Handover", ies: Tree) -> bool:
-    """Report what is wrong with a HANDOVER COMMAND; whether the UE can follow it."""
-    ue, target = handover.camped.ue, handover.target
-    if target is None:
-        handover.blame(Kind.HANDOVER_CONTAINER, "HANDOVER COMMAND, and the target admitted nobody")
-        return False
-    container = octets_of(ies, "TargetToSource-TransparentContainer")
-    if container != handover.answer:
-        text = f"{len(container)} octets for the source that are not what the target sent"
-        handover.blame(Kind.HANDOVER_CONTAINER, text)
-    if ies.get("HandoverType") != "intra5gs":
-        handover.blame(Kind.HANDOVER_CONTAINER, f"handover type {ies.get('HandoverType')}")
-    going = {
-        number(item, "pDUSessionID") or 0 for item in items(ies, "PDUSessionResourceHandoverList")
-    }
-    left = {
-        number(item, "pDUSessionID") or 0
-        for item in items(ies, "PDUSessionResourceToReleaseListHOCmd")
-    }
-    if (going | left) - set(handover.source.resources) or left & set(target.resources):
-        text = (
-            f"sessions {sorted(going)} go and {sorted(left)} stay, and the target admitted "
-            f"{sorted(target.resources)} of {sorted(handover.source.resources)}"
-        )
-        ue.violate(Kind.HANDOVER_SESSIONS, text)
-    elif not handover.refused <= left:
-        text = f"{sorted(handover.refused)} were refused, and {sorted(left)} are said to stay"
-        ue.violate(Kind.HANDOVER_SESSIONS, text)
-    return True

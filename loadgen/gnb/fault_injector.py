@@ -1,36 +1,33 @@
-"""Answers of a gNB that say it has failed, where it has not (TS 38.413 8.2, 8.3, 8.4)."""
+"""Injects faults between a gNB and its association."""
 
 from collections.abc import Callable
 from heapq import heapify, heappop, heappush
 from itertools import count
 from math import inf
 from random import Random
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 import wire
-from loadgen.faults import NO_FAULTS, Direction, Draws, Faults
+from loadgen.faults import NO_FAULTS, Direction, Draws, FaultKind, Faults
 from loadgen.gnb import messages
 from loadgen.gnb.cell import Cell
 from loadgen.gnb.checks import octets_of
-from loadgen.gnb.context import Camped, UeContext
-from loadgen.gnb.messages import read_paging
+from loadgen.gnb.context import CampedUe, UeContext
 from loadgen.gnb.transfers import unsuccessful
 from loadgen.timers import Deadlines
-from loadgen.tolerated import FaultKind
 from loadgen.trees import Tree, items, number
-
-if TYPE_CHECKING:
-    from loadgen.gnb.cell import Cell
 
 _CAUSE = "failure-in-radio-interface-procedure"
 
 
-def wrong_answer(cell: "Cell", context: UeContext, message: str, pdu: bytes) -> bytes | None:
-    """The PDU to send instead of an answer; None for one that is always right.
+def wrong_answer(cell: Cell, context: UeContext, message: str, pdu: bytes) -> bytes | None:
+    """Return a PDU that reports a failure instead of the success in `pdu` (TS 38.413 8.2 to 8.4).
 
-    What the gNB says it does not have, it gives up.
+    The gNB releases the resources that the PDU reports as failed.
+
+    Returns:
+        None if the message has no failure.
     """
     ids = cell.ids(context)
     match message:
@@ -46,8 +43,8 @@ def wrong_answer(cell: "Cell", context: UeContext, message: str, pdu: bytes) -> 
             amf, handover = context.amf_ue_ngap_id or 0, context.handover
             if handover is None:
                 return None
-            handover.target = None
-            context.handover, context.disturbed = None, True
+            handover.discard_target()
+            context.handover, context.met_fault = None, True
             cell.forget(context)
             return messages.handover_failure(amf)
         case _:
@@ -55,7 +52,7 @@ def wrong_answer(cell: "Cell", context: UeContext, message: str, pdu: bytes) -> 
 
 
 def _sessions_failed(
-    cell: "Cell", context: UeContext, ids: tuple[Tree, Tree], pdu: bytes
+    cell: Cell, context: UeContext, ids: tuple[Tree, Tree], pdu: bytes
 ) -> bytes | None:
     done = items(messages.ies_of(pdu), "PDUSessionResourceSetupListSURes")
     psis = [number(item, "pDUSessionID") or 0 for item in done]
@@ -69,8 +66,8 @@ def _sessions_failed(
     return messages.encode("PDUSessionResourceSetupResponse", *ids, {name: failed})
 
 
-class Held(Struct, order=True):
-    """A message that is held back."""
+class HeldMessage(Struct, order=True):
+    """A delayed message."""
 
     due: float
     order: int
@@ -78,11 +75,11 @@ class Held(Struct, order=True):
     stream: int
     pdu: bytes
     ran: int | None
-    """The connection, whose next message lets this one go."""
+    """RAN UE NGAP ID for a reordered message: the next message of the UE releases it."""
 
 
-class Disturber:
-    """The faults of one gNB. A UE whose message met with one is told, for what comes of it."""
+class FaultInjector:
+    """Injects the faults of one gNB, and marks the UEs of the messages for tolerance."""
 
     def __init__(
         self,
@@ -92,55 +89,55 @@ class Disturber:
         transmit: Callable[[int, bytes], None],
         deliver: Callable[[int, bytes], None],
     ) -> None:
-        """No faults yet; `transmit` and `deliver` take a message on its way up and down."""
+        """Start without faults; `transmit` sends a message up, `deliver` gives one to the gNB."""
         self.draws = Draws(rng)
         self.queued = inf
         self._cell = cell
         self._deadlines = deadlines
         self._transmit, self._deliver = transmit, deliver
-        self._held: list[Held] = []
-        self._touched: dict[int, Camped] = {}
-        """Whose the messages are that are held back, by their order."""
+        self._held: list[HeldMessage] = []
+        self._held_for: dict[int, CampedUe] = {}
+        """The UE of each delayed message, by the message's order."""
         self._order = count()
 
     def inject(self, faults: Faults) -> None:
-        """From now on, these."""
+        """Inject these faults from now on."""
         self.draws.faults = faults if faults.uplink.all or faults.downlink.all else NO_FAULTS
 
     def forget(self) -> None:
-        """The association is lost, and what is held with it."""
+        """Drop all delayed messages: the association is lost."""
         self._held.clear()
 
     def deadline(self) -> float:
-        """When the next message is let go."""
+        """Return when the next delayed message is due."""
         return self._held[0].due if self._held else inf
 
     def advance(self, now: float) -> None:
-        """Let go what is due."""
+        """Pass on the delayed messages that are due."""
         while self._held and self._held[0].due <= now:
-            self._let_go(heappop(self._held), now)
+            self._pass_held(heappop(self._held), now)
 
     def uplink(self, stream: int, pdu: bytes, now: float) -> None:
-        """A message of the gNB, on its way to the AMF."""
+        """Pass on a message to the AMF, or inject a fault."""
         self._pass("uplink", stream, pdu, now)
 
     def downlink(self, stream: int, pdu: bytes, now: float) -> None:
-        """A message of the AMF, on its way to the gNB."""
+        """Pass on a message to the gNB, or inject a fault."""
         self._pass("downlink", stream, pdu, now)
 
     def _pass(self, direction: Direction, stream: int, pdu: bytes, now: float) -> None:
         send = self._transmit if direction == "uplink" else self._deliver
         kind = self.draws.draw(direction)
-        peek = None if kind is None and not self._held else _peek(pdu)
+        peek = None if kind is None and not self._held else messages.peek(pdu)
         ran = None if peek is None else peek.ran_ue_ngap_id
-        found = None if kind is None or peek is None else self._whose(peek, pdu)
+        found = None if kind is None or peek is None else self._ue_of(peek, pdu)
         if kind is None or peek is None or found is None:
             send(stream, pdu)
         else:
             camped, context = found
             self._inject(kind, direction, stream, pdu, peek, camped, context, now)
         if ran is not None and kind is not FaultKind.REORDER:
-            self._overtaken(direction, ran, now)
+            self._pass_overtaken(direction, ran, now)
 
     def _inject(
         self,
@@ -149,21 +146,23 @@ class Disturber:
         stream: int,
         pdu: bytes,
         peek: wire.NgapPeek,
-        camped: Camped,
+        camped: CampedUe,
         context: UeContext | None,
         now: float,
     ) -> None:
         send = self._transmit if direction == "uplink" else self._deliver
-        instead: bytes | None = None
+        changed: bytes | None = None
         if kind is FaultKind.CORRUPT and peek.nas_pdu is not None and len(peek.nas_pdu) > 2:
-            instead = pdu.replace(peek.nas_pdu, self.draws.corrupt(peek.nas_pdu), 1)
+            changed = pdu.replace(peek.nas_pdu, self.draws.corrupt(peek.nas_pdu), 1)
         elif kind is FaultKind.WRONG and context is not None:
-            instead = wrong_answer(self._cell, context, peek.message, pdu)
-        if kind in (FaultKind.CORRUPT, FaultKind.WRONG) and instead is None:
+            changed = wrong_answer(self._cell, context, peek.message, pdu)
+        if kind in (FaultKind.CORRUPT, FaultKind.WRONG) and changed is None:
             send(stream, pdu)
             return
         self.draws.injected[f"{direction} {kind}"] += 1
-        self._mark(camped, context, kind, now)
+        camped.ue.faults.mark(kind, now)
+        if context is not None:
+            context.met_fault = True
         match kind:
             case FaultKind.DROP:
                 return
@@ -173,56 +172,44 @@ class Disturber:
             case FaultKind.DELAY | FaultKind.REORDER:
                 pause = self.draws.pause()
                 ran = peek.ran_ue_ngap_id if kind is FaultKind.REORDER else None
-                held = Held(now + pause, next(self._order), direction, stream, pdu, ran)
-                self._touched[held.order] = camped
+                held = HeldMessage(now + pause, next(self._order), direction, stream, pdu, ran)
+                self._held_for[held.order] = camped
                 heappush(self._held, held)
                 self._deadlines.touch(self)
             case _:
-                send(stream, instead or pdu)
+                send(stream, changed or pdu)
 
-    def _mark(self, camped: Camped, context: UeContext | None, kind: FaultKind, now: float) -> None:
-        camped.ue.disturbance.mark(kind, now)
-        if context is not None:
-            context.disturbed = True
-
-    def _overtaken(self, direction: Direction, ran: int, now: float) -> None:
-        """A message has passed: what was held until then comes after it."""
+    def _pass_overtaken(self, direction: Direction, ran: int, now: float) -> None:
+        """Pass on the reordered messages of a UE after its next message."""
         mine = [one for one in self._held if one.ran == ran and one.direction == direction]
         if not mine:
             return
         self._held = [one for one in self._held if one not in mine]
         heapify(self._held)
         for one in mine:
-            self._let_go(one, now)
+            self._pass_held(one, now)
 
-    def _let_go(self, held: Held, now: float) -> None:
-        camped = self._touched.pop(held.order, None)
+    def _pass_held(self, held: HeldMessage, now: float) -> None:
+        camped = self._held_for.pop(held.order, None)
         if camped is not None:
-            camped.ue.disturbance.mark(FaultKind.DELAY, now)
+            camped.ue.faults.mark(FaultKind.DELAY, now)
         send = self._transmit if held.direction == "uplink" else self._deliver
         send(held.stream, held.pdu)
 
-    def _whose(self, peek: wire.NgapPeek, pdu: bytes) -> tuple[Camped, UeContext | None] | None:
-        """The UE that a message is about; None for what is of no UE, or of one that is gone."""
+    def _ue_of(self, peek: wire.NgapPeek, pdu: bytes) -> tuple[CampedUe, UeContext | None] | None:
+        """Return the UE and context of a message; None if it concerns no known UE."""
         cell = self._cell
         if peek.message == "Paging":
-            s_tmsi = read_paging(messages.ies_of(pdu)).s_tmsi
-            camped = None if s_tmsi is None else cell.camping(s_tmsi)
+            s_tmsi = messages.read_paging(messages.ies_of(pdu)).s_tmsi
+            camped = None if s_tmsi is None else cell.find(s_tmsi)
             return None if camped is None else (camped, None)
         if peek.message == "HandoverRequest":
             container = octets_of(messages.ies_of(pdu), "SourceToTarget-TransparentContainer")
             handover = cell.neighbours.preparing.get(container)
             return None if handover is None else (handover.camped, None)
-        context = cell.contexts.named(peek.amf_ue_ngap_id, peek.ran_ue_ngap_id)
+        context = cell.contexts.find(peek.amf_ue_ngap_id, peek.ran_ue_ngap_id)
         if context is None:
             return None
         if context.camped is None and context.handover is not None:
             return context.handover.camped, context
         return None if context.camped is None else (context.camped, context)
-
-
-def _peek(pdu: bytes) -> wire.NgapPeek | None:
-    try:
-        return wire.ngap_peek(pdu)
-    except wire.WireError:
-        return None

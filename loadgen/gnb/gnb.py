@@ -10,18 +10,23 @@ from msgspec import Struct, field
 import wire
 from loadgen.gnb import messages
 from loadgen.gnb.cell import Cell, Neighbours
-from loadgen.gnb.fault_injector import Disturber
+from loadgen.gnb.context import CampedUe
+from loadgen.gnb.fault_injector import FaultInjector
 from loadgen.gnb.messages import GnbConfig, read_paging
+from loadgen.gnb.n2_handover import N2Handover, handle_request
 from loadgen.gnb.ue_messages import UE_MESSAGES, UeMessages
+from loadgen.gnb.xn_handover import XnHandover
 from loadgen.identity import Guami, nssai_of_ngap
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.trees import Tree, items, part
+from loadgen.ue.model import SKIPPED, Procedure
 from loadgen.violation import Kind, Violation, violation
 
-Direction = Literal["sent", "received"]
-Fault: TypeAlias = Callable[[Direction, str, bytes], int]
-"""How many copies of a PDU go through: 0 loses it, 2 doubles it. Takes direction, name and PDU."""
+PduDirection: TypeAlias = Literal["sent", "received"]
+PduHook: TypeAlias = Callable[[PduDirection, str, bytes], int]
+"""Returns how many copies of a PDU pass: 0 loses it. Takes direction, message name and PDU."""
 
+NO_NEIGHBOUR = "no-neighbour"
 NON_UE_STREAM = 0
 _TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
 _ERROR_INDICATION = b"\x00\x09"
@@ -60,8 +65,8 @@ class Gnb:
         *,
         timers: TimerValues | None = None,
         rng: Random | None = None,
-        sink: Callable[[Violation], None] | None = None,
-        fault: Fault | None = None,
+        on_violation: Callable[[Violation], None] | None = None,
+        pdu_hook: PduHook | None = None,
         neighbours: Neighbours | None = None,
         seed: int = 0,
     ) -> None:
@@ -72,8 +77,8 @@ class Gnb:
             deadlines: where it and its UEs keep their deadlines.
             timers: timer values.
             rng: for what is spread at random.
-            sink: who is told of violations; by default they are kept in `violations`.
-            fault: loses or doubles PDUs, for tests.
+            on_violation: called with each violation; by default `violations` keeps them.
+            pdu_hook: loses or duplicates PDUs, for tests.
             neighbours: the gNBs that UEs can be handed over to.
             seed: of the faults that are injected.
         """
@@ -88,10 +93,10 @@ class Gnb:
         """The cause of the last one with a time to wait, empty for none."""
         self.errors_expected = False
         """Whether an ERROR INDICATION is part of the test, and no violation."""
-        self.fault = fault
+        self.pdu_hook = pdu_hook
         self.now = 0.0
         self.queued = inf
-        self._sink = sink or self.violations.append
+        self._on_violation = on_violation or self.violations.append
         self._deadlines = deadlines
         self._timers = timers or TimerValues()
         self._next_setup = inf
@@ -105,6 +110,7 @@ class Gnb:
             deadlines,
             timers=self._timers,
             rng=rng,
+            begin_handover=begin_handover,
             neighbours=neighbours,
         )
         self._ue_messages = UeMessages(self.cell)
@@ -120,7 +126,9 @@ class Gnb:
             "Paging": self._page,
         }
         seeded = Random(f"{seed} faults {config.gnb_id}")  # noqa: S311
-        self.disturber = Disturber(self.cell, deadlines, seeded, self._transmit, self._take)
+        self.fault_injector = FaultInjector(
+            self.cell, deadlines, seeded, self._transmit, self._take
+        )
 
     @property
     def ready(self) -> bool:
@@ -146,7 +154,7 @@ class Gnb:
         self.out.clear()
         self.cell.lose_all(now)
         self.out.clear()
-        self.disturber.forget()
+        self.fault_injector.forget()
 
     def deadline(self) -> float:
         """When NG SETUP REQUEST is due again, inf for never."""
@@ -182,16 +190,16 @@ class Gnb:
     def receive(self, stream: int, payload: bytes, now: float) -> None:
         """Take a PDU."""
         self.now = now
-        if self.disturber.draws.idle:
+        if self.fault_injector.draws.idle:
             self._take(stream, payload)
         else:
-            self.disturber.downlink(stream, payload, now)
+            self.fault_injector.downlink(stream, payload, now)
 
     def _take(self, stream: int, payload: bytes) -> None:
-        peek = read(payload)
+        peek = messages.peek(payload)
         copies = 1
-        if self.fault is not None:
-            copies = self.fault("received", "unknown" if peek is None else peek.message, payload)
+        if self.pdu_hook is not None:
+            copies = self.pdu_hook("received", "unknown" if peek is None else peek.message, payload)
         for _ in range(copies):
             self.counts.received += 1
             self._receive(peek, stream, payload)
@@ -232,7 +240,7 @@ class Gnb:
         handler = self._handlers.get(peek.message)
         if peek.message == "HandoverRequest":
             ies = messages.ies_of(payload)
-            self.cell.handovers.requested(ies, hash(payload), stream, self.now)
+            handle_request(self.cell, ies, hash(payload), stream, self.now)
         elif peek.message == "ErrorIndication":
             self._error_indication(peek, messages.ies_of(payload))
         elif handler is not None:
@@ -355,8 +363,8 @@ class Gnb:
         ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
         if self.cell.error(*ids, text, self.now) or text is None:
             return
-        if self.cell.contexts.disturbed(*ids):
-            self.cell.excuse(Kind.NGAP_ERROR_INDICATION)
+        if self.cell.contexts.met_fault(*ids):
+            self.cell.tolerate(Kind.NGAP_ERROR_INDICATION)
         else:
             self._violate(Kind.NGAP_ERROR_INDICATION, text)
 
@@ -374,28 +382,39 @@ class Gnb:
     def _send(self, stream: int, pdu: bytes) -> None:
         if not self._associated:
             return
-        if self.disturber.draws.idle:
+        if self.fault_injector.draws.idle:
             self._transmit(stream, pdu)
         else:
-            self.disturber.uplink(stream, pdu, self.now)
+            self.fault_injector.uplink(stream, pdu, self.now)
 
     def _transmit(self, stream: int, pdu: bytes) -> None:
         copies = 1
-        if self.fault is not None:
-            peek = read(pdu)
-            copies = self.fault("sent", "unknown" if peek is None else peek.message, pdu)
+        if self.pdu_hook is not None:
+            peek = messages.peek(pdu)
+            copies = self.pdu_hook("sent", "unknown" if peek is None else peek.message, pdu)
         for _ in range(copies):
             self.counts.sent += 1
             self.counts.error_indications_sent += pdu[:2] == _ERROR_INDICATION
             self.out.append((stream, pdu))
 
     def _violate(self, kind: Kind, text: str) -> None:
-        self._sink(violation(kind, text, self.config.name, self.now))
+        self._on_violation(violation(kind, text, self.config.name, self.now))
 
 
-def read(pdu: bytes) -> wire.NgapPeek | None:
-    """The routing IEs of a PDU, None for octets that are none."""
-    try:
-        return wire.ngap_peek(pdu)
-    except wire.WireError:
-        return None
+def begin_handover(cell: Cell, camped: CampedUe, kind: Procedure, now: float) -> None:
+    """Hand a UE over to another cell. NGAP has no handover without a user plane."""
+    context = camped.context
+    running = camped.ue.running_procedure
+    if context is None or running is None:
+        return
+    if kind is Procedure.HANDOVER:
+        kind = cell.neighbours.rng.choice((Procedure.XN_HANDOVER, Procedure.N2_HANDOVER))
+    target = cell.neighbours.choose(cell, None)
+    partial = kind is Procedure.HANDOVER_PARTIAL and len(context.resources) < 2
+    if context.keys is None or not context.resources or partial:
+        running.moved(SKIPPED, now)
+    elif target is None:
+        running.moved(NO_NEIGHBOUR, now)
+    else:
+        handover = XnHandover if kind is Procedure.XN_HANDOVER else N2Handover
+        handover(kind, camped, context, cell, target).begin(now)

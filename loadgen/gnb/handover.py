@@ -1,118 +1,126 @@
-"""How far a handover is."""
+"""A handover of one UE between two cells: the part that N2 and Xn handovers share."""
 
+from abc import ABC, abstractmethod
+from enum import Enum, auto
 from math import inf
-from typing import TYPE_CHECKING
 
-from loadgen.gnb import n2_handover, xn_handover
-from loadgen.gnb.context import RADIO_LOST, Camped, UeContext
-from loadgen.gnb.handover_stage import Stage
-from loadgen.trees import Tree, part
-from loadgen.ue.model import SKIPPED, Procedure
+from loadgen.gnb.cell import Cell
+from loadgen.gnb.context import RADIO_LOST, CampedUe, UeContext
+from loadgen.trees import Tree
+from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
 
-if TYPE_CHECKING:
-    from loadgen.gnb.cell import Cell
 
-NO_NEIGHBOUR = "no-neighbour"
+class HandoverState(Enum):
+    """The state of a handover."""
+
+    PREPARING = auto()
+    """The source prepares the target; the UE is still in the source."""
+    EXECUTING = auto()
+    """The UE left the source and is not in the target yet."""
+    COMPLETING = auto()
+    """The UE is in the target and HANDOVER NOTIFY was sent; the source waits for its release."""
+    CANCELLING = auto()
+    """HANDOVER CANCEL was sent."""
+    SWITCHING = auto()
+    """The UE is in the target of an Xn handover, and PATH SWITCH REQUEST was sent."""
+    ENDED = auto()
 
 
-class Handover:
+class Handover(ABC):
     """One handover of one UE, and its guard timer."""
 
     def __init__(
-        self, kind: Procedure, camped: Camped, source: UeContext, target: "Cell", stage: Stage
+        self, kind: Procedure, camped: CampedUe, source: UeContext, source_cell: Cell, cell: Cell
     ) -> None:
-        """From the context `source` to the cell `target`."""
+        """Prepare a handover from the context `source` in `source_cell` to `cell`."""
         self.kind = kind
         self.camped = camped
         self.source = source
-        self.cell = target
-        self.stage = stage
+        self.source_cell = source_cell
+        self.cell = cell
+        """The target cell."""
+        self.state = HandoverState.PREPARING
         self.target: UeContext | None = None
-        """The context in the target, once there is one."""
-        self.request = 0
-        """The digest of the HANDOVER REQUEST that made it."""
+        """The context in the target, after the target admitted the UE."""
         self.container = b""
-        """From source to target, which the AMF passes on unread."""
-        self.answer = b""
-        """From target to source, in the same way."""
-        self.refused: frozenset[int] = frozenset()
-        """The sessions that the target did not admit."""
-        self.acknowledged = False
-        """Whether the AMF has acknowledged HANDOVER CANCEL."""
-        self.status: Tree = {}
-        """What the RAN status transfer had."""
+        """The transparent container from source to target; empty for an Xn handover."""
         self.guard = inf
         self.queued = inf
 
+    @abstractmethod
+    def begin(self, now: float) -> None:
+        """Start the preparation."""
+
+    @abstractmethod
+    def receive(self, message: str, context: UeContext, ies: Tree, now: float) -> None:
+        """Handle a handover message of the AMF for the source or the target."""
+
+    @abstractmethod
+    def _overdue(self, now: float) -> None:
+        """Handle the expiry of the guard timer."""
+
     def deadline(self) -> float:
-        """When the AMF is overdue."""
+        """Return when the guard timer expires."""
         return self.guard
 
     def advance(self, now: float) -> None:
-        """The AMF has not done what it should."""
+        """Handle the expiry of the guard timer."""
         self.guard = inf
-        if self.stage is Stage.SWITCHING:
-            xn_handover.overdue(self, now)
-        elif self.stage is Stage.PREPARING and self.kind is Procedure.XN_HANDOVER:
-            xn_handover.execute(self, now)
-        elif self.stage is Stage.EXECUTING:
-            n2_handover.no_status(self, now)
-        elif self.stage is not Stage.OVER:
-            n2_handover.overdue(self, now)
+        if self.state is not HandoverState.ENDED:
+            self._overdue(now)
 
     def wait(self, seconds: float, now: float) -> None:
-        """Give the AMF so many seconds from now."""
+        """Start the guard timer."""
         self.guard = now + seconds
         self.cell.deadlines.touch(self)
 
     def blame(self, kind: Kind, text: str) -> None:
-        """A violation that spoils the procedure of the UE."""
+        """Report a violation. The handover procedure of the UE fails."""
         self.camped.ue.violate(kind, text)
 
-    def releasing(self, context: UeContext, ies: Tree) -> None:
-        """UE CONTEXT RELEASE COMMAND for the source or the target."""
-        cause = part(ies, "Cause").get("radioNetwork")
-        if context is self.source and self.stage is Stage.COMPLETING:
-            if cause != "successful-handover":
-                text = f"the source is released with cause {ies.get('Cause')} after a handover"
-                self.blame(Kind.HANDOVER_RELEASE, text)
-        elif context is self.source and self.stage is Stage.EXECUTING:
-            text = f"the source is released with {ies.get('Cause')} before HANDOVER NOTIFY"
-            self.blame(Kind.HANDOVER_RELEASE, text)
+    @abstractmethod
+    def release_commanded(self, context: UeContext, ies: Tree) -> None:
+        """Check a UE CONTEXT RELEASE COMMAND for the source or the target."""
 
-    def lost(self, context: UeContext) -> None:
-        """The context of the source or the target is no more."""
+    def discard_target(self) -> None:
+        """Forget the target context, which the gNB reported as failed."""
+        self.target = None
+
+    def context_closed(self, context: UeContext) -> None:
+        """Handle the end of the source or target context."""
         context.handover = None
-        if self.stage is Stage.OVER:
+        if self.state is HandoverState.ENDED:
             return
         now = self.camped.ue.now
-        if context is self.source and self.stage is Stage.COMPLETING:
+        if context is self.source and self.state is HandoverState.COMPLETING:
             self.finish(None, now)
-        elif context is self.source and self.stage is not Stage.SWITCHING:
-            # The UE is released where it is; there is no more to hand over.
+        elif context is self.source and self.state is not HandoverState.SWITCHING:
             self.finish("source-released", now)
         elif context is self.target:
             self.target = None
-            if self.stage is Stage.CANCELLING:
-                n2_handover.cancelled(self, now)
-            elif self.stage is not Stage.PREPARING:
-                self.finish("target-released", now)
+            self._target_closed(now)
+
+    def _target_closed(self, now: float) -> None:
+        if self.state is not HandoverState.PREPARING:
+            self.finish("target-released", now)
 
     def finish(self, cause: str | None, now: float) -> None:
-        """The handover is over; the procedure of the UE ends with it."""
-        stage, self.stage = self.stage, Stage.OVER
+        """End the handover and the procedure of the UE, with this cause if it failed."""
+        state, self.state = self.state, HandoverState.ENDED
         self.guard = inf
-        cancelled = stage is Stage.CANCELLING
-        disturbed = self.camped.ue.disturbance.active(now)
-        self.cell.neighbours.over(self.container, cancelled=cancelled, disturbed=disturbed)
-        for context in (self.source, self.target):
+        camped, target = self.camped, self.target
+        self.cell.neighbours.handover_ended(
+            self.container,
+            cancelled=state is HandoverState.CANCELLING,
+            met_fault=camped.ue.faults.active(now),
+        )
+        for context in (self.source, target):
             if context is not None:
                 context.handover = None
-        camped, target = self.camped, self.target
         if target is not None and target.camped is None:
-            target.cell.request_release(target, RADIO_LOST, now)
-        if stage is Stage.EXECUTING:
+            self.cell.request_release(target, RADIO_LOST, now)
+        if state is HandoverState.EXECUTING:
             # The UE is in no cell: its radio link has failed.
             camped.cell.leave(camped, now)
             camped.ue.released(now, cause)
@@ -120,48 +128,4 @@ class Handover:
         if running is not None:
             running.moved(cause, now)
         camped.cell.pump(camped, now)
-        camped.cell.neighbours.stirred(camped.cell)
-
-
-class Handovers:
-    """Begins the handovers of a cell's UEs, and takes what the AMF says of them."""
-
-    def __init__(self, cell: "Cell") -> None:
-        self._cell = cell
-
-    def begin(self, camped: Camped, kind: Procedure, now: float) -> None:
-        """Hand a UE over, if it has a user plane; NGAP has no handover without one."""
-        context, cell = camped.context, self._cell
-        running = camped.ue.running_procedure
-        if context is None or running is None:
-            return
-        if kind is Procedure.HANDOVER:
-            kinds = Procedure.XN_HANDOVER, Procedure.N2_HANDOVER
-            kind = cell.neighbours.rng.choice(kinds)
-        target = cell.neighbours.choose(cell, None)
-        partial = kind is Procedure.HANDOVER_PARTIAL and len(context.resources) < 2
-        if context.keys is None or not context.resources or partial:
-            running.moved(SKIPPED, now)
-        elif target is None:
-            running.moved(NO_NEIGHBOUR, now)
-        elif kind is Procedure.XN_HANDOVER:
-            xn_handover.begin(Handover(kind, camped, context, target, Stage.PREPARING), now)
-        else:
-            n2_handover.begin(Handover(kind, camped, context, target, Stage.PREPARING), now)
-
-    def requested(self, ies: Tree, digest: int, stream: int, now: float) -> None:
-        """HANDOVER REQUEST: this cell is the target."""
-        n2_handover.requested(self._cell, ies, digest, stream, now)
-
-    def receive(self, message: str, context: UeContext, ies: Tree, now: float) -> None:
-        """Take a message that answers a handover."""
-        handover = context.handover
-        if handover is None:
-            text = f"{message}, and there is no handover"
-            self._cell.blame(context, Kind.NGAP_UNEXPECTED, text)
-        elif message.startswith("PathSwitch"):
-            xn_handover.receive(handover, message, ies, now)
-        elif message == "DownlinkRANStatusTransfer":
-            n2_handover.status_transferred(handover, context, ies, now)
-        else:
-            n2_handover.receive(handover, message, ies, now)
+        camped.cell.notify_driver()

@@ -38,6 +38,14 @@ def encode(message: str, *ies: Tree) -> bytes:
     return wire.ngap_encode({"message": message, "ies": list(ies)})
 
 
+def peek(pdu: bytes) -> wire.NgapPeek | None:
+    """Return the routing IEs of a PDU; None if the octets are not an NGAP PDU."""
+    try:
+        return wire.ngap_peek(pdu)
+    except wire.WireError:
+        return None
+
+
 def ies_of(pdu: bytes) -> Tree:
     """The IEs of a PDU by name, the first of each.
 

@@ -48,7 +48,7 @@ IN_CONTEXT = SetupNames(
 )
 
 
-class Answer(NamedTuple):
+class ResourceAnswer(NamedTuple):
     """What a gNB answers, and the NAS messages that it passes on then."""
 
     ies: list[Tree]
@@ -69,7 +69,7 @@ class Resources:
 
     def set_up(
         self, ue: Ue, own: dict[int, Resource], ies: Tree, names: SetupNames, *, again: bool
-    ) -> Answer:
+    ) -> ResourceAnswer:
         """Set up the sessions of a request.
 
         Args:
@@ -94,7 +94,7 @@ class Resources:
             transfer = "pDUSessionResourceSetupResponseTransfer"
             done.append({"pDUSessionID": psi, transfer: setup_response(one.dl, list(one.flows))})
             nas += _nas_of(item, names.nas)
-        return Answer(_lists((names.done, done), (names.failed, failed)), nas)
+        return ResourceAnswer(_lists((names.done, done), (names.failed, failed)), nas)
 
     def _set_up(
         self,
@@ -165,7 +165,7 @@ class Resources:
         if one is not None:
             self._peers.pop(one.ul, None)
 
-    def modify(self, ue: Ue, own: dict[int, Resource], ies: Tree) -> Answer:
+    def modify(self, ue: Ue, own: dict[int, Resource], ies: Tree) -> ResourceAnswer:
         """PDU SESSION RESOURCE MODIFY REQUEST (8.2.3)."""
         done: list[Tree] = []
         failed: list[Tree] = []
@@ -187,7 +187,7 @@ class Resources:
             nas += _nas_of(item, "nAS-PDU")
         done_name = "PDUSessionResourceModifyListModRes"
         failed_name = "PDUSessionResourceFailedToModifyListModRes"
-        return Answer(_lists((done_name, done), (failed_name, failed)), nas)
+        return ResourceAnswer(_lists((done_name, done), (failed_name, failed)), nas)
 
     def _modify(self, ue: Ue, one: Resource, item: Tree) -> list[int]:
         """Change a session; the QFIs of the flows that were added or changed."""
@@ -218,7 +218,7 @@ class Resources:
             one = own.pop(psi, None)
             if one is not None:
                 self._peers.pop(one.ul, None)
-            elif ue is not None and psi not in ue.sessions.gone:
+            elif ue is not None and not ue.sessions.was_released(psi):
                 # Answered as released all the same: the response cannot say otherwise.
                 text = f"resources of PDU session {psi} are to be released, and it has none"
                 ue.violate(Kind.RESOURCE_SESSION, text)
@@ -274,7 +274,7 @@ def _check_slice(ue: Ue, psi: int, item: Tree) -> None:
 
 def handle(
     message: str, resources: Resources, context: UeContext, ies: Tree, *, again: bool
-) -> tuple[str, Answer]:
+) -> tuple[str, ResourceAnswer]:
     """Do what a message says; the name of the answer, and what is in it.
 
     Args:
@@ -293,19 +293,19 @@ def handle(
         case _:
             ue = None if context.camped is None else context.camped.ue
             released = resources.release(ue, context.resources, ies)
-            return "PDUSessionResourceReleaseResponse", Answer(released, _nas_pdu(ies))
+            return "PDUSessionResourceReleaseResponse", ResourceAnswer(released, _nas_pdu(ies))
 
 
-def _set_up(resources: Resources, context: UeContext, ies: Tree, *, again: bool) -> Answer:
+def _set_up(resources: Resources, context: UeContext, ies: Tree, *, again: bool) -> ResourceAnswer:
     if context.camped is None:
-        return Answer(refused(ies, IN_SETUP, context.lost_cause), [])
+        return ResourceAnswer(refused(ies, IN_SETUP, context.lost_cause), [])
     done = resources.set_up(context.camped.ue, context.resources, ies, IN_SETUP, again=again)
-    return Answer(done.ies, done.nas + _nas_pdu(ies))
+    return ResourceAnswer(done.ies, done.nas + _nas_pdu(ies))
 
 
-def _modify(resources: Resources, context: UeContext, ies: Tree) -> Answer:
+def _modify(resources: Resources, context: UeContext, ies: Tree) -> ResourceAnswer:
     if context.camped is None:
-        return Answer(not_modified(ies, context.lost_cause), [])
+        return ResourceAnswer(not_modified(ies, context.lost_cause), [])
     return resources.modify(context.camped.ue, context.resources, ies)
 
 

@@ -58,8 +58,7 @@ class UeMessages:
         elif message == "UEContextModificationRequest":
             self._modify_context(context, payload)
         elif message in _HANDOVER:
-            ies = messages.ies_of(payload)
-            self._cell.handovers.receive(message, context, ies, now)
+            self._handover_message(context, message, payload, now)
         else:
             self._resource_message(context, message, payload, now)
 
@@ -68,7 +67,7 @@ class UeMessages:
     ) -> UeContext | None:
         """The context that a message is of; else it is answered (10.6)."""
         cell = self._cell
-        context = cell.contexts.named(amf, ran)
+        context = cell.contexts.find(amf, ran)
         if context is None:
             cell.send(0, messages.error_indication(amf, ran, {"radioNetwork": UNKNOWN_LOCAL}))
             return None
@@ -88,7 +87,7 @@ class UeMessages:
 
     def _name(self, context: UeContext, message: str, amf: int | None) -> None:
         """Take the AMF's ID of a connection, which no other one may have."""
-        if amf is not None and not self._cell.contexts.name(context, amf):
+        if amf is not None and not self._cell.contexts.set_amf_id(context, amf):
             text = f"{message} gives AMF-UE-NGAP-ID {amf} to a second UE"
             self._cell.blame(context, Kind.NGAP_IDS, text)
 
@@ -143,6 +142,15 @@ class UeMessages:
         cell.send(context.stream, pdu)
         self._deliver(context, [*answer.nas, *([] if nas is None else [nas])], now)
 
+    def _handover_message(
+        self, context: UeContext, message: str, payload: bytes, now: float
+    ) -> None:
+        ies, handover = messages.ies_of(payload), context.handover
+        if handover is None:
+            self._cell.blame(context, Kind.NGAP_UNEXPECTED, f"{message} without a handover")
+        else:
+            handover.receive(message, context, ies, now)
+
     def _modify_context(self, context: UeContext, payload: bytes) -> None:
         """UE CONTEXT MODIFICATION REQUEST (8.3.4): a new K_gNB is that of the UE's new K_AMF."""
         cell, camped = self._cell, context.camped
@@ -189,7 +197,7 @@ class UeMessages:
         """UE CONTEXT RELEASE COMMAND (8.3.3): the UE is released, and the AMF told."""
         cell = self._cell
         if context.handover is not None:
-            context.handover.releasing(context, messages.ies_of(payload))
+            context.handover.release_commanded(context, messages.ies_of(payload))
         pdu = messages.ue_context_release_complete(
             cell.ids(context), messages.location(cell.config), context.resources
         )

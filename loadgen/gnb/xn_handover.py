@@ -1,100 +1,134 @@
-"""Xn handover: the UE moves, and the target has the path switched (TS 23.502 4.9.1.2)."""
-
-from typing import TYPE_CHECKING
+"""Xn handover: the UE moves, and the target requests the path switch (TS 23.502 4.9.1.2)."""
 
 from loadgen.gnb import checks
-from loadgen.gnb.context import RADIO_LOST
-from loadgen.gnb.handover_stage import Stage
+from loadgen.gnb.context import RADIO_LOST, UeContext
+from loadgen.gnb.handover import Handover, HandoverState
 from loadgen.gnb.messages import path_switch_request
-from loadgen.trees import Tree
+from loadgen.session_model import Tunnel
+from loadgen.trees import Tree, items, number, part
 from loadgen.ue.as_security import physical_cell
-
-if TYPE_CHECKING:
-    from loadgen.gnb.handover import Handover
+from loadgen.violation import Kind
 
 _TRIGGERED = "xn-handover-triggered"
 _FAILURE = "path-switch-failure"
 
 
-def begin(handover: "Handover", now: float) -> None:
-    """Prepare the target over Xn, which takes a moment."""
-    handover.source.handover = handover
-    pause = handover.camped.ue.values.xn_preparation
-    if pause > 0:
-        handover.wait(pause, now)
-    else:
-        execute(handover, now)
+class XnHandover(Handover):
+    """A handover without the AMF, followed by a path switch."""
 
+    def begin(self, now: float) -> None:
+        """Prepare the target over Xn for `xn_preparation` seconds."""
+        self.source.handover = self
+        pause = self.camped.ue.values.xn_preparation
+        if pause > 0:
+            self.wait(pause, now)
+        else:
+            self._execute(now)
 
-def execute(handover: "Handover", now: float) -> None:
-    """Have the UE come to the target, and ask for the path switch."""
-    camped, source, cell = handover.camped, handover.source, handover.cell
-    ue, keys = camped.ue, source.keys
-    amf = source.amf_ue_ngap_id
-    if keys is None or amf is None:
-        return
-    handover.stage = Stage.SWITCHING
-    target = handover.target = cell.contexts.open(camped)
-    target.handover = handover
-    target.set_up, target.initial_sent = source.set_up, True
-    place = physical_cell(cell.config.gnb_id)
-    target.keys = keys.handed_over(place)
-    for one in source.resources.values():
-        cell.resources.take_over(ue, one, target.resources)
-    source.camped, source.lost_cause = None, _TRIGGERED
-    camped.context = target
-    cell.take(camped)
-    ue.handed_over(target.keys, place, target.resources)
-    pdu = path_switch_request(
-        target.ran_ue_ngap_id,
-        amf,
-        cell.config,
-        checks.capabilities_of(ue),
-        target.resources.values(),
-    )
-    cell.send(target.stream, pdu)
-    target.amf_ue_ngap_id = amf
-    handover.wait(ue.values.handover, now)
-    cell.neighbours.stirred(cell)
+    def _execute(self, now: float) -> None:
+        """Move the UE to the target and send PATH SWITCH REQUEST."""
+        camped, source, cell = self.camped, self.source, self.cell
+        ue, keys = camped.ue, source.keys
+        amf = source.amf_ue_ngap_id
+        if keys is None or amf is None:
+            return
+        self.state = HandoverState.SWITCHING
+        target = self.target = cell.contexts.open(camped)
+        target.handover = self
+        target.set_up, target.initial_sent = source.set_up, True
+        place = physical_cell(cell.config.gnb_id)
+        target.keys = keys.handed_over(place)
+        for one in source.resources.values():
+            cell.resources.take_over(ue, one, target.resources)
+        source.camped, source.lost_cause = None, _TRIGGERED
+        camped.context = target
+        cell.take(camped)
+        ue.handed_over(target.keys, place, target.resources)
+        pdu = path_switch_request(
+            target.ran_ue_ngap_id,
+            amf,
+            cell.config,
+            checks.capabilities_of(ue),
+            target.resources.values(),
+        )
+        cell.send(target.stream, pdu)
+        target.amf_ue_ngap_id = amf
+        self.wait(ue.values.handover, now)
+        cell.notify_driver()
 
+    def receive(self, message: str, context: UeContext, ies: Tree, now: float) -> None:
+        """Handle PATH SWITCH REQUEST ACKNOWLEDGE or FAILURE."""
+        del context
+        if not message.startswith("PathSwitch"):
+            self.blame(Kind.NGAP_UNEXPECTED, f"{message} during an Xn handover")
+            return
+        ue, source, target = self.camped.ue, self.source, self.target
+        if self.state is not HandoverState.SWITCHING or target is None:
+            return
+        source.handover = None
+        if message == "PathSwitchRequestAcknowledge":
+            pair = checks.check_pair(ue, ies)
+            if pair is not None and target.keys is not None:
+                target.keys.next = pair
+            self._check_acknowledge(target, ies)
+            ue.user_plane_changed(now)
+            # UE CONTEXT RELEASE of Xn (TS 38.423 8.2.7): the source forgets the UE silently.
+            if self.source_cell.contexts.find(None, source.ran_ue_ngap_id) is source:
+                self.source_cell.forget(source)
+            self.finish(None, now)
+        else:
+            # For the AMF the UE is still at the source; the target has no NG connection.
+            self.target = target.handover = None
+            self.finish(_FAILURE, now)
+            self.cell.lose(target, now, _FAILURE)
+            self._release_source(now)
 
-def receive(handover: "Handover", message: str, ies: Tree, now: float) -> None:
-    """The path is switched, or cannot be."""
-    ue, source, target = handover.camped.ue, handover.source, handover.target
-    if handover.stage is not Stage.SWITCHING or target is None:
-        return
-    source.handover = None
-    if message == "PathSwitchRequestAcknowledge":
-        checks.check_pair(ue, ies, target)
-        checks.check_acknowledged(ue, ies, target)
-        ue.user_plane_changed(now)
-        # UE CONTEXT RELEASE of Xn: the source forgets the UE, and tells nobody (TS 38.423 8.2.7).
-        if source.cell.contexts.named(None, source.ran_ue_ngap_id) is source:
-            source.cell.forget(source)
-        handover.finish(None, now)
-    else:
-        # The AMF has the UE at the source still, and the target has nothing of it.
-        handover.target = target.handover = None
-        handover.finish(_FAILURE, now)
-        target.cell.lose(target, now, _FAILURE)
-        _release(handover, now)
+    def _check_acknowledge(self, target: UeContext, ies: Tree) -> None:
+        """Check PATH SWITCH REQUEST ACKNOWLEDGE, and update the sessions of the target."""
+        ue, asked = self.camped.ue, set(target.resources)
+        switched = items(ies, "PDUSessionResourceSwitchedList")
+        done = {number(item, "pDUSessionID") or 0 for item in switched}
+        released = {
+            number(item, "pDUSessionID") or 0
+            for item in items(ies, "PDUSessionResourceReleasedListPSAck")
+        }
+        if done & released or done | released != asked:
+            text = (
+                f"sessions {sorted(done)} switched and {sorted(released)} not, of {sorted(asked)}"
+            )
+            ue.violate(Kind.HANDOVER_SESSIONS, text)
+        for item in switched:
+            one = target.resources.get(number(item, "pDUSessionID") or 0)
+            transfer = part(item, "pathSwitchRequestAcknowledgeTransfer")
+            ul = Tunnel.of_ngap(transfer.get("uL-NGU-UP-TNLInformation"))
+            if one is not None and ul is not None:
+                one.ul = ul
+        for psi in asked - done:
+            self.cell.resources.drop(target.resources, psi)
+        if "UESecurityCapabilities" in ies:
+            checks.check_capabilities(ue, ies)
+        checks.check_allowed(ue, ies)
 
+    def release_commanded(self, context: UeContext, ies: Tree) -> None:
+        """Accept any UE CONTEXT RELEASE COMMAND."""
 
-def _release(handover: "Handover", now: float) -> None:
-    """The source, which has lost the UE, asks for its release."""
-    source = handover.source
-    source.disturbed = source.disturbed or handover.camped.ue.disturbance.active(now)
-    source.cell.request_release(source, RADIO_LOST, now)
-    source.cell.neighbours.stirred(source.cell)
+    def _release_source(self, now: float) -> None:
+        """Request the release of the source, which has lost the UE."""
+        source = self.source
+        source.met_fault = source.met_fault or self.camped.ue.faults.active(now)
+        self.source_cell.request_release(source, RADIO_LOST, now)
+        self.source_cell.notify_driver()
 
-
-def overdue(handover: "Handover", now: float) -> None:
-    """No answer: the radio link of the UE is given up on both sides."""
-    camped, source, target = handover.camped, handover.source, handover.target
-    source.handover = None
-    _release(handover, now)
-    camped.cell.leave(camped, now)
-    camped.ue.released(now, "path-switch-unanswered")
-    if target is not None:
-        handover.target = target.handover = None
-    handover.finish("path-switch-unanswered", now)
+    def _overdue(self, now: float) -> None:
+        if self.state is HandoverState.PREPARING:
+            self._execute(now)
+            return
+        # No answer to PATH SWITCH REQUEST: release the UE on both sides.
+        camped, source, target = self.camped, self.source, self.target
+        source.handover = None
+        self._release_source(now)
+        camped.cell.leave(camped, now)
+        camped.ue.released(now, "path-switch-unanswered")
+        if target is not None:
+            self.target = target.handover = None
+        self.finish("path-switch-unanswered", now)

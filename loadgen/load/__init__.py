@@ -1,1 +1,1 @@
-"""TODO load."""
+"""Loads: their configuration, phases and virtual users, and the event loop that runs them."""

@@ -24,7 +24,7 @@ class Closed(Struct, frozen=True, tag="closed", tag_field="kind", forbid_unknown
     ramp: float = 0.0
     """Seconds over which the UEs start."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         return None if _is_time(self.ramp) else f"ramp is {self.ramp}: a time is not negative"
 
@@ -35,7 +35,7 @@ class Poisson(Struct, frozen=True, tag="poisson", tag_field="kind", forbid_unkno
     rate: float
     """Arrivals a second."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         return None if _is_rate(self.rate) else f"rate is {self.rate}: it counts arrivals a second"
 
@@ -61,7 +61,7 @@ class Mmpp(Struct, frozen=True, tag="mmpp", tag_field="kind", forbid_unknown_fie
     sojourns: tuple[float, float]
     """The mean time in each state, in seconds."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         if not all(isfinite(one) and one >= 0 for one in self.rates) or not any(self.rates):
             return f"rates are {self.rates}: arrivals a second, at least one of them above 0"
@@ -105,7 +105,7 @@ class Empirical(Struct, frozen=True, tag="file", tag_field="kind", forbid_unknow
     samples: tuple[float, ...] = ()
     """What the file has, once it was read."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         if not _is_rate(self.scale):
             return f"scale is {self.scale}: it multiplies times, and is above 0"

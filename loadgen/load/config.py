@@ -5,10 +5,11 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from loadgen.errors import ConfigError
 from loadgen.faults import Faults, faults_of
 from loadgen.identity import SNssai
 from loadgen.load.arrivals import Closed, Poisson
-from loadgen.load.phases import Phase, Share, fault_of, fault_of_phases
+from loadgen.load.phases import Phase, Share, problem_of, problem_of_phases
 from loadgen.load.subscribers import Population
 from loadgen.session_model import SessionRequest, SessionType
 from loadgen.timers import TimerValues
@@ -21,10 +22,6 @@ security context, where it has them), anew with its SUCI, or with a 5G-GUTI that
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _MAX_GNB_ID = (1 << 24) - 1
-
-
-class ConfigError(Exception):
-    """A load that cannot be run as it is asked for; says why in one sentence."""
 
 
 class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -80,7 +77,7 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     phases: tuple[Phase, ...] = ()
     """One after the other, as of a scenario file; empty for the one that the fields above are."""
     faults: Faults | float | None = None
-    """The share of messages about UEs that meet with a fault, or a table of shares; a phase may
+    """The share of messages about UEs that meet with a problem, or a table of shares; a phase may
     say otherwise."""
     failure_pause: float = 1.0
     """How long a UE stays off after a failure."""
@@ -111,9 +108,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         Raises:
             ConfigError: the first thing that is wrong.
         """
-        fault = self._fault_of_target() or self._fault_of_model() or self.population.fault()
-        if fault is not None:
-            raise ConfigError(fault)
+        problem = self._target_problem() or self._model_problem() or self.population.problem()
+        if problem is not None:
+            raise ConfigError(problem)
 
     @property
     def plan(self) -> tuple[Phase, ...]:
@@ -156,7 +153,7 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         own = self.session_slice or next(iter(self.population.slices), None)
         return SessionRequest(self.dnn, own, self.session_type)
 
-    def _fault_of_target(self) -> str | None:
+    def _target_problem(self) -> str | None:
         if not 1 <= self.port <= 65535 or not 1 <= self.udp_port <= 65535:
             return f"port {self.port} and udp_port {self.udp_port} must be of 1 to 65535"
         if self.gnbs < 1 or not 0 <= self.first_gnb_id <= _MAX_GNB_ID - self.gnbs + 1:
@@ -170,36 +167,36 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return f"the gNBs are of PLMN {self.plmn}, the UEs of {self.population.plmn}"
         return None
 
-    def _fault_of_model(self) -> str | None:
+    def _model_problem(self) -> str | None:
         if not self.programme:
             return "programme is empty: name procedures, such as register and deregister"
         if not self.identities:
             return "identities is empty: name 'stored', 'suci' or 'unknown-guti'"
         if self.rate is not None and self.rate <= 0:
             return f"rate is {self.rate}: it counts programmes a second"
-        fault = faults_of(self.faults).fault() or self._fault_of_handovers()
-        return fault or self._fault_of_sessions() or self._fault_of_length()
+        problem = faults_of(self.faults).problem() or self._handovers_problem()
+        return problem or self._sessions_problem() or self._length_problem()
 
-    def _fault_of_handovers(self) -> str | None:
+    def _handovers_problem(self) -> str | None:
         shares = [share for phase in self.plan for share in phase.mix]
         if self.gnbs < 2 and any(HANDOVERS & set(share.procedures) for share in shares):
             return "a handover needs two gNBs"
         return None
 
-    def _fault_of_sessions(self) -> str | None:
+    def _sessions_problem(self) -> str | None:
         if self.phases:
-            fault = fault_of_phases(self.phases)
-        elif (fault := fault_of(self.programme)[0]) is not None:
-            fault = f"programme {','.join(self.programme)}: {fault}"
-        if fault is not None:
-            return fault
+            problem = problem_of_phases(self.phases)
+        elif (problem := problem_of(self.programme)[0]) is not None:
+            problem = f"programme {','.join(self.programme)}: {problem}"
+        if problem is not None:
+            return problem
         if self.dnn is not None and not _is_dnn(self.dnn):
             return f"dnn is {self.dnn!r}: labels of 1 to 63 letters, digits and hyphens"
         if self.session_slice is not None and self.session_slice not in self.population.slices:
             return f"session_slice {self.session_slice} is no slice of the population"
         return None
 
-    def _fault_of_length(self) -> str | None:
+    def _length_problem(self) -> str | None:
         if self.repeat is None and self.duration is None:
             return "neither repeat nor duration says when the load ends"
         if self.repeat is not None and self.repeat < 1:

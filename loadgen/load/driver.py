@@ -11,10 +11,11 @@ from math import inf
 from random import Random
 from typing import Any
 
+from loadgen.errors import ConfigError, LoadError
 from loadgen.gnb.cell import Cell, Neighbours
 from loadgen.gnb.gnb import Gnb
 from loadgen.gnb.messages import GnbConfig
-from loadgen.load.config import ConfigError, LoadConfig
+from loadgen.load.config import LoadConfig
 from loadgen.load.link import Connector, Link
 from loadgen.load.traffic import Traffic
 from loadgen.report.capture import Capture
@@ -27,10 +28,6 @@ from transport import Handler, Transport, connect
 
 _FIRST_N3 = IPv4Address("127.8.0.1")
 """The N3 address of the first gNB; nobody has to be reached there."""
-
-
-class LoadError(Exception):
-    """A load that could not begin: the AMF is not there, or refuses a gNB. One sentence."""
 
 
 class Driver:
@@ -55,7 +52,7 @@ class Driver:
         self._wake_at = inf
         self._closing = False
         self.neighbours = Neighbours(Random(f"{config.seed} cells"))  # noqa: S311
-        self.neighbours.stirred = self._stir
+        self.neighbours.on_activity = self._stir
         self._stirred: dict[Cell, None] = {}
         self.gnbs = [self._gnb(n) for n in range(config.gnbs)]
         self.links = [
@@ -88,7 +85,7 @@ class Driver:
             one,
             self._deadlines,
             timers=config.timers,
-            sink=self.recorder.violated,
+            on_violation=self.recorder.violated,
             neighbours=self.neighbours,
             seed=config.seed,
         )
@@ -252,10 +249,12 @@ class Driver:
             phases=self.traffic.reports(time.monotonic()),
             sessions=[record for ue in ues for record in ue.records()],
             tunnels_moved=sum(ue.record.tunnels_moved for ue in ues),
-            faults=_sum(gnb.disturber.draws.injected for gnb in gnbs),
-            excused=_sum([*(ue.record.excused for ue in ues), *(gnb.cell.excused for gnb in gnbs)]),
+            faults=_sum(gnb.fault_injector.draws.injected for gnb in gnbs),
+            tolerated=_sum(
+                [*(ue.record.tolerated for ue in ues), *(gnb.cell.tolerated for gnb in gnbs)]
+            ),
             not_understood=_sum(ue.record.statuses for ue in ues),
-            not_understood_excused=_sum(ue.record.statuses_excused for ue in ues),
+            not_understood_tolerated=_sum(ue.record.statuses_tolerated for ue in ues),
             error_indications=_sum(c.errors for c in counts),
             congested=sum(ue.record.congested for ue in ues),
             configured=sum(ue.record.configured for ue in ues),

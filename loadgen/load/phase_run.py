@@ -10,7 +10,7 @@ from loadgen.load.phases import Phase, Programme
 from loadgen.report.report import PhaseReport
 
 
-class Stage:
+class PhaseRun:
     """One phase, from its beginning on. Its deadline is the next arrival, or its end."""
 
     def __init__(

@@ -25,7 +25,7 @@ _CALLED_FOR = frozenset(
 )
 
 
-class Standing(Struct, frozen=True):
+class ExpectedState(Struct, frozen=True):
     """What a UE has at a point of its programme."""
 
     registered: bool = False
@@ -35,26 +35,26 @@ class Standing(Struct, frozen=True):
     """Whether its sessions have a user plane."""
 
 
-def fault_of(
-    programme: Iterable[Procedure], standing: Standing | None = None
-) -> tuple[str | None, Standing]:
+def problem_of(
+    programme: Iterable[Procedure], state: ExpectedState | None = None
+) -> tuple[str | None, ExpectedState]:
     """Why the first procedure that cannot be done cannot, None where all can; and what is then.
 
     The procedures of 5GMM are possible at any time: one with nothing to do is skipped.
     """
-    now = standing or Standing()
+    now = state or ExpectedState()
     for procedure in programme:
-        if procedure in _CALLED_FOR and (fault := _fault(procedure, now)) is not None:
-            return f"{procedure} {fault}", now
-        now = _standing_after(procedure, now)
+        if procedure in _CALLED_FOR and (problem := _problem(procedure, now)) is not None:
+            return f"{procedure} {problem}", now
+        now = _state_after(procedure, now)
     return None, now
 
 
-def _fault(procedure: Procedure, now: Standing) -> str | None:
+def _problem(procedure: Procedure, now: ExpectedState) -> str | None:
     if not now.registered:
         return "needs a registered UE: put register before it"
     if procedure in HANDOVERS:
-        return _fault_of_handover(procedure, now)
+        return _handover_problem(procedure, now)
     if procedure in _UPDATES:
         return None
     nothing_to_ask_for = now.connected and (now.up or not now.sessions)
@@ -80,7 +80,7 @@ def _fault(procedure: Procedure, now: Standing) -> str | None:
     return text if wrong else None
 
 
-def _fault_of_handover(procedure: Procedure, now: Standing) -> str | None:
+def _handover_problem(procedure: Procedure, now: ExpectedState) -> str | None:
     least = 2 if procedure is Procedure.HANDOVER_PARTIAL else 1
     if not now.connected or not now.up or now.sessions < least:
         what = "two PDU sessions" if least == 2 else "a PDU session"
@@ -88,23 +88,23 @@ def _fault_of_handover(procedure: Procedure, now: Standing) -> str | None:
     return None
 
 
-def _standing_after(procedure: Procedure, now: Standing) -> Standing:
+def _state_after(procedure: Procedure, now: ExpectedState) -> ExpectedState:
     sessions, up = now.sessions, now.up
     match procedure:
         case Procedure.REGISTER:
-            now = Standing(registered=True, connected=True)
+            now = ExpectedState(registered=True, connected=True)
         case Procedure.DEREGISTER | Procedure.SWITCH_OFF:
-            now = Standing()
+            now = ExpectedState()
         case Procedure.IDLE:
-            now = Standing(now.registered, connected=False, sessions=sessions)
+            now = ExpectedState(now.registered, connected=False, sessions=sessions)
         case Procedure.SESSION:
-            now = Standing(registered=True, connected=True, sessions=sessions + 1, up=True)
+            now = ExpectedState(registered=True, connected=True, sessions=sessions + 1, up=True)
         case Procedure.RELEASE_SESSION:
-            now = Standing(registered=True, connected=True, sessions=sessions - 1, up=up)
+            now = ExpectedState(registered=True, connected=True, sessions=sessions - 1, up=up)
         case Procedure.SERVICE | Procedure.PERIODIC_UPDATE | Procedure.MOBILITY_UPDATE:
-            now = Standing(now.registered, connected=now.registered, sessions=sessions, up=up)
+            now = ExpectedState(now.registered, connected=now.registered, sessions=sessions, up=up)
         case Procedure.SERVICE_REQUEST | Procedure.PAGE:
-            now = Standing(registered=True, connected=True, sessions=sessions, up=sessions > 0)
+            now = ExpectedState(registered=True, connected=True, sessions=sessions, up=sessions > 0)
         case _:
             # A handover leaves things as they are.
             pass
@@ -137,7 +137,7 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     think: float = 0.0
     """The mean of the exponential time between two procedures of a UE, in seconds."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence without its name; None for nothing."""
         if not self.mix:
             return "mix is empty: name at least one programme"
@@ -146,10 +146,10 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
                 return "a programme of mix is empty: name procedures, such as service-request"
             if not isfinite(share.weight) or share.weight <= 0:
                 return f"weight is {share.weight}: it is above 0"
-        fault = self.arrivals.fault() or faults_of(self.faults).fault()
-        return fault or self._fault_of_length()
+        problem = self.arrivals.problem() or faults_of(self.faults).problem()
+        return problem or self._length_problem()
 
-    def _fault_of_length(self) -> str | None:
+    def _length_problem(self) -> str | None:
         if isinstance(self.arrivals, Empirical) and not self.arrivals.samples:
             return f"the arrivals of {self.arrivals.file} were not read"
         if self.repeat is None and self.duration is None:
@@ -168,33 +168,35 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.repeat == 1 and self.duration is None
 
 
-def fault_of_phases(phases: Iterable[Phase]) -> str | None:
+def problem_of_phases(phases: Iterable[Phase]) -> str | None:
     """What is wrong with phases, one after the other, in a sentence; None for nothing.
 
     A UE may have run any number of programmes of a phase, and any of its mix: whatever it
     stands at then, the programmes of the next phase must be possible.
     """
-    standings = {Standing()}
+    states = {ExpectedState()}
     for phase in phases:
-        fault = phase.fault()
-        if fault is not None:
-            return f"phase {phase.name}: {fault}"
-        fault, standings = _standings_after(phase, standings)
-        if fault is not None:
-            return f"phase {phase.name}: {fault}"
+        problem = phase.problem()
+        if problem is not None:
+            return f"phase {phase.name}: {problem}"
+        problem, states = _states_after(phase, states)
+        if problem is not None:
+            return f"phase {phase.name}: {problem}"
     return None
 
 
-def _standings_after(phase: Phase, before: set[Standing]) -> tuple[str | None, set[Standing]]:
+def _states_after(
+    phase: Phase, before: set[ExpectedState]
+) -> tuple[str | None, set[ExpectedState]]:
     """What a UE may stand at after a phase, or what cannot be done in it."""
-    ends: set[Standing] = set()
+    ends: set[ExpectedState] = set()
     waiting, seen = list(before), set(before)
     while waiting:
-        standing = waiting.pop()
+        state = waiting.pop()
         for share in phase.mix:
-            fault, end = fault_of(share.procedures, standing)
-            if fault is not None:
-                return f"{','.join(share.procedures)}: {fault}", ends
+            problem, end = problem_of(share.procedures, state)
+            if problem is not None:
+                return f"{','.join(share.procedures)}: {problem}", ends
             ends.add(end)
             if not phase.once and end not in seen:
                 seen.add(end)
@@ -207,5 +209,5 @@ def possible(programme: Programme, *, registered: bool, connected: bool, session
     """Whether a UE can run a programme: one that failed before may not be where it should."""
     if not registered and programme[0] is not Procedure.REGISTER:
         return False
-    standing = Standing(registered, connected=connected, sessions=sessions, up=connected)
-    return fault_of(programme, standing)[0] is None
+    state = ExpectedState(registered, connected=connected, sessions=sessions, up=connected)
+    return problem_of(programme, state)[0] is None

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 from yaml import MarkedYAMLError
 
+from loadgen.errors import ConfigError
 from loadgen.faults import Faults
 from loadgen.load.arrivals import ArrivalsError, loaded
-from loadgen.load.config import ConfigError
-from loadgen.load.phases import Phase, fault_of_phases
+from loadgen.load.phases import Phase, problem_of_phases
 from loadgen.session_model import SessionType
 
 FOLDER = Path(__file__).parent.parent / "scenarios"
@@ -87,9 +87,9 @@ def read_scenario(path: Path) -> Scenario:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (msgspec.MsgspecError, ArrivalsError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: {_sentence(error)}") from error
-    fault = fault_of_phases(phases) if phases else "phases is empty: name at least one"
-    if fault is not None:
-        raise ConfigError(f"{path}: {fault}")
+    problem = problem_of_phases(phases) if phases else "phases is empty: name at least one"
+    if problem is not None:
+        raise ConfigError(f"{path}: {problem}")
     return msgspec.structs.replace(scenario, phases=phases)
 
 

@@ -35,7 +35,7 @@ class Population(Struct, frozen=True):
     """One UE of this many starts with a USIM that is ahead of the core, 0 for none: its first
     challenge is stale, and the core must take its AUTS (TS 33.102 6.3.5)."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         mcc, _, mnc = self.plmn.partition("-")
         if not (mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3)):
@@ -44,9 +44,9 @@ class Population(Struct, frozen=True):
             return f"population.first_imsi is {self.first_imsi!r}, not 15 digits"
         if not self.first_imsi.startswith(mcc + mnc):
             return f"population.first_imsi {self.first_imsi} is not of the PLMN {self.plmn}"
-        return self._fault_of_size(mcc + mnc) or self._fault_of_mix()
+        return self._size_problem(mcc + mnc) or self._mix_problem()
 
-    def _fault_of_size(self, plmn: str) -> str | None:
+    def _size_problem(self, plmn: str) -> str | None:
         if self.count < 1:
             return f"population.count is {self.count}: at least one UE is needed"
         last = int(self.first_imsi) + self.count - 1
@@ -54,15 +54,15 @@ class Population(Struct, frozen=True):
             return f"{self.count} UEs from {self.first_imsi} on run out of the MSINs of the PLMN"
         return None
 
-    def _fault_of_mix(self) -> str | None:
+    def _mix_problem(self) -> str | None:
         if not self.schemes or not self.algorithms or not self.slices:
             return "population.schemes, algorithms and slices must each have an entry"
         for scheme in self.schemes:
             if scheme != "null" and all(key.profile != scheme for key in self.home_keys):
                 return f"SUCI scheme {scheme} is asked for, and home_keys has no key of it"
         for key in self.home_keys:
-            if (fault := key.fault()) is not None:
-                return fault
+            if (problem := key.problem()) is not None:
+                return problem
         for one in self.algorithms:
             if 0 not in one.ea or not set(one.ea) <= {0, 1, 2, 3}:
                 return f"algorithms.ea is {one.ea}: it is of 0 to 3, and 0 is mandatory in a UE"

@@ -1,27 +1,19 @@
-"""A UE with its place in its programme."""
+"""A virtual user: a UE and its place in its programme."""
 
+from collections.abc import Callable
 from math import inf
-from typing import Protocol
 
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.load.phases import Programme
 
 
-class Leader(Protocol):
-    """Who begins the procedures of walkers."""
-
-    def go(self, walker: "Walker", now: float) -> None:
-        """Begin the next procedure of a UE."""
-        ...
-
-
-class Walker:
-    """A UE with its place in its programme."""
+class VirtualUser:
+    """A UE and its place in its programme."""
 
     __slots__ = (
+        "_begin",
         "at",
         "camped",
-        "leader",
         "open",
         "programme",
         "programmes",
@@ -30,27 +22,27 @@ class Walker:
         "wake",
     )
 
-    def __init__(self, leader: Leader, camped: Camped) -> None:
-        """A UE outside of any programme."""
-        self.leader = leader
+    def __init__(self, begin: Callable[["VirtualUser", float], None], camped: CampedUe) -> None:
+        """Create a virtual user outside of any programme; `begin` starts its next procedure."""
+        self._begin = begin
         self.camped = camped
         self.programme: Programme = ()
         self.programmes = 0
-        """Programmes begun in this phase."""
+        """Programmes started in this phase."""
         self.open = False
-        """Whether the programme began with an arrival."""
+        """Whether the programme started with an arrival."""
         self.step = -1
-        """The procedure of the programme that runs or comes next; -1 outside one."""
+        """The index of the procedure that runs or comes next; -1 outside a programme."""
         self.at = 0.0
-        """When the next procedure should begin: its latency counts from here."""
+        """When the next procedure should start: its latency counts from here."""
         self.wake = inf
         self.queued = inf
 
     def deadline(self) -> float:
-        """When the next procedure begins."""
+        """Return when the next procedure starts."""
         return self.wake
 
     def advance(self, now: float) -> None:
-        """Begin it."""
+        """Start the next procedure."""
         self.wake = inf
-        self.leader.go(self, now)
+        self._begin(self, now)

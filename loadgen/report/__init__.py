@@ -1,1 +1,1 @@
-"""TODO report."""
+"""The samples and the report of a run, as JSON, tables, a plot and a capture."""

@@ -6,7 +6,7 @@ from typing import BinaryIO, Literal
 
 import msgspec
 
-from loadgen.load.config import ConfigError
+from loadgen.errors import ConfigError
 
 
 class Captured(msgspec.Struct, frozen=True):

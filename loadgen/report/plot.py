@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from loadgen.load.config import ConfigError
+from loadgen.errors import ConfigError
 from loadgen.report.report import Recorder, Report
 
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from loadgen.load.config import ConfigError
+from loadgen.errors import ConfigError
 from loadgen.session_model import SessionRecord
 from loadgen.ue.model import SKIPPED, Ended, Procedure
 from loadgen.violation import Kind, Violation
@@ -189,11 +189,11 @@ class Report(Struct, frozen=True, kw_only=True):
     """How often a session came up with another UL F-TEID than it had."""
     faults: dict[str, int] = {}
     """Faults that were injected, by direction and kind."""
-    excused: dict[str, int] = {}
+    tolerated: dict[str, int] = {}
     """What would be violations, had injected faults not come before."""
     not_understood: dict[str, int] = {}
     """5GMM STATUS and 5GSM STATUS that UEs received, by cause."""
-    not_understood_excused: dict[str, int] = {}
+    not_understood_tolerated: dict[str, int] = {}
     """Those to UEs some of whose octets we had changed."""
     error_indications: dict[str, int] = {}
     """ERROR INDICATIONs that gNBs received, by cause."""

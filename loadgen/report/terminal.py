@@ -125,7 +125,7 @@ def _notes(report: Report) -> str:
         "tunnels moved": report.tunnels_moved,
         "pagings": report.pagings,
         "faults injected": sum(report.faults.values()),
-        "excused": sum(report.excused.values()),
+        "tolerated": sum(report.tolerated.values()),
         "not understood": sum(report.not_understood.values()),
         "congested": report.congested,
         "configured": report.configured,

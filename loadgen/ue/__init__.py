@@ -1,1 +1,1 @@
-"""TODO ue."""
+"""UEs without I/O: NAS, security, procedures and PDU sessions (TS 24.501)."""

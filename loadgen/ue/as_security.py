@@ -51,7 +51,7 @@ class UeKeys:
             value, at = wire.nh(self._kamf, value), at + 1
         return value
 
-    def fault_of(self, ncc: int, nh: bytes) -> str | None:
+    def check_pair(self, ncc: int, nh: bytes) -> str | None:
         """What is wrong with a pair that the core gives a gNB, in a sentence; None for nothing.
 
         The NCC must be another than that of the pair before, and NH be what the UE derives.

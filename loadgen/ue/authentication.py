@@ -8,7 +8,7 @@ import wire
 from loadgen.trees import Tree, octets
 from loadgen.ue import eap_aka, messages
 from loadgen.ue.nas_security import NasChannel, native_ngksi
-from loadgen.violation import Kind, Report
+from loadgen.violation import Kind, ReportViolation
 
 IND_BITS = 5
 DELTA = 1 << 28
@@ -19,7 +19,7 @@ SYNCH_FAILURE = 21
 NON_5G_UNACCEPTABLE = 26
 
 
-class Challenged(Struct, frozen=True):
+class ChallengeResult(Struct, frozen=True):
     """What came of a challenge: keys, or the 5GMM cause of AUTHENTICATION FAILURE."""
 
     cause: int | None = None
@@ -49,7 +49,7 @@ class Usim:
         """The highest SQN accepted, which AUTS conceals."""
         return self._sqn_ms
 
-    def challenge(self, rand: bytes, autn: bytes, sn_name: str) -> Challenged:
+    def challenge(self, rand: bytes, autn: bytes, sn_name: str) -> ChallengeResult:
         """Answer a challenge (TS 33.501 6.1.3.2, TS 33.102 6.3.3).
 
         The MAC is checked first, then the separation bit, then that SQN is fresh. A fresh SQN
@@ -58,14 +58,14 @@ class Usim:
         try:
             answer = wire.usim_answer(self._k, self._opc, rand, autn, sn_name)
         except wire.WireError:
-            return Challenged(MAC_FAILURE)
+            return ChallengeResult(MAC_FAILURE)
         if not answer.separation_bit:
-            return Challenged(NON_5G_UNACCEPTABLE)
+            return ChallengeResult(NON_5G_UNACCEPTABLE)
         if not self._fresh(answer.sqn):
-            return Challenged(SYNCH_FAILURE, wire.auts(self._k, self._opc, rand, self._sqn_ms))
+            return ChallengeResult(SYNCH_FAILURE, wire.auts(self._k, self._opc, rand, self._sqn_ms))
         self._seq[answer.sqn & ((1 << IND_BITS) - 1)] = answer.sqn >> IND_BITS
         self._sqn_ms = max(self._sqn_ms, answer.sqn)
-        return Challenged(res_star=answer.res_star, kseaf=answer.kseaf)
+        return ChallengeResult(res_star=answer.res_star, kseaf=answer.kseaf)
 
     def keys(self, rand: bytes) -> tuple[bytes, bytes, bytes]:
         """RES, CK and IK of a challenge (TS 33.102 6.3.3), for EAP-AKA'."""
@@ -104,7 +104,7 @@ class Authentication:
         "usim",
     )
 
-    def __init__(self, usim: Usim, supi: str, sn_name: str, report: Report) -> None:
+    def __init__(self, usim: Usim, supi: str, sn_name: str, report: ReportViolation) -> None:
         self.usim = usim
         self.supi = supi
         self.sn_name = sn_name

@@ -1,50 +1,88 @@
-"""What a UE counts, and its timers: the parts of it that know nothing of NAS."""
+"""The state of a UE, its timers and its services for the procedures that work on it.
 
+`loadgen.ue.ue.Ue` completes the class: it chooses, starts and ends the procedures.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from math import inf
+from random import Random
+from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from loadgen.violation import Kind
+from loadgen.identity import Guami, Guti, SNssai, nssai_of_nas, tais_of
+from loadgen.session_model import Resource, SessionRecord, SessionRequest, Tunnel
+from loadgen.timers import TimerValues
+from loadgen.tolerated import InjectedFaults
+from loadgen.trees import Tree
+from loadgen.ue import messages
+from loadgen.ue.as_security import UeKeys
+from loadgen.ue.authentication import Authentication, Usim
+from loadgen.ue.model import Connect, Connection, Leave, Output, Procedure, Send, State
+from loadgen.ue.nas_security import NasChannel, Received
+from loadgen.ue.profile import UeProfile
+from loadgen.ue.sessions import AddressRegistry, Sessions
+from loadgen.violation import Kind, Violation, violation
+
+DownlinkData: TypeAlias = Callable[[str], object]
+"""Sends downlink data to the address of a PDU session; returns at once."""
+
+
+def no_downlink_data(address: str) -> None:
+    """Send nothing: no data network is connected."""
+    del address
+
+
+DownlinkTunnel: TypeAlias = Callable[[str], Tunnel | None]
+"""Returns where the UPF sends packets for the address of a PDU session; None if unknown."""
+
+
+def no_downlink_tunnel(address: str) -> None:
+    """Return None: the UPF is not known."""
+    del address
+
+
+_INCOMPATIBLE_WITH_STATE = 98
 
 
 class UeRecord(Struct):
-    """What happened to a UE, for the report."""
+    """Counters of a UE, for the report."""
 
     retransmissions: dict[str, int] = field(default_factory=dict[str, int])
-    """How often something was done again, by the timer that made the UE do it."""
+    """Repetitions, by the timer that caused them."""
     tunnels_moved: int = 0
-    """How often a session came up with another UL F-TEID than before."""
+    """How often a session was set up with another UL F-TEID than before."""
     congested: int = 0
-    """How often the network refused it for congestion, and it waited."""
+    """How often the network rejected the UE for congestion and the UE waited."""
     configured: int = 0
-    """CONFIGURATION UPDATE COMMANDs that it took."""
+    """CONFIGURATION UPDATE COMMANDs that the UE processed."""
     deregistered: int = 0
-    """How often the network deregistered it."""
-    excused: dict[Kind, int] = field(default_factory=dict[Kind, int])
+    """How often the network deregistered the UE."""
+    tolerated: dict[Kind, int] = field(default_factory=dict[Kind, int])
     """Violations that injected faults may have caused."""
     statuses: dict[str, int] = field(default_factory=dict[str, int])
-    """5GMM STATUS and 5GSM STATUS by cause, without those that we have brought about."""
-    statuses_excused: dict[str, int] = field(default_factory=dict[str, int])
+    """5GMM STATUS and 5GSM STATUS by cause, without those that injected faults caused."""
+    statuses_tolerated: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class Clock:
+class UeTimers:
     """The timers of a UE, by name."""
 
     def __init__(self) -> None:
-        """No timer, at no time."""
         self.now = 0.0
         self._timers: dict[str, float] = {}
 
     def deadline(self) -> float:
-        """When `advance` is due next, inf for never."""
+        """Return when the next timer expires, inf for never."""
         return min(self._timers.values(), default=inf)
 
     def due(self, now: float) -> list[str]:
-        """The timers that are due; each must be taken with `expires` before it has expired."""
+        """Return the timers that are due. `expires` must confirm each before it is handled."""
         return [name for name, at in self._timers.items() if at <= now]
 
     def expires(self, name: str, now: float) -> bool:
-        """Whether a timer still runs and is due; then it runs no more."""
+        """Whether a timer still runs and is due. If so, stop it."""
         if self._timers.get(name, inf) > now:
             return False
         del self._timers[name]
@@ -67,7 +105,257 @@ class Clock:
         """Stop every timer."""
         self._timers.clear()
 
-    def next_of(self, but: str) -> str:
-        """The timer that expires next, without one of them; ``"nothing"`` for none."""
+    def next_except(self, but: str) -> str:
+        """Return the timer that expires next, except `but`; ``"nothing"`` if there is none."""
         timers = {name: at for name, at in self._timers.items() if name != but}
         return min(timers, key=timers.__getitem__, default="nothing")
+
+
+class UeBase(UeTimers, ABC):
+    """A UE as its procedures see it. `out` has the outputs for the gNB and the driver."""
+
+    def __init__(
+        self,
+        profile: UeProfile,
+        tai: tuple[str, int],
+        *,
+        timers: TimerValues | None = None,
+        rng: Random | None = None,
+        on_violation: Callable[[Violation], None] | None = None,
+        strict: bool = False,
+        session_request: SessionRequest | None = None,
+        registry: AddressRegistry | None = None,
+        downlink_data: DownlinkData = no_downlink_data,
+        downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
+    ) -> None:
+        """Create a UE that is switched on, deregistered and idle.
+
+        Args:
+            profile: its credentials and capabilities.
+            tai: PLMN and TAC of its cell.
+            timers: timer values, those of the specification by default.
+            rng: for the values that the specification wants random.
+            on_violation: called with each violation; by default `violations` keeps them.
+            strict: whether a repeated protected message is a violation.
+            session_request: the parameters of its PDU sessions.
+            registry: the addresses of all UEs of the run.
+            downlink_data: makes the UPF receive data for the UE, which then must be paged.
+            downlink_tunnel: returns where the UPF sends data for the UE.
+        """
+        super().__init__()
+        self.profile = profile
+        self.tai = tai
+        self.values = timers or TimerValues()
+        self.rng = rng or Random(profile.index)  # noqa: S311
+        self.violations: list[Violation] = []
+        self._on_violation = on_violation or self.violations.append
+        self.channel = NasChannel(self.violate, strict=strict)
+        usim = Usim(profile.k, profile.opc, profile.sqn)
+        self.authentication = Authentication(usim, profile.supi, profile.sn_name, self.violate)
+        self.session_request = session_request or SessionRequest()
+        self.downlink_data, self.downlink_tunnel = downlink_data, downlink_tunnel
+        self.faults = InjectedFaults()
+        self.record = UeRecord()
+        self.areas: frozenset[tuple[str, int]] = frozenset()
+        """The registration area."""
+        self.allowed_nssai: frozenset[SNssai] = frozenset()
+        self.keys: UeKeys | None = None
+        """AS security keys, while AS security is active."""
+        self.sessions = Sessions(profile.supi, registry or AddressRegistry(), self.faults)
+        self.user_plane: dict[int, Resource] = {}
+        """The gNB's resources for the UE, by PSI; the gNB changes this dict."""
+        self._state = State.DEREGISTERED
+        self.connection = Connection.IDLE
+        self.guti: Guti | None = None
+        self.usim_invalid = False
+        self.attempts = 0
+        """The registration attempt counter (5.5.1.2.7)."""
+        self.t3502 = self.values.t3502
+        self.out: list[Output] = []
+        self.context_nssai: frozenset[SNssai] | None = None
+        """The allowed NSSAI in the gNB; None until the gNB has a context."""
+        self.context_guami: Guami | None = None
+        self.context_pending = False
+        """Whether the UE is accepted and the gNB has no context of it yet."""
+        self.running_procedure: Running | None = None
+        self.answers: dict[Procedure, tuple[str, bytes]] = {}
+        """The final answers on this connection, by the family of their request."""
+        self.pending_procedure: Procedure | None = None
+        """A registration or an update that the network, or a move of the UE, requires
+        (5.4.4.3, 5.5.1.3.2, 5.5.2.3)."""
+        self._suci: bytes | None = None
+        self._violated: Kind | None = None
+        """The first violation during the running procedure."""
+
+    @abstractmethod
+    def finish(self, cause: str | None, now: float, *, await_release: bool = False) -> None:
+        """End the running procedure, with this cause if it failed.
+
+        With `await_release` the end is reported when the connection is released.
+        """
+
+    # state
+
+    @property
+    def state(self) -> State:
+        """The main state of 5GMM."""
+        return self._state
+
+    @state.setter
+    def state(self, state: State) -> None:
+        self._state = state
+        if state is State.DEREGISTERED:
+            self.sessions.clear()
+
+    @property
+    def registered(self) -> bool:
+        """Whether the UE considers itself registered."""
+        return self.state in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED)
+
+    def records(self) -> list[SessionRecord]:
+        """Return the sessions that the UE has."""
+        return self.sessions.records(self.user_plane)
+
+    def forget(self) -> None:
+        """Delete the 5G-GUTI and every key, as several rejects require."""
+        self.guti = None
+        self.channel.forget()
+        self.authentication.delete_response()
+
+    def accepted(self, tree: Tree) -> None:
+        """Store the parameters of a REGISTRATION ACCEPT."""
+        self.guti = Guti.of_nas(tree.get("5g-guti")) or self.guti
+        self.areas = tais_of(tree.get("tai-list"))
+        self.allowed_nssai = nssai_of_nas(tree.get("allowed-nssai"))
+        self.pending_procedure = None
+
+    # violations
+
+    def violate(self, kind: Kind, text: str) -> None:
+        """Report a violation by the core. The running procedure fails.
+
+        A violation that injected faults may have caused is only counted.
+        """
+        if self.faults.tolerates(kind, self.now):
+            self.tolerate(kind)
+            return
+        if self._violated is None:
+            self._violated = kind
+        self._on_violation(violation(kind, text, self.profile.supi, self.now))
+
+    def tolerate(self, kind: Kind) -> None:
+        """Count a violation that injected faults may have caused."""
+        tolerated = self.record.tolerated
+        tolerated[kind] = tolerated.get(kind, 0) + 1
+
+    def count_status(self, text: str) -> None:
+        """Count a STATUS message of the core."""
+        garbled = self.faults.garbled(self.now)
+        counts = self.record.statuses_tolerated if garbled else self.record.statuses
+        counts[text] = counts.get(text, 0) + 1
+
+    def unexpected(self, name: str, cause: int = _INCOMPATIBLE_WITH_STATE) -> None:
+        """Report and reject a message that is wrong in this state or for a UE (7.4)."""
+        self.violate(Kind.NAS_UNEXPECTED, f"{name} in {self.state}")
+        self.send(messages.gmm_status(cause))
+
+    # messages and connection
+
+    def send(self, plain: bytes) -> None:
+        """Send a message, protected if the exchange is secure."""
+        self.out.append(Send(self.channel.protect(plain)))
+
+    def requested(self, family: Procedure) -> None:
+        """Note that a new request of a family is sent, which has no answer yet."""
+        self.answers.pop(family, None)
+
+    def connect(
+        self,
+        s_tmsi: tuple[int, int, int] | None,
+        *,
+        context: bool,
+        cause: str = "mo-Signalling",
+    ) -> None:
+        """Ask for an RRC connection."""
+        self.connection = Connection.WANTED
+        self.out.append(Connect(cause, s_tmsi, context))
+
+    def leave(self) -> None:
+        """Drop the RRC connection locally."""
+        if self.connection is not Connection.IDLE:
+            self.connection = Connection.IDLE
+            self.channel.secure = False
+            self.user_plane = {}
+            self.out.append(Leave())
+
+    def repeat(self, timer: str) -> None:
+        """Count a repetition that a timer caused."""
+        counts = self.record.retransmissions
+        counts[timer] = counts.get(timer, 0) + 1
+
+    def suci(self) -> bytes:
+        """Return the SUCI to send: the stored one while T3519 runs (5.5.1.2.2)."""
+        if self._suci is None:
+            self._suci = self.profile.conceal()
+            self.start("T3519", self.values.t3519)
+        return self._suci
+
+    def discard_suci(self) -> None:
+        """Delete the stored SUCI: the network knows the UE."""
+        self._suci = None
+        self.stop("T3519")
+
+
+class Running:
+    """A procedure in progress. The default methods do nothing."""
+
+    name: Procedure
+    entire: bytes | None = None
+    """The entire REGISTRATION REQUEST, for the container of SECURITY MODE COMPLETE."""
+    unsolicited = False
+    """Whether the network started it, not the driver."""
+    reported = False
+    """Whether the end of an unsolicited procedure is reported."""
+
+    def __init__(self, ue: UeBase) -> None:
+        """Create a procedure that has not started."""
+        self._ue = ue
+
+    @property
+    def family(self) -> Procedure:
+        """The procedure whose 5GMM answers also end this one."""
+        return self.name
+
+    def start(self, now: float) -> None:
+        """Start: ask for a connection, or use the existing one."""
+
+    def initial(self, now: float) -> bytes:  # noqa: ARG002
+        """Return the initial NAS message of a new connection."""
+        return b"\x7e\x00\x64\x62"
+
+    def answered(self, message: str, received: Received, now: float) -> None:
+        """Handle the final 5GMM answer of the network."""
+
+    def session_answered(self, message: Tree, plain: bytes, now: float) -> None:
+        """Handle the 5GSM answer of the network: its tree and octets."""
+
+    def not_forwarded(self, cause: str, now: float) -> None:
+        """Handle a 5GSM message that the network returned unforwarded (5.4.5.3.3)."""
+
+    def user_plane_changed(self, now: float) -> None:
+        """Handle resources of a PDU session that the gNB set up or released."""
+
+    def paged(self, now: float) -> None:
+        """Handle a page of the idle UE."""
+
+    def moved(self, cause: str | None, now: float) -> None:
+        """Handle the end of a handover, with this cause if it failed."""
+
+    def challenged(self, *, failed: bool) -> None:
+        """Handle an answered challenge: the request's timer stops if the challenge failed."""
+
+    def expired(self, timer: str, now: float) -> None:
+        """Handle the expiry of a timer."""
+
+    def released(self, why: str, now: float) -> None:
+        """Handle the release of the connection before the answer."""

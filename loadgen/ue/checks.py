@@ -1,20 +1,17 @@
 """What a REGISTRATION ACCEPT must have (TS 24.501 5.5.1.2.4, TS 33.501 6.12.3)."""
 
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, NamedTuple
 
 from loadgen.identity import Guti, SNssai, nssai_of_nas, tais_of
 from loadgen.session_model import Resource, Session, SessionRequest
 from loadgen.trees import Tree, items, number, numbers, part
+from loadgen.ue.base import UeBase
 from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
 
 def check_registration_accept(
-    ue: "Ue", tree: Tree, presented: Guti | None, update: Procedure | None = None
+    ue: UeBase, tree: Tree, presented: Guti | None, update: Procedure | None = None
 ) -> None:
     """Report what is wrong with an accept.
 
@@ -33,10 +30,10 @@ def check_registration_accept(
         _check_guti(ue, guti, presented)
     _check_areas(ue, tree)
     _check_slices(ue, tree)
-    ue.context_owed = ue.context_nssai is None
+    ue.context_pending = ue.context_nssai is None
 
 
-def _check_guti(ue: "Ue", guti: Guti | None, presented: Guti | None) -> None:
+def _check_guti(ue: UeBase, guti: Guti | None, presented: Guti | None) -> None:
     if guti is None:
         ue.violate(Kind.ACCEPT_GUTI, "no 5G-GUTI after a registration")
     elif presented is not None and guti.tmsi == presented.tmsi:
@@ -46,14 +43,14 @@ def _check_guti(ue: "Ue", guti: Guti | None, presented: Guti | None) -> None:
         ue.violate(Kind.CONTEXT_GUAMI, text)
 
 
-def _check_areas(ue: "Ue", tree: Tree) -> None:
+def _check_areas(ue: UeBase, tree: Tree) -> None:
     areas = tais_of(tree.get("tai-list"))
     if ue.tai not in areas:
         text = f"the registration area is {sorted(areas)}, and the UE is in {ue.tai}"
         ue.violate(Kind.ACCEPT_TAI_LIST, text)
 
 
-def _check_slices(ue: "Ue", tree: Tree) -> None:
+def _check_slices(ue: UeBase, tree: Tree) -> None:
     allowed = nssai_of_nas(tree.get("allowed-nssai"))
     subscribed = frozenset(ue.profile.slices)
     if not allowed:
@@ -66,20 +63,12 @@ def _check_slices(ue: "Ue", tree: Tree) -> None:
         ue.violate(Kind.CONTEXT_NSSAI, f"the gNB was told another allowed NSSAI: {told}")
 
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
 _STATUS, _RESULT = "pdu-session-status", "pdu-session-reactivation-result"
 
 
-class Outcome(NamedTuple):
-    """What came of a service request that was accepted."""
-
-    cause: str | None
-    """Why it failed all the same, None where it did not."""
-
-
-def check_service_accept(ue: "Ue", tree: Tree, asked: tuple[int, ...], *, status: bool) -> Outcome:
+def check_service_accept(
+    ue: UeBase, tree: Tree, asked: tuple[int, ...], *, status: bool
+) -> str | None:
     """Report what is wrong with an accept, and release locally what it says is no more.
 
     Args:
@@ -89,10 +78,10 @@ def check_service_accept(ue: "Ue", tree: Tree, asked: tuple[int, ...], *, status
         status: whether the request had the PDU session status.
     """
     lost = check_status(ue, tree, Kind.SERVICE_STATUS, asked=status)
-    return Outcome(lost or _check_result(ue, tree, asked))
+    return lost or _check_result(ue, tree, asked)
 
 
-def check_status(ue: "Ue", tree: Tree, kind: Kind, *, asked: bool) -> str | None:
+def check_status(ue: UeBase, tree: Tree, kind: Kind, *, asked: bool) -> str | None:
     """Hold the PDU session status of an accept against the UE's sessions (9.11.3.44).
 
     Args:
@@ -115,8 +104,8 @@ def check_status(ue: "Ue", tree: Tree, kind: Kind, *, asked: bool) -> str | None
         ue.violate(kind, text)
     lost = own - there
     live = ue.sessions.live
-    if lost and all(ue.disturbance.since(live[psi].agreed) for psi in lost):
-        ue.disturbance.surface(ue.now)
+    if lost and all(ue.faults.since(live[psi].agreed) for psi in lost):
+        ue.faults.surface(ue.now)
     for psi in lost:
         ue.sessions.remove(psi)
     for session in live.values():
@@ -124,7 +113,7 @@ def check_status(ue: "Ue", tree: Tree, kind: Kind, *, asked: bool) -> str | None
     return "session-lost" if lost else None
 
 
-def _check_result(ue: "Ue", tree: Tree, asked: tuple[int, ...]) -> str | None:
+def _check_result(ue: UeBase, tree: Tree, asked: tuple[int, ...]) -> str | None:
     if _RESULT not in tree:
         if asked:
             text = "no reactivation result, and the request had an uplink data status"
@@ -137,9 +126,6 @@ def _check_result(ue: "Ue", tree: Tree, asked: tuple[int, ...]) -> str | None:
     return "reactivation-failed" if failed & set(asked) else None
 
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
 _ONLY = {
     "ipv4": "pdu-session-type-ipv4-only-allowed",
     "ipv6": "pdu-session-type-ipv6-only-allowed",
@@ -148,7 +134,7 @@ _ROUNDING = 0.001
 """NAS gives bit rates as 16 bits and a unit, so that they may differ a little from NGAP's."""
 
 
-def check_session_accept(ue: "Ue", psi: int, asked: SessionRequest, sm: Tree) -> Session:
+def check_session_accept(ue: UeBase, psi: int, asked: SessionRequest, sm: Tree) -> Session:
     """Report what is wrong with an accept; the session that it makes."""
     session_type = _check_type(ue, asked, sm)
     if sm.get("selected-ssc-mode") != "ssc1":
@@ -175,7 +161,7 @@ def check_session_accept(ue: "Ue", psi: int, asked: SessionRequest, sm: Tree) ->
     return session
 
 
-def check_resource(ue: "Ue", session: Session, resource: Resource) -> None:
+def check_resource(ue: UeBase, session: Session, resource: Resource) -> None:
     """Report where the gNB was told other things of a session than the UE."""
     psi = session.psi
     if resource.session_type != session.session_type:
@@ -195,7 +181,7 @@ def _same_rate(kbps: int, bps: int) -> bool:
     return abs(kbps * 1000 - bps) <= max(1000.0, bps * _ROUNDING)
 
 
-def _check_type(ue: "Ue", asked: SessionRequest, sm: Tree) -> str:
+def _check_type(ue: UeBase, asked: SessionRequest, sm: Tree) -> str:
     selected = str(sm.get("selected-pdu-session-type"))
     wanted = asked.session_type
     if wanted == "ipv4v6" and selected in _ONLY:
@@ -209,7 +195,7 @@ def _check_type(ue: "Ue", asked: SessionRequest, sm: Tree) -> str:
     return selected
 
 
-def _check_rules(ue: "Ue", sm: Tree) -> tuple[int, ...]:
+def _check_rules(ue: UeBase, sm: Tree) -> tuple[int, ...]:
     """The QFIs of the rules, that of the default rule first."""
     rules = items(sm, "authorized-qos-rules")
     default = [rule for rule in rules if rule.get("dqr") is True]
@@ -240,7 +226,7 @@ def _matches_all(rule: Tree) -> bool:
     )
 
 
-def _check_flows(ue: "Ue", sm: Tree, qfis: tuple[int, ...], resource: Resource) -> None:
+def _check_flows(ue: UeBase, sm: Tree, qfis: tuple[int, ...], resource: Resource) -> None:
     """A flow without a description has the 5QI of its QFI (6.2.5.1.1.4)."""
     described: dict[int | None, Tree] = {}
     for one in items(sm, "authorized-qos-flow-descriptions"):
@@ -257,7 +243,7 @@ def _check_flows(ue: "Ue", sm: Tree, qfis: tuple[int, ...], resource: Resource) 
             ue.violate(Kind.SESSION_QOS_FLOWS, text)
 
 
-def _check_ambr(ue: "Ue", sm: Tree) -> tuple[int, int]:
+def _check_ambr(ue: UeBase, sm: Tree) -> tuple[int, int]:
     ambr = part(sm, "session-ambr")
     rates = number(ambr, "dl-kbps") or 0, number(ambr, "ul-kbps") or 0
     if 0 in rates:
@@ -265,7 +251,7 @@ def _check_ambr(ue: "Ue", sm: Tree) -> tuple[int, int]:
     return rates
 
 
-def _check_address(ue: "Ue", session_type: str, sm: Tree) -> str:
+def _check_address(ue: UeBase, session_type: str, sm: Tree) -> str:
     """The IPv4 address, or the link-local one of the interface identifier."""
     given = part(sm, "pdu-address")
     four, interface = given.get("ipv4"), given.get("ipv6-interface-id")
@@ -289,7 +275,7 @@ def _check_address(ue: "Ue", session_type: str, sm: Tree) -> str:
     return found
 
 
-def _check_slice(ue: "Ue", asked: SessionRequest, sm: Tree) -> SNssai | None:
+def _check_slice(ue: UeBase, asked: SessionRequest, sm: Tree) -> SNssai | None:
     given = sm.get("s-nssai")
     found = next(iter(nssai_of_nas([given] if given else None)), None)
     allowed = {asked.s_nssai} if asked.s_nssai is not None else set(ue.profile.slices)
@@ -301,7 +287,7 @@ def _check_slice(ue: "Ue", asked: SessionRequest, sm: Tree) -> SNssai | None:
     return found
 
 
-def _check_dnn(ue: "Ue", asked: SessionRequest, sm: Tree) -> str:
+def _check_dnn(ue: UeBase, asked: SessionRequest, sm: Tree) -> str:
     """The DNN, which may have the operator identifier behind it (TS 23.003 9.1)."""
     found = str(sm.get("dnn") or "")
     wanted = asked.dnn

@@ -1,26 +1,22 @@
-"""The 5GMM common procedures that the network starts (TS 24.501 5.4), the UE's side."""
-
-from typing import TYPE_CHECKING
+"""The 5GMM common procedures that the network starts, the UE's side (TS 24.501 5.4)."""
 
 from loadgen.identity import Guti, nssai_of_nas, tais_of
 from loadgen.trees import part
 from loadgen.ue import messages
-from loadgen.ue.model import Connection, Procedure, Send, State
+from loadgen.ue.base import UeBase
+from loadgen.ue.model import Procedure, Send, State
 from loadgen.ue.nas_security import CIPHERED_NEW_CONTEXT, NEW_CONTEXT, Received
 from loadgen.ue.profile import imeisv_identity
 from loadgen.violation import Kind
-
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
 
 _CONDITIONAL_IE_ERROR = 100
 _NO_IDENTITY = b"\x00"
 
 
-def authentication_request(ue: "Ue", received: Received) -> None:
-    """Answer a challenge (5.4.1.3): RES*, or the failure with its cause."""
+def authentication_request(ue: UeBase, received: Received) -> None:
+    """Answer a challenge with RES* or with the cause of a failure (5.4.1.3)."""
     if ue.running_procedure is None and ue.state is not State.REGISTERED:
-        ue.downlink.unexpected("authentication-request")
+        ue.unexpected("authentication-request")
         return
     ue.stop("T3520")
     reply = ue.authentication.challenge(received.tree, ue.channel)
@@ -38,8 +34,8 @@ def authentication_request(ue: "Ue", received: Received) -> None:
     ue.send(reply.plain)
 
 
-def security_mode_command(ue: "Ue", pdu: bytes, received: Received) -> None:
-    """Take a context into use, or refuse it (5.4.2.3 to 5.4.2.5)."""
+def security_mode_command(ue: UeBase, pdu: bytes, received: Received) -> None:
+    """Take a security context into use, or reject the command (5.4.2.3 to 5.4.2.5)."""
     if pdu[1] & 0x0F != NEW_CONTEXT:
         text = f"security-mode-command with security header type {pdu[1] & 0x0F}"
         ue.violate(Kind.NAS_HEADER, text)
@@ -62,8 +58,8 @@ def security_mode_command(ue: "Ue", pdu: bytes, received: Received) -> None:
     ue.out.append(Send(ue.channel.protect(complete, CIPHERED_NEW_CONTEXT)))
 
 
-def identity_request(ue: "Ue", received: Received) -> None:
-    """Give the identity that is asked for, or none (5.4.3.3)."""
+def identity_request(ue: UeBase, received: Received) -> None:
+    """Send the requested identity, or no identity if the UE does not have it (5.4.3.3)."""
     asked = received.tree.get("identity-type")
     if asked == "suci":
         ue.send(messages.identity_response(ue.suci()))
@@ -75,76 +71,29 @@ def identity_request(ue: "Ue", received: Received) -> None:
         ue.send(messages.identity_response(_NO_IDENTITY))
 
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
+def configuration_update(ue: UeBase, received: Received) -> None:
+    """Handle CONFIGURATION UPDATE COMMAND, and acknowledge it if requested (5.4.4).
 
-_FORGET = frozenset(
-    {
-        "illegal-ue",
-        "illegal-me",
-        "5gs-services-not-allowed",
-        "plmn-not-allowed",
-        "tracking-area-not-allowed",
-        "roaming-not-allowed-in-this-tracking-area",
-        "no-suitable-cells-in-tracking-area",
-        "n1-mode-not-allowed",
-    }
-)
-"""Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.2.3.2)."""
-
-
-def configuration_update(ue: "Ue", received: Received) -> None:
-    """Take what CONFIGURATION UPDATE COMMAND has, and acknowledge where that is asked for.
-
-    Where a registration is requested, the UE registers again once it is released (5.4.4.3). A UE
-    that is deregistering ignores the command, and goes on (5.5.2.2.6).
+    If a registration is requested, the UE registers after its release (5.4.4.3). A UE that is
+    deregistering ignores the command (5.5.2.2.6).
     """
     if ue.state is State.DEREGISTERED_INITIATED:
         return
     if ue.state not in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED):
-        ue.downlink.unexpected("configuration-update-command")
+        ue.unexpected("configuration-update-command")
         return
     tree = received.tree
     ue.guti = Guti.of_nas(tree.get("5g-guti")) or ue.guti
     if "tai-list" in tree:
         ue.areas = tais_of(tree["tai-list"])
         if ue.tai not in ue.areas:
-            text = f"the registration area is {sorted(ue.areas)}, and the UE is in {ue.tai}"
+            text = f"the registration area is {sorted(ue.areas)}, but the UE is in {ue.tai}"
             ue.violate(Kind.ACCEPT_TAI_LIST, text)
     if "allowed-nssai" in tree:
         ue.allowed_nssai = nssai_of_nas(tree["allowed-nssai"])
     asked = part(tree, "configuration-update-indication")
     if asked.get("red") is True:
-        ue.owed.note(Procedure.MOBILITY_UPDATE)
+        ue.pending_procedure = Procedure.MOBILITY_UPDATE
     if asked.get("ack") is True:
         ue.send(messages.CONFIGURATION_UPDATE_COMPLETE)
     ue.record.configured += 1
-
-
-def deregistered(ue: "Ue", received: Received, now: float) -> None:
-    """The network deregisters the UE (5.5.2.3.2); that answers a request of its own, too."""
-    if ue.state not in (
-        State.REGISTERED,
-        State.DEREGISTERED_INITIATED,
-        State.SERVICE_REQUEST_INITIATED,
-    ):
-        ue.downlink.unexpected("deregistration-request-ue-terminated")
-        return
-    ue.send(messages.DEREGISTRATION_ACCEPT)
-    ue.record.deregistered += 1
-    ue.state = State.DEREGISTERED
-    ue.stop("T3521", "T3517")
-    if received.tree.get("5gmm-cause") in _FORGET:
-        ue.forget()
-    kind = part(received.tree, "de-registration-type")
-    running = ue.running_procedure
-    if kind.get("re-registration-required") is True and (
-        running is None or running.name is not Procedure.DEREGISTER
-    ):
-        ue.owed.note(Procedure.REGISTER)
-    if running is None:
-        return
-    if running.name is Procedure.DEREGISTER:
-        ue.finish(None, now, await_release=True)
-    elif running.name is not Procedure.IDLE:
-        ue.finish("deregistered", now, await_release=ue.connection is Connection.CONNECTED)

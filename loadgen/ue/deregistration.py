@@ -1,35 +1,44 @@
-"""Leaving: UE-initiated deregistration (TS 24.501 5.5.2.2), and going idle."""
+"""Deregistration by the UE and by the network (TS 24.501 5.5.2), and the release to idle."""
 
-from typing import TYPE_CHECKING
-
+from loadgen.trees import part
 from loadgen.ue import messages
+from loadgen.ue.base import Running, UeBase
 from loadgen.ue.model import (
     NOT_REGISTERED,
     SKIPPED,
     Connection,
     Inactive,
     Procedure,
-    Running,
     State,
 )
 from loadgen.ue.nas_security import Received
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
 _MAX_EXPIRIES = 5
+_FORGET = frozenset(
+    {
+        "illegal-ue",
+        "illegal-me",
+        "5gs-services-not-allowed",
+        "plmn-not-allowed",
+        "tracking-area-not-allowed",
+        "roaming-not-allowed-in-this-tracking-area",
+        "no-suitable-cells-in-tracking-area",
+        "n1-mode-not-allowed",
+    }
+)
+"""Causes that delete the 5G-GUTI and the ngKSI (5.5.2.3.2)."""
 
 
 class Deregistration(Running):
-    """A deregistration, normal or at switch-off."""
+    """A UE-initiated deregistration (5.5.2.2), normal or at switch-off."""
 
-    def __init__(self, ue: "Ue", name: Procedure) -> None:
+    def __init__(self, ue: UeBase, name: Procedure) -> None:
         super().__init__(ue)
         self.name = name
         self._expiries = 0
 
     def start(self, now: float) -> None:
-        """Send DEREGISTRATION REQUEST, on a new connection where there is none."""
+        """Send DEREGISTRATION REQUEST, on a new connection if the UE is idle."""
         ue = self._ue
         if not ue.registered:
             ue.finish(NOT_REGISTERED, now)
@@ -40,20 +49,20 @@ class Deregistration(Running):
             ue.connect(None if ue.guti is None else ue.guti.s_tmsi, context=False)
 
     def initial(self, now: float) -> bytes:
-        """DEREGISTRATION REQUEST as an initial NAS message."""
+        """Return DEREGISTRATION REQUEST as an initial NAS message."""
         pdu = self._ue.channel.protect_initial(self._request())
         self._requested(now)
         return pdu
 
     def challenged(self, *, failed: bool) -> None:
-        """T3521 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        """Stop T3521 at a failed challenge; restart it at a good one (5.4.1.3.7)."""
         if failed:
             self._ue.stop("T3521")
         elif self.name is Procedure.DEREGISTER and not self._ue.running("T3521"):
             self._ue.start("T3521", self._ue.values.t3521)
 
     def answered(self, message: str, received: Received, now: float) -> None:  # noqa: ARG002
-        """DEREGISTRATION ACCEPT, or the UE is refused."""
+        """Handle DEREGISTRATION ACCEPT or AUTHENTICATION REJECT."""
         ue = self._ue
         ue.stop("T3521")
         ue.state = State.DEREGISTERED
@@ -65,7 +74,7 @@ class Deregistration(Running):
             ue.finish(None, now, await_release=True)
 
     def expired(self, timer: str, now: float) -> None:
-        """T3521: four times again, then the UE deregisters locally (5.5.2.2.6)."""
+        """Handle T3521: repeat four times, then deregister locally (5.5.2.2.6)."""
         if timer != "T3521":
             return
         ue = self._ue
@@ -80,7 +89,7 @@ class Deregistration(Running):
         ue.finish("t3521-expired", now)
 
     def released(self, why: str, now: float) -> None:
-        """Lower layer failure before the accept: deregistered locally (5.5.2.2.6)."""
+        """Deregister locally: a lower layer failure before the accept (5.5.2.2.6)."""
         self._ue.stop("T3521")
         self._ue.state = State.DEREGISTERED
         self._ue.finish(why, now)
@@ -95,9 +104,9 @@ class Deregistration(Running):
 
     def _requested(self, now: float) -> None:
         ue = self._ue
-        ue.downlink.requested(Procedure.DEREGISTER)
+        ue.requested(Procedure.DEREGISTER)
         if self.name is Procedure.SWITCH_OFF:
-            # No accept will come; the UE stays for its release (5.5.2.2.1).
+            # The network sends no accept; the UE waits for its release (5.5.2.2.1).
             ue.state = State.DEREGISTERED
             ue.finish(None, now, await_release=True)
         else:
@@ -105,18 +114,47 @@ class Deregistration(Running):
             ue.start("T3521", ue.values.t3521)
 
 
+def deregistered(ue: UeBase, received: Received, now: float) -> None:
+    """Handle a deregistration by the network (5.5.2.3.2). It also answers the UE's own request."""
+    if ue.state not in (
+        State.REGISTERED,
+        State.DEREGISTERED_INITIATED,
+        State.SERVICE_REQUEST_INITIATED,
+    ):
+        ue.unexpected("deregistration-request-ue-terminated")
+        return
+    ue.send(messages.DEREGISTRATION_ACCEPT)
+    ue.record.deregistered += 1
+    ue.state = State.DEREGISTERED
+    ue.stop("T3521", "T3517")
+    if received.tree.get("5gmm-cause") in _FORGET:
+        ue.forget()
+    kind = part(received.tree, "de-registration-type")
+    running = ue.running_procedure
+    if kind.get("re-registration-required") is True and (
+        running is None or running.name is not Procedure.DEREGISTER
+    ):
+        ue.pending_procedure = Procedure.REGISTER
+    if running is None:
+        return
+    if running.name is Procedure.DEREGISTER:
+        ue.finish(None, now, await_release=True)
+    elif running.name is not Procedure.IDLE:
+        ue.finish("deregistered", now, await_release=ue.connection is Connection.CONNECTED)
+
+
 class Idle(Running):
-    """Waiting for the release that the gNB asks for."""
+    """Wait for the release that the gNB requests."""
 
     name = Procedure.IDLE
 
     def start(self, now: float) -> None:
-        """Nothing to send: the gNB acts."""
+        """Make the gNB request the release."""
         if self._ue.connection is Connection.CONNECTED:
             self._ue.out.append(Inactive())
         else:
             self._ue.finish(SKIPPED, now)
 
     def released(self, why: str, now: float) -> None:
-        """Released, as it should be; or lost."""
+        """Succeed if the connection was released, fail if it was lost."""
         self._ue.finish(None if why == "connection-released" else why, now)

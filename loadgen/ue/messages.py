@@ -99,6 +99,8 @@ def gmm_status(cause: int) -> bytes:
     return bytes([0x7E, 0x00, 0x64, cause])
 
 
+UPLINK_DATA_STATUS, PDU_SESSION_STATUS = 0x40, 0x50
+"""IEIs."""
 REGULAR_DEACTIVATION = 36
 INVALID_IDENTITY = 43
 PTI_MISMATCH = 47

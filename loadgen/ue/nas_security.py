@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import wire
 from loadgen.trees import Tree, number, numbers, part
-from loadgen.violation import Kind, Report
+from loadgen.violation import Kind, ReportViolation
 
 PLAIN, INTEGRITY, CIPHERED, NEW_CONTEXT, CIPHERED_NEW_CONTEXT = range(5)
 """Security header types (TS 24.501 9.3.1)."""
@@ -29,7 +29,7 @@ _CAUSES_NEVER_PLAIN = frozenset({76, 78, 81, 82})
 _REMEMBERED = 64
 
 
-class Context:
+class SecurityContext:
     """A 5G NAS security context in use."""
 
     __slots__ = ("_integrity_key", "kamf", "nas", "nea", "ngksi", "nia", "seen")
@@ -97,11 +97,11 @@ class NasChannel:
         "secure",
     )
 
-    def __init__(self, report: Report, *, strict: bool = False) -> None:
+    def __init__(self, report: ReportViolation, *, strict: bool = False) -> None:
         """A UE without any context; with `strict`, a repeated message is a violation too."""
         self._report = report
         self._strict = strict
-        self.current: Context | None = None
+        self.current: SecurityContext | None = None
         self.partial: tuple[int, bytes] | None = None
         """ngKSI and K_AMF of an authentication that no SECURITY MODE COMMAND took into use."""
         self.secure = False
@@ -234,7 +234,7 @@ class NasChannel:
             self._report(Kind.NAS_NOT_CIPHERED, f"{name} with integrity protection alone")
         return received
 
-    def _refused(self, context: Context, pdu: bytes, error: wire.WireError) -> None:
+    def _refused(self, context: SecurityContext, pdu: bytes, error: wire.WireError) -> None:
         """Say why a protected message was not taken."""
         if error.kind == "nas-integrity":
             self._unverified(context, pdu)
@@ -250,7 +250,7 @@ class NasChannel:
         else:
             self._report(Kind.NAS_MALFORMED, str(error))
 
-    def _unverified(self, context: Context, pdu: bytes) -> None:
+    def _unverified(self, context: SecurityContext, pdu: bytes) -> None:
         """Tell a repeated or late message, which is authentic, from a wrong MAC."""
         count = context.used_count(pdu)
         if count is None:
@@ -303,7 +303,9 @@ class NasChannel:
         self._unverified(context, pdu)
         return True
 
-    def _commanded(self, tree: Tree, ea: tuple[int, ...], ia: tuple[int, ...]) -> Context | Refusal:
+    def _commanded(
+        self, tree: Tree, ea: tuple[int, ...], ia: tuple[int, ...]
+    ) -> SecurityContext | Refusal:
         selected = part(tree, "selected-nas-security-algorithms")
         nea, nia = str(selected.get("ciphering")), str(selected.get("integrity"))
         if nea not in {f"nea{n}" for n in ea} or nia not in {f"nia{n}" for n in ia}:
@@ -315,18 +317,18 @@ class NasChannel:
         horizontal = part(tree, "additional-5g-security-information").get("hdp") is True
         if self.partial is not None and self.partial[0] == ngksi:
             kamf = self.partial[1]
-            return Context(ngksi, self._derived(kamf, horizontal=horizontal), *chosen)
+            return SecurityContext(ngksi, self._derived(kamf, horizontal=horizontal), *chosen)
         current = self.current
         if current is None or current.ngksi != ngksi:
             self._report(Kind.SMC_NGKSI, f"ngKSI {ngksi}, which names no context of the UE")
             return Refusal.UNSPECIFIED
         if horizontal:
-            return Context(ngksi, self._derived(current.kamf, horizontal=True), *chosen)
+            return SecurityContext(ngksi, self._derived(current.kamf, horizontal=True), *chosen)
         if (current.nia, current.nea) == chosen:
             return current
         counts = current.nas.uplink or 0, current.nas.downlink or 0
         nas = wire.NasSecurity(current.kamf, *chosen, uplink=counts[0], downlink=counts[1])
-        return Context(ngksi, current.kamf, *chosen, nas)
+        return SecurityContext(ngksi, current.kamf, *chosen, nas)
 
     def _derived(self, kamf: bytes, *, horizontal: bool) -> bytes:
         """K_AMF' where the command has the HDP bit (TS 33.501 6.9.3, annex A.13)."""

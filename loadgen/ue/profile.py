@@ -20,7 +20,7 @@ class HomeKey(Struct, frozen=True):
     public_key: str
     """Hexadecimal: 32 octets for profile A, 33 (compressed) for B."""
 
-    def fault(self) -> str | None:
+    def problem(self) -> str | None:
         """What is wrong with it, in a sentence; None for nothing."""
         if not 1 <= self.key_id <= 255:
             return f"home_keys: key_id is {self.key_id}, and it is of 1 to 255"

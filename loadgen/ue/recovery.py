@@ -1,116 +1,118 @@
-"""What a UE does when injected faults have spoilt a procedure (TS 24.501 5.5.1.3.7, 5.6.1.7)."""
+"""Attempts of a UE after injected faults made a procedure fail (TS 24.501 5.5.1.3.7, 5.6.1.7)."""
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from loadgen.ue.base import UeBase
 from loadgen.ue.model import HANDOVERS, SKIPPED, Procedure
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
-MAX_ATTEMPTS = 5
-"""Of the procedure, and then of an initial registration."""
+MAX_RECOVERIES = 5
+"""Attempts of the procedure, and then of an initial registration."""
 TIMER = "recovery"
-_OVER = HANDOVERS | {
+_NO_RETRY = HANDOVERS | {
     Procedure.IDLE,
     Procedure.RELEASE_SESSION,
     Procedure.DEREGISTER,
     Procedure.SWITCH_OFF,
 }
-"""Procedures whose failure leaves the UE in a state that is as good as any."""
+"""Procedures that need no further attempt: their failure leaves the UE in a usable state."""
 
 
-class Trouble(Struct):
-    """A procedure that was spoilt."""
+class RecoveredEnd(NamedTuple):
+    """The end of a procedure, for the driver."""
+
+    name: Procedure
+    cause: str | None
+    began: float
+    recovered: bool
+
+
+class FailedProcedure(Struct):
+    """A procedure that injected faults made fail."""
 
     name: Procedure
     began: float
     failures: int = 0
-    """How often it has failed."""
-    fallen_back: int = 0
-    """How many initial registrations it has come to."""
+    """How often it failed."""
+    registrations: int = 0
+    """How often an initial registration was tried instead."""
     current: Procedure | None = None
-    """What runs for it now; None while the UE waits to try again."""
+    """The procedure that runs for it; None while the UE waits for the next attempt."""
 
 
 class Recovery:
-    """The attempts of one UE. A violation is no fault of ours, and nothing to recover from."""
+    """The attempts of one UE. A violation is not an effect of faults and is not retried."""
 
-    __slots__ = ("_trouble", "_ue")
+    __slots__ = ("_failed", "_ue")
 
-    def __init__(self, ue: "Ue") -> None:
+    def __init__(self, ue: UeBase) -> None:
         self._ue = ue
-        self._trouble: Trouble | None = None
+        self._failed: FailedProcedure | None = None
 
     @property
     def of(self) -> Procedure | None:
-        """The procedure that is to be saved, if any."""
-        return None if self._trouble is None else self._trouble.name
+        """The procedure that is retried, or None."""
+        return None if self._failed is None else self._failed.name
 
     def clear(self) -> None:
-        """The UE is switched off."""
-        self._trouble = None
+        """Stop all attempts: the UE is switched off."""
+        self._failed = None
         self._ue.stop(TIMER)
 
-    def ended(
-        self, name: Procedure, cause: str | None, began: float
-    ) -> tuple[Procedure, str | None, float, bool] | None:
-        """A procedure has come to an end.
+    def ended(self, name: Procedure, cause: str | None, began: float) -> RecoveredEnd | None:
+        """Handle the end of a procedure.
 
         Returns:
-            what to tell of it: name, cause, when it began, and whether it recovered; None where
-            the UE tries again, and there is nothing to tell yet.
+            The end to report; None if the UE tries again.
         """
-        trouble = self._trouble
-        if trouble is None:
-            if not self._spoilt(cause):
-                return name, cause, began, False
-            if name in _OVER:
-                return name, None, began, True
-            trouble = self._trouble = Trouble(name, began)
+        failed = self._failed
+        if failed is None:
+            if not self._caused_by_faults(cause):
+                return RecoveredEnd(name, cause, began, recovered=False)
+            if name in _NO_RETRY:
+                return RecoveredEnd(name, None, began, recovered=True)
+            failed = self._failed = FailedProcedure(name, began)
         elif cause in (None, SKIPPED):
-            self._trouble = None
-            return trouble.name, None, trouble.began, True
-        elif not self._spoilt(cause):
-            self._trouble = None
-            return trouble.name, cause, trouble.began, False
-        return self._again(trouble, cause)
+            self._failed = None
+            return RecoveredEnd(failed.name, None, failed.began, recovered=True)
+        elif not self._caused_by_faults(cause):
+            self._failed = None
+            return RecoveredEnd(failed.name, cause, failed.began, recovered=False)
+        return self._retry(failed, cause)
 
-    def _spoilt(self, cause: str | None) -> bool:
+    def _caused_by_faults(self, cause: str | None) -> bool:
         ue = self._ue
-        told = cause is not None and not cause.startswith("violation-")
-        return told and ue.disturbance.active(ue.now)
+        failed = cause is not None and not cause.startswith("violation-")
+        return failed and ue.faults.active(ue.now)
 
-    def _again(
-        self, trouble: Trouble, cause: str | None
-    ) -> tuple[Procedure, str | None, float, bool] | None:
-        if trouble.current is Procedure.REGISTER:
-            trouble.fallen_back += 1
+    def _retry(self, failed: FailedProcedure, cause: str | None) -> RecoveredEnd | None:
+        if failed.current is Procedure.REGISTER:
+            failed.registrations += 1
         else:
-            trouble.failures += 1
-        if trouble.fallen_back >= MAX_ATTEMPTS:
-            self._trouble = None
-            return trouble.name, cause, trouble.began, False
-        trouble.current = None
+            failed.failures += 1
+        if failed.registrations >= MAX_RECOVERIES:
+            self._failed = None
+            return RecoveredEnd(failed.name, cause, failed.began, recovered=False)
+        failed.current = None
         self._ue.start(TIMER, self._ue.values.recovery * self._ue.rng.uniform(1.0, 2.0))
         return None
 
     def expired(self) -> Procedure | None:
-        """The UE tries again: what it begins."""
-        ue, trouble = self._ue, self._trouble
-        if trouble is None:
+        """Return the procedure to start for the next attempt."""
+        ue, failed = self._ue, self._failed
+        if failed is None:
             return None
-        lost = not ue.registered or trouble.failures >= MAX_ATTEMPTS
-        if trouble.name is Procedure.REGISTER or lost:
-            # Five times in vain, or the network does not know it: an initial registration.
+        lost = not ue.registered or failed.failures >= MAX_RECOVERIES
+        if failed.name is Procedure.REGISTER or lost:
+            # After five failures, or if the network does not know the UE: register.
             ue.usim_invalid = False
             ue.attempts = 0
             ue.stop("T3502", "T3511")
-            trouble.current = Procedure.REGISTER
-        elif trouble.name is Procedure.PAGE:
-            # Nobody waits for ever to be paged: the UE has something to send, too.
-            trouble.current = Procedure.SERVICE_REQUEST
+            failed.current = Procedure.REGISTER
+        elif failed.name is Procedure.PAGE:
+            # The UE stops waiting for a page and sends data itself.
+            failed.current = Procedure.SERVICE_REQUEST
         else:
-            trouble.current = trouble.name
-        return trouble.current
+            failed.current = failed.name
+        return failed.current

@@ -1,17 +1,13 @@
 """Initial registration, the UE's side (TS 24.501 5.5.1.2)."""
 
-from typing import TYPE_CHECKING
-
 from loadgen.identity import Guti
 from loadgen.trees import number
 from loadgen.ue import messages
+from loadgen.ue.base import Running, UeBase
 from loadgen.ue.checks import check_registration_accept, check_status
-from loadgen.ue.model import NOT_REGISTERED, Connection, Procedure, Reselect, Running, State
+from loadgen.ue.model import NOT_REGISTERED, Connection, Procedure, Reselect, State
 from loadgen.ue.nas_security import Received
 from loadgen.violation import Kind
-
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
 
 MAX_ATTEMPTS = 5
 CONGESTION = 22
@@ -25,7 +21,7 @@ _T3346_UNPROTECTED = (900.0, 1800.0)
 """The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
 
 
-def back_off(ue: "Ue", received: Received) -> bool:
+def back_off(ue: UeBase, received: Received) -> bool:
     """Start T3346 with the value of a reject, or one by chance where that is not protected."""
     value = number(received.tree, "t3346-value")
     if not value:
@@ -42,7 +38,7 @@ class Registration(Running):
 
     name = Procedure.REGISTER
 
-    def __init__(self, ue: "Ue") -> None:
+    def __init__(self, ue: UeBase) -> None:
         super().__init__(ue)
         self._presented: Guti | None = None
 
@@ -75,7 +71,7 @@ class Registration(Running):
         self._presented = guti
         self.entire, cleartext = messages.registration_request(ue.profile, ngksi, identity)
         ue.state = State.REGISTERED_INITIATED
-        ue.downlink.requested(Procedure.REGISTER)
+        ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)
         return cleartext if context is None else ue.channel.protect_initial(self.entire)
 
@@ -182,15 +178,11 @@ class Registration(Running):
         self._ue.finish(cause, now, await_release=True)
 
 
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
-
 _TYPE = {Procedure.MOBILITY_UPDATE: 2, Procedure.PERIODIC_UPDATE: 3}
 """5GS registration type (9.11.3.7)."""
-_PDU_SESSIONS = 0x50
-_DEREGISTERED = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
+DEREGISTERING = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
 """Causes after which the UE is not registered any more; #10 keeps its keys (5.5.1.3.5)."""
-_IMPLICITLY_DEREGISTERED = 10
+IMPLICITLY_DEREGISTERED = 10
 
 
 class RegistrationUpdate(Registration):
@@ -198,7 +190,7 @@ class RegistrationUpdate(Registration):
 
     reported = True
 
-    def __init__(self, ue: "Ue", name: Procedure, *, unsolicited: bool = False) -> None:
+    def __init__(self, ue: UeBase, name: Procedure, *, unsolicited: bool = False) -> None:
         super().__init__(ue)
         self.name = name
         self.unsolicited = unsolicited
@@ -235,9 +227,9 @@ class RegistrationUpdate(Registration):
         identity = ue.suci() if guti is None else guti.identity()
         plain, _ = messages.registration_request(ue.profile, ngksi, identity, _TYPE[self.name])
         if self._status:
-            plain += messages.sessions_ie(_PDU_SESSIONS, ue.sessions.live)
+            plain += messages.sessions_ie(messages.PDU_SESSION_STATUS, ue.sessions.live)
         ue.state = State.REGISTERED_INITIATED
-        ue.downlink.requested(Procedure.REGISTER)
+        ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)
         return plain
 
@@ -278,8 +270,8 @@ class RegistrationUpdate(Registration):
         ue.state = State.REGISTERED
         if self._congested(received, cause, State.REGISTERED):
             return
-        if cause in _DEREGISTERED:
+        if cause in DEREGISTERING:
             ue.state = State.DEREGISTERED
-            if cause != _IMPLICITLY_DEREGISTERED:
+            if cause != IMPLICITLY_DEREGISTERED:
                 ue.forget()
         ue.finish(name, now, await_release=True)

@@ -1,8 +1,7 @@
 """Service requests, the UE's side (TS 24.501 5.6.1), and the answer to paging (5.6.2)."""
 
-from typing import TYPE_CHECKING
-
 from loadgen.ue import messages
+from loadgen.ue.base import Running, UeBase
 from loadgen.ue.checks import check_service_accept
 from loadgen.ue.model import (
     NO_SESSION,
@@ -10,15 +9,16 @@ from loadgen.ue.model import (
     SKIPPED,
     Connection,
     Procedure,
-    Running,
     State,
 )
 from loadgen.ue.nas_security import Received
-from loadgen.ue.registration import CONGESTION, back_off
+from loadgen.ue.registration import (
+    CONGESTION,
+    DEREGISTERING,
+    IMPLICITLY_DEREGISTERED,
+    back_off,
+)
 from loadgen.violation import Kind
-
-if TYPE_CHECKING:
-    from loadgen.ue.ue import Ue
 
 SIGNALLING, DATA, MOBILE_TERMINATED = 0, 1, 2
 """Service types (9.11.3.50)."""
@@ -28,10 +28,6 @@ _ESTABLISHMENT_CAUSE = {
     MOBILE_TERMINATED: "mt-Access",
 }
 """By service type (table 4.5.6.1, TS 38.331)."""
-_UPLINK_DATA, _PDU_SESSIONS = 0x40, 0x50
-_DEREGISTERED = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
-"""Causes after which the UE is not registered any more; #10 keeps its keys (5.6.1.5)."""
-_IMPLICITLY_DEREGISTERED = 10
 _USER_PLANE = "user-plane"
 
 
@@ -41,7 +37,7 @@ class ServiceRequest(Running):
     name = Procedure.SERVICE
     service_type = SIGNALLING
 
-    def __init__(self, ue: "Ue") -> None:
+    def __init__(self, ue: UeBase) -> None:
         super().__init__(ue)
         self.asked: tuple[int, ...] = ()
         """The sessions of the uplink data status."""
@@ -82,16 +78,19 @@ class ServiceRequest(Running):
         ue = self._ue
         context, guti = ue.channel.current, ue.guti
         ue.state = State.SERVICE_REQUEST_INITIATED
-        ue.downlink.requested(Procedure.SERVICE)
+        ue.requested(Procedure.SERVICE)
         ue.start("T3517", ue.values.t3517)
         self._requesting = True
         identity = b"\x00" if guti is None else guti.s_tmsi_identity()
         ngksi = messages.NO_KEY if context is None else context.ngksi
         plain = messages.service_request(ngksi, identity, self.service_type)
         if self.asked:
-            plain += messages.sessions_ie(_UPLINK_DATA, self.asked)
+            plain += messages.sessions_ie(messages.UPLINK_DATA_STATUS, self.asked)
         self._status = ue.sessions.touched
-        return plain + messages.sessions_ie(_PDU_SESSIONS, ue.sessions.live) * self._status
+        return (
+            plain
+            + messages.sessions_ie(messages.PDU_SESSION_STATUS, ue.sessions.live) * self._status
+        )
 
     def challenged(self, *, failed: bool) -> None:
         """T3517 stops at a failed challenge, until one is good (5.4.1.3.7)."""
@@ -118,18 +117,18 @@ class ServiceRequest(Running):
         cause = received.plain[3]
         if cause == CONGESTION and back_off(ue, received):
             return
-        if cause in _DEREGISTERED:
+        if cause in DEREGISTERING:
             ue.state = State.DEREGISTERED
-            if cause != _IMPLICITLY_DEREGISTERED:
+            if cause != IMPLICITLY_DEREGISTERED:
                 ue.forget()
         name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
         ue.finish(name, now, await_release=True)
 
     def _accept(self, received: Received, now: float) -> None:
         ue = self._ue
-        outcome = check_service_accept(ue, received.tree, self.asked, status=self._status)
-        if outcome.cause is not None:
-            ue.finish(outcome.cause, now)
+        cause = check_service_accept(ue, received.tree, self.asked, status=self._status)
+        if cause is not None:
+            ue.finish(cause, now)
             return
         self.accepted = True
         self.served(now)

@@ -9,7 +9,7 @@ from loadgen.upf.violation import (
     MANDATORY_IE_MISSING,
     RULE_FAILURE,
     SERVICE_NOT_SUPPORTED,
-    Fault,
+    PfcpFault,
     PfcpKind,
 )
 
@@ -20,7 +20,7 @@ _ENDPOINTS = ("Create Traffic Endpoint", "Update Traffic Endpoint", "Remove Traf
 _UPDATE_BAR = "Update BAR (Session Modification Request)"
 
 
-def apply(ies: Ies, rules: RuleSet) -> tuple[list[Fault], frozenset[int]]:
+def apply(ies: Ies, rules: RuleSet) -> tuple[list[PfcpFault], frozenset[int]]:
     """Remove, update and create, in this order, what a request names.
 
     Args:
@@ -30,7 +30,7 @@ def apply(ies: Ies, rules: RuleSet) -> tuple[list[Fault], frozenset[int]]:
     Returns:
         the faults of the request, and the numbers of the FARs that it updates or removes.
     """
-    faults: list[Fault] = []
+    faults: list[PfcpFault] = []
     faults += _remove(ies, rules)
     changed = {
         n
@@ -51,7 +51,7 @@ def apply(ies: Ies, rules: RuleSet) -> tuple[list[Fault], frozenset[int]]:
     for name in _ENDPOINTS:
         if every(ies, name):
             text = f"{name}, and PDIU is no feature of the UPF"
-            faults.append(Fault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED))
+            faults.append(PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED))
     return faults, frozenset(changed)
 
 
@@ -59,19 +59,19 @@ def _far_id(ies: Ies) -> int | None:
     return number_in(ies, "FAR ID")
 
 
-def _numbers(ies: Ies, verb: str, name: str) -> Iterator[int | Fault]:
+def _numbers(ies: Ies, verb: str, name: str) -> Iterator[int | PfcpFault]:
     """The number of each rule that the groups of a name are about."""
     for members in groups(ies, verb):
         number = number_in(members, f"{name} ID")
         if number is None:
             text = f"{verb} without a {name} ID"
             cause = MANDATORY_IE_MISSING
-            yield Fault(PfcpKind.SYNTAX, text, cause, offending_ie=_ID_TYPES[name])
+            yield PfcpFault(PfcpKind.SYNTAX, text, cause, offending_ie=_ID_TYPES[name])
         else:
             yield number
 
 
-def _remove(ies: Ies, rules: RuleSet) -> Iterator[Fault]:
+def _remove(ies: Ies, rules: RuleSet) -> Iterator[PfcpFault]:
     tables: dict[str, Any] = {
         "PDR": rules.pdrs,
         "FAR": rules.fars,
@@ -82,7 +82,7 @@ def _remove(ies: Ies, rules: RuleSet) -> Iterator[Fault]:
     for name in _NAMES:
         table = tables[name]
         for number in _numbers(ies, f"Remove {name}", name):
-            if isinstance(number, Fault):
+            if isinstance(number, PfcpFault):
                 yield number
             elif number not in table:
                 yield _no_such("Remove", name, number)
@@ -94,11 +94,11 @@ def _remove(ies: Ies, rules: RuleSet) -> Iterator[Fault]:
 
 def _change(
     ies: Ies, verb: str, table: dict[int, _R], of: Callable[[int, Ies, _R | None], _R]
-) -> Iterator[Fault]:
+) -> Iterator[PfcpFault]:
     """Create or update the rules that the groups of a name are about."""
     what, name = verb.split()
     for members, number in zip(groups(ies, verb), _numbers(ies, verb, name), strict=True):
-        if isinstance(number, Fault):
+        if isinstance(number, PfcpFault):
             yield number
             continue
         before = table.get(number)
@@ -108,14 +108,14 @@ def _change(
             yield _no_such("Update", name, number)
         elif name == "PDR" and before is None and first(members, "PDI") is None:
             text = f"Create PDR {number} without a PDI"
-            yield Fault(PfcpKind.SYNTAX, text, MANDATORY_IE_MISSING, ("PDR", number), 2)
+            yield PfcpFault(PfcpKind.SYNTAX, text, MANDATORY_IE_MISSING, ("PDR", number), 2)
         else:
             table[number] = of(number, members, before)
 
 
-def _add(ies: Ies, name: str, table: set[int]) -> Iterator[Fault]:
+def _add(ies: Ies, name: str, table: set[int]) -> Iterator[PfcpFault]:
     for number in _numbers(ies, f"Create {name}", name):
-        if isinstance(number, Fault):
+        if isinstance(number, PfcpFault):
             yield number
         elif number in table:
             yield _duplicate(name, number)
@@ -123,19 +123,19 @@ def _add(ies: Ies, name: str, table: set[int]) -> Iterator[Fault]:
             table.add(number)
 
 
-def _unknown(ies: Ies, verb: str, name: str, table: set[int]) -> Iterator[Fault]:
+def _unknown(ies: Ies, verb: str, name: str, table: set[int]) -> Iterator[PfcpFault]:
     for number in _numbers(ies, verb, name):
-        if isinstance(number, Fault):
+        if isinstance(number, PfcpFault):
             yield number
         elif number not in table:
             yield _no_such(verb.partition(" ")[0], name, number)
 
 
-def _no_such(verb: str, name: str, number: int) -> Fault:
+def _no_such(verb: str, name: str, number: int) -> PfcpFault:
     text = f"{verb} {name} {number}, which does not exist"
-    return Fault(PfcpKind.RULE_UNKNOWN, text, RULE_FAILURE, (name, number))
+    return PfcpFault(PfcpKind.RULE_UNKNOWN, text, RULE_FAILURE, (name, number))
 
 
-def _duplicate(name: str, number: int) -> Fault:
+def _duplicate(name: str, number: int) -> PfcpFault:
     text = f"Create {name} {number}, which exists"
-    return Fault(PfcpKind.RULE_DUPLICATE, text, RULE_FAILURE, (name, number))
+    return PfcpFault(PfcpKind.RULE_DUPLICATE, text, RULE_FAILURE, (name, number))

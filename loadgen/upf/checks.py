@@ -9,7 +9,7 @@ from loadgen.upf.violation import (
     MANDATORY_IE_MISSING,
     RULE_FAILURE,
     SERVICE_NOT_SUPPORTED,
-    Fault,
+    PfcpFault,
     PfcpKind,
 )
 
@@ -34,7 +34,7 @@ _APPLY_ACTION, _FORWARDING_PARAMETERS, _SOURCE_INTERFACE, _GATE_STATUS = 44, 4, 
 _OUTER_HEADER_CREATION, _DESTINATION_INTERFACE, _FAR_ID = 84, 42, 108
 
 
-def check_rules(rules: RuleSet) -> Iterator[Fault]:
+def check_rules(rules: RuleSet) -> Iterator[PfcpFault]:
     """The faults of a whole set of rules, each rule by itself and in what it refers to.
 
     An F-TEID is not looked at here beyond whether there is one: `loadgen.upf.sessions` knows
@@ -51,119 +51,119 @@ def check_rules(rules: RuleSet) -> Iterator[Fault]:
         yield from _check_qos(pdr, rules)
 
 
-def explicit_f_teid(pdr: Pdr) -> Fault:
+def explicit_f_teid(pdr: Pdr) -> PfcpFault:
     """The fault of a PDR whose F-TEID the CP function has assigned."""
     text = f"PDR {pdr.id} has the F-TEID {pdr.pdi.f_teid}, which only the UP function assigns"
     kind = PfcpKind.F_TEID_OPTION
-    return Fault(kind, text, INVALID_F_TEID_ALLOCATION_OPTION, ("PDR", pdr.id))
+    return PfcpFault(kind, text, INVALID_F_TEID_ALLOCATION_OPTION, ("PDR", pdr.id))
 
 
-def _check_far(far: Far, rules: RuleSet) -> Iterator[Fault]:
+def _check_far(far: Far, rules: RuleSet) -> Iterator[PfcpFault]:
     rule = ("FAR", far.id)
     said = ", ".join(sorted(far.action)) or "nothing"
     if len(far.action & _ACTIONS) != 1:
         text = f"FAR {far.id} applies {said}: of DROP, FORW and BUFF it is to be exactly one"
-        yield Fault(PfcpKind.APPLY_ACTION, text, RULE_FAILURE, rule, _APPLY_ACTION)
+        yield PfcpFault(PfcpKind.APPLY_ACTION, text, RULE_FAILURE, rule, _APPLY_ACTION)
     for action, needed in _ONLY_WITH.items():
         if action in far.action and not far.action & needed:
             text = f"FAR {far.id} applies {said}: {action} needs {' or '.join(sorted(needed))}"
-            yield Fault(PfcpKind.APPLY_ACTION, text, RULE_FAILURE, rule, _APPLY_ACTION)
+            yield PfcpFault(PfcpKind.APPLY_ACTION, text, RULE_FAILURE, rule, _APPLY_ACTION)
     if far.bar is not None and far.bar not in rules.bars:
         text = f"FAR {far.id} refers to BAR {far.bar}, which does not exist"
-        yield Fault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
     if "FORW" not in far.action:
         return
     if not far.forwarding:
         text = f"FAR {far.id} forwards, and has no Forwarding Parameters"
         cause = CONDITIONAL_IE_MISSING
-        yield Fault(PfcpKind.FORWARDING, text, cause, rule, _FORWARDING_PARAMETERS)
+        yield PfcpFault(PfcpKind.FORWARDING, text, cause, rule, _FORWARDING_PARAMETERS)
     elif far.destination is None:
         text = f"FAR {far.id} forwards, and has no Destination Interface"
         cause = MANDATORY_IE_MISSING
-        yield Fault(PfcpKind.FORWARDING, text, cause, rule, _DESTINATION_INTERFACE)
+        yield PfcpFault(PfcpKind.FORWARDING, text, cause, rule, _DESTINATION_INTERFACE)
     elif far.to_access:
         yield from _check_tunnel(far)
 
 
-def _check_tunnel(far: Far) -> Iterator[Fault]:
+def _check_tunnel(far: Far) -> Iterator[PfcpFault]:
     rule, target = ("FAR", far.id), far.target
     if not far.header or target is None:
         text = f"FAR {far.id} forwards to Access without an Outer Header Creation with a TEID"
         cause = CONDITIONAL_IE_MISSING
-        yield Fault(PfcpKind.HEADER_CREATION, text, cause, rule, _OUTER_HEADER_CREATION)
+        yield PfcpFault(PfcpKind.HEADER_CREATION, text, cause, rule, _OUTER_HEADER_CREATION)
         return
     if not far.header <= _CREATIONS:
         said = ", ".join(sorted(far.header))
         text = f"FAR {far.id} forwards to Access in {said}, and it is to be GTP-U/UDP"
-        yield Fault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
     if target.number == 0:
         text = f"FAR {far.id} forwards to TEID 0"
-        yield Fault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
     if target.ipv4 in (None, "0.0.0.0") and target.ipv6 in (None, "::"):  # noqa: S104
         text = f"FAR {far.id} forwards to no address"
-        yield Fault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
 
 
-def _check_qer(qer: Qer) -> Iterator[Fault]:
+def _check_qer(qer: Qer) -> Iterator[PfcpFault]:
     if not qer.gate:
         text = f"QER {qer.id} has no Gate Status"
         cause = MANDATORY_IE_MISSING
-        yield Fault(PfcpKind.QER_GATE, text, cause, ("QER", qer.id), _GATE_STATUS)
+        yield PfcpFault(PfcpKind.QER_GATE, text, cause, ("QER", qer.id), _GATE_STATUS)
     if qer.qfi is not None and not 0 < qer.qfi < 64:
         text = f"QER {qer.id} has QFI {qer.qfi}, and one is 1 to 63"
-        yield Fault(PfcpKind.QER_QFI, text, RULE_FAILURE, ("QER", qer.id))
+        yield PfcpFault(PfcpKind.QER_QFI, text, RULE_FAILURE, ("QER", qer.id))
 
 
-def _check_references(pdr: Pdr, rules: RuleSet) -> Iterator[Fault]:
+def _check_references(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
     rule = ("PDR", pdr.id)
     if pdr.far is None:
         if not pdr.predefined:
             text = f"PDR {pdr.id} refers to no FAR, and activates no predefined rule"
-            yield Fault(PfcpKind.RULE_REFERENCE, text, CONDITIONAL_IE_MISSING, rule, _FAR_ID)
+            yield PfcpFault(PfcpKind.RULE_REFERENCE, text, CONDITIONAL_IE_MISSING, rule, _FAR_ID)
     elif pdr.far not in rules.fars:
         text = f"PDR {pdr.id} refers to FAR {pdr.far}, which does not exist"
-        yield Fault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
     for name, numbers, there in (("QER", pdr.qers, rules.qers), ("URR", pdr.urrs, rules.urrs)):
         for number in numbers:
             if number not in there:
                 text = f"PDR {pdr.id} refers to {name} {number}, which does not exist"
-                yield Fault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
+                yield PfcpFault(PfcpKind.RULE_REFERENCE, text, RULE_FAILURE, rule)
 
 
-def _check_pdi(pdr: Pdr) -> Iterator[Fault]:
+def _check_pdi(pdr: Pdr) -> Iterator[PfcpFault]:
     rule, pdi = ("PDR", pdr.id), pdr.pdi
     if pdi.source is None:
         text = f"the PDI of PDR {pdr.id} has no Source Interface"
-        yield Fault(PfcpKind.PDI_SOURCE, text, MANDATORY_IE_MISSING, rule, _SOURCE_INTERFACE)
+        yield PfcpFault(PfcpKind.PDI_SOURCE, text, MANDATORY_IE_MISSING, rule, _SOURCE_INTERFACE)
     if pdi.traffic_endpoint:
         text = f"PDR {pdr.id} refers to a traffic endpoint, and PDIU is no feature of the UPF"
-        yield Fault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
+        yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
     if any(ue.chosen_by_up for ue in pdi.ue):
         text = f"PDR {pdr.id} leaves the UE's address to the UPF, and UEIP is no feature of it"
-        yield Fault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
+        yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
     if pdi.uplink:
         yield from _check_uplink(pdr)
     elif pdi.downlink:
         yield from _check_downlink(pdr)
 
 
-def _check_uplink(pdr: Pdr) -> Iterator[Fault]:
+def _check_uplink(pdr: Pdr) -> Iterator[PfcpFault]:
     rule, pdi = ("PDR", pdr.id), pdr.pdi
     if pdi.f_teid is None and not pdi.choose:
         text = f"PDR {pdr.id} takes packets from Access, and has no local F-TEID"
-        yield Fault(PfcpKind.F_TEID_MISSING, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.F_TEID_MISSING, text, RULE_FAILURE, rule)
     if pdr.removal is None:
         text = f"PDR {pdr.id} takes packets from Access, and removes no outer header"
-        yield Fault(PfcpKind.HEADER_REMOVAL, text, CONDITIONAL_IE_MISSING, rule, 95)
+        yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, CONDITIONAL_IE_MISSING, rule, 95)
     elif pdr.removal not in _REMOVALS:
         text = f"PDR {pdr.id} takes packets from Access, and removes {pdr.removal}"
-        yield Fault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
     elif not _REMOVALS[pdr.removal] >= _families(pdr):
         text = f"PDR {pdr.id} removes {pdr.removal}, and its F-TEID has another address"
-        yield Fault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
     if any(ue.destination for ue in pdi.ue):
         text = f"PDR {pdr.id} takes packets from Access to the UE's address, and not from it"
-        yield Fault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
 
 
 def _families(pdr: Pdr) -> frozenset[str]:
@@ -174,26 +174,26 @@ def _families(pdr: Pdr) -> frozenset[str]:
     return frozenset(name for name, address in there if address is not None)
 
 
-def _check_downlink(pdr: Pdr) -> Iterator[Fault]:
+def _check_downlink(pdr: Pdr) -> Iterator[PfcpFault]:
     rule, pdi = ("PDR", pdr.id), pdr.pdi
     if not any(ue.keys or ue.chosen_by_up for ue in pdi.ue):
         text = f"PDR {pdr.id} takes packets from {pdi.source}, and has no UE IP Address"
-        yield Fault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
     elif not all(ue.destination for ue in pdi.ue):
         text = f"PDR {pdr.id} takes packets from {pdi.source} that are from the UE's address"
-        yield Fault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
     if not pdi.network_instance:
         text = f"PDR {pdr.id} takes packets from {pdi.source}, and has no Network Instance"
-        yield Fault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
     elif not pdi.labels:
         text = f"PDR {pdr.id} has the Network Instance {pdi.network_instance!r}, which is no DNN"
-        yield Fault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
     if pdr.removal is not None:
         text = f"PDR {pdr.id} removes {pdr.removal} of packets from {pdi.source}, which have none"
-        yield Fault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
 
 
-def _check_direction(pdr: Pdr, rules: RuleSet) -> Iterator[Fault]:
+def _check_direction(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
     """Access is downwards and Core upwards, for a destination (8.2.24 note 1)."""
     far = rules.fars.get(pdr.far) if pdr.far is not None else None
     if far is None or "FORW" not in far.action:
@@ -206,17 +206,17 @@ def _check_direction(pdr: Pdr, rules: RuleSet) -> Iterator[Fault]:
             f"PDR {pdr.id} takes packets from {pdr.pdi.source}, "
             f"and FAR {far.id} forwards them to {far.destination}"
         )
-        yield Fault(PfcpKind.DIRECTION, text, RULE_FAILURE, ("FAR", far.id))
+        yield PfcpFault(PfcpKind.DIRECTION, text, RULE_FAILURE, ("FAR", far.id))
 
 
-def _check_qos(pdr: Pdr, rules: RuleSet) -> Iterator[Fault]:
+def _check_qos(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
     if not (pdr.pdi.uplink or pdr.pdi.downlink):
         return
     rule = ("PDR", pdr.id)
     qers = [rules.qers[number] for number in pdr.qers if number in rules.qers]
     if pdr.pdi.downlink and not any(qer.qfi is not None for qer in qers):
         text = f"no QER of PDR {pdr.id} has the QFI that downlink packets are to be marked with"
-        yield Fault(PfcpKind.QER_QFI, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.QER_QFI, text, RULE_FAILURE, rule)
     if not any(qer.limited for qer in qers):
         text = f"no QER of PDR {pdr.id} has an MBR, and the session AMBR is to be enforced"
-        yield Fault(PfcpKind.SESSION_AMBR, text, RULE_FAILURE, rule)
+        yield PfcpFault(PfcpKind.SESSION_AMBR, text, RULE_FAILURE, rule)

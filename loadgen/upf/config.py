@@ -53,7 +53,7 @@ class UpfConfig(Struct, frozen=True, kw_only=True):
         return None, self.host
 
 
-Kind: TypeAlias = Literal[
+MisbehaviourKind: TypeAlias = Literal[
     "reject", "no-cause", "delay", "duplicate", "lose", "unknown-seid", "wrong-f-teid"
 ]
 
@@ -61,7 +61,7 @@ Kind: TypeAlias = Literal[
 class Misbehaviour(Struct, frozen=True, kw_only=True):
     """How answers to requests go wrong."""
 
-    kind: Kind
+    kind: MisbehaviourKind
     """``reject``: refuse with `cause`, and do nothing; ``no-cause``: leave out the Cause;
     ``delay``: answer after `seconds`; ``duplicate``: answer twice; ``lose``: do what is asked,
     and send no answer until the request comes again; ``unknown-seid``: answer with another SEID;

@@ -41,7 +41,7 @@ class Buffer(Struct):
     reported: bool = False
 
 
-NO_SESSION = Delivery("no-session")
+UNMATCHED = Delivery("no-session")
 
 
 def arrive(
@@ -58,7 +58,7 @@ def arrive(
     """
     pdr = _match(key, rules)
     if pdr is None:
-        return NO_SESSION
+        return UNMATCHED
     qers = [rules.qers[number] for number in pdr.qers if number in rules.qers]
     qfi = next((qer.qfi for qer in qers if qer.qfi is not None), None)
     far = rules.fars.get(pdr.far) if pdr.far is not None else None

@@ -76,7 +76,7 @@ def _members(value: object) -> Ies:
     return [cast("Tree", one) for one in cast("list[Any]", value) if isinstance(one, dict)]
 
 
-class _Endpoint(Struct, frozen=True):
+class _AddressedId(Struct, frozen=True):
     """A number at an IPv4 address, an IPv6 address, or both."""
 
     number: int
@@ -88,7 +88,7 @@ class _Endpoint(Struct, frozen=True):
         return f"{self.number:#x}@{where}"
 
 
-class FTeid(_Endpoint, frozen=True):
+class FTeid(_AddressedId, frozen=True):
     """An F-TEID that is assigned: its number is a TEID (clause 8.2.3)."""
 
     @classmethod
@@ -103,7 +103,7 @@ class FTeid(_Endpoint, frozen=True):
         return _tree("teid", self)
 
 
-class FSeid(_Endpoint, frozen=True):
+class FSeid(_AddressedId, frozen=True):
     """An F-SEID: its number is a SEID (clause 8.2.37)."""
 
     @classmethod
@@ -118,7 +118,7 @@ class FSeid(_Endpoint, frozen=True):
         return _tree("seid", self)
 
 
-def _tree(name: str, endpoint: _Endpoint) -> Tree:
+def _tree(name: str, endpoint: _AddressedId) -> Tree:
     tree: Tree = {name: endpoint.number}
     if endpoint.ipv4 is not None:
         tree["ipv4"] = endpoint.ipv4

@@ -20,14 +20,14 @@ from loadgen.upf.messages import (
     node_answer,
 )
 from loadgen.upf.reliable import Address
-from loadgen.upf.sessions import Session, Sessions
+from loadgen.upf.sessions import PfcpSession, PfcpSessions
 from loadgen.upf.violation import NO_ESTABLISHED_ASSOCIATION
 
-Event = Callable[[str, Tree], None]
+OnEvent = Callable[[str, Tree], None]
 """Is told of a change by its name, with what JSON can hold."""
 
 
-class Association(Struct, eq=False):
+class PfcpAssociation(Struct, eq=False):
     """An association with a CP function."""
 
     node: str
@@ -51,13 +51,13 @@ class Node:
         self,
         config: UpfConfig,
         endpoint: Endpoint,
-        sessions: Sessions,
-        event: Event,
+        sessions: PfcpSessions,
+        event: OnEvent,
         recovery: int,
     ) -> None:
         """A node without associations; `recovery` is its Recovery Time Stamp."""
         self.recovery = recovery
-        self.associations: dict[str, Association] = {}
+        self.associations: dict[str, PfcpAssociation] = {}
         """By the Node ID of the CP function."""
         self.changed = asyncio.Event()
         """Set while there is an association."""
@@ -158,7 +158,7 @@ class Node:
             entity = tree_in(info, "CP PFCP Entity IP Address") or {}
             addresses.update(str(part) for part in entity.values())
 
-        def kept(session: Session) -> bool:
+        def kept(session: PfcpSession) -> bool:
             return not addresses or bool(addresses & {session.cp.ipv4, session.cp.ipv6})
 
         return {session.seid for session in self._sessions.of_node(node) if kept(session)}
@@ -184,7 +184,7 @@ class Node:
 
     def _associated(self, node: str, at: Address, recovery: int, ies: Ies) -> None:
         features = tuple(sorted(flags_in(ies, "CP Function Features")))
-        self.associations[node] = Association(node, at, recovery, features)
+        self.associations[node] = PfcpAssociation(node, at, recovery, features)
         self.changed.set()
         self._event(
             "associated",
@@ -217,7 +217,7 @@ class Node:
         if self._config.heartbeat is not None:
             self._later("heartbeat", self._config.heartbeat, self._beat)
 
-    def _ask_heartbeat(self, association: Association) -> None:
+    def _ask_heartbeat(self, association: PfcpAssociation) -> None:
         association.waiting = True
 
         def answered(answer: Tree | None) -> None:
@@ -241,7 +241,7 @@ class Node:
             if association.address == at:
                 self._recovered(association, recovery)
 
-    def _recovered(self, association: Association, recovery: int | None) -> None:
+    def _recovered(self, association: PfcpAssociation, recovery: int | None) -> None:
         """A later Recovery Time Stamp: the CP function has restarted (TS 23.527 4.3.3)."""
         if recovery is not None and recovery > association.recovery:
             self._lose(association.node, "peer-restarted")

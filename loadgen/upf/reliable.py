@@ -102,7 +102,7 @@ class Requests:
         pending.answered(tree)
 
 
-class _Answer(Struct, eq=False):
+class _StoredAnswer(Struct, eq=False):
     request: bytes
     answer: bytes
     ready: float
@@ -124,7 +124,7 @@ class Answers:
             limit: how many are kept at most; the oldest goes first.
         """
         self._keep, self._limit = keep, limit
-        self._answers: OrderedDict[tuple[Address, int], _Answer] = OrderedDict()
+        self._answers: OrderedDict[tuple[Address, int], _StoredAnswer] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._answers)
@@ -151,7 +151,7 @@ class Answers:
     ) -> None:
         """Keep an answer, which is sent `delay` seconds from now."""
         key = (address, sequence)
-        self._answers[key] = _Answer(request, answer, now + delay, now + delay + self._keep)
+        self._answers[key] = _StoredAnswer(request, answer, now + delay, now + delay + self._keep)
         self._answers.move_to_end(key)
         if len(self._answers) > self._limit:
             self._answers.popitem(last=False)

@@ -20,12 +20,12 @@ from loadgen.upf.violation import (
     RESTORATION_FAILURE,
     RULE_FAILURE,
     SERVICE_NOT_SUPPORTED,
-    Fault,
+    PfcpFault,
     PfcpKind,
 )
 
 
-class Session(Struct, eq=False):
+class PfcpSession(Struct, eq=False):
     """One session."""
 
     seid: int
@@ -45,11 +45,11 @@ class Session(Struct, eq=False):
     """Downlink packets, by FAR."""
 
 
-class Outcome(Struct):
+class SessionOutcome(Struct):
     """What a request came to: refused where there are faults, or a cause."""
 
-    session: Session | None = None
-    faults: tuple[Fault, ...] = ()
+    session: PfcpSession | None = None
+    faults: tuple[PfcpFault, ...] = ()
     cause: int | None = None
     """Why it is refused through no fault of the CP function."""
     created: tuple[tuple[int, FTeid], ...] = ()
@@ -61,7 +61,7 @@ class Outcome(Struct):
     """How many packets were buffered, and are no more."""
 
 
-class Sessions:
+class PfcpSessions:
     """All sessions of a UPF, and who has which SEID, TEID and address."""
 
     def __init__(
@@ -75,10 +75,10 @@ class Sessions:
             rng: where SEIDs and TEIDs start.
             ftup: whether it allocates F-TEIDs; without, the CP function does (before Release 16).
         """
-        self.by_seid: dict[int, Session] = {}
-        self.by_cp: dict[FSeid, Session] = {}
-        self.by_address: dict[AddressKey, Session] = {}
-        self.by_teid: dict[int, Session] = {}
+        self.by_seid: dict[int, PfcpSession] = {}
+        self.by_cp: dict[FSeid, PfcpSession] = {}
+        self.by_address: dict[AddressKey, PfcpSession] = {}
+        self.by_teid: dict[int, PfcpSession] = {}
         self._instances: dict[str, None] = {}
         self._ipv4, self._ipv6, self._ftup = ipv4, ipv6, ftup
         self._seid, self._teid = rng.getrandbits(62), rng.getrandbits(31)
@@ -88,7 +88,9 @@ class Sessions:
         """How many PDRs, FARs, QERs and URRs there are."""
         return sum(session.rules.count for session in self.by_seid.values())
 
-    def find(self, address: str, instance: str | None = None) -> tuple[AddressKey, Session] | None:
+    def find(
+        self, address: str, instance: str | None = None
+    ) -> tuple[AddressKey, PfcpSession] | None:
         """The session of a UE's address, or of an address in a UE's prefix.
 
         Args:
@@ -105,7 +107,7 @@ class Sessions:
                 return (known, text), session
         return None
 
-    def establish(self, ies: Ies, digest: bytes, node: str, who: str) -> Outcome:
+    def establish(self, ies: Ies, digest: bytes, node: str, who: str) -> SessionOutcome:
         """Establish a session (6.3.2), restore one (RESTI), or find the one of a repetition.
 
         Args:
@@ -116,37 +118,39 @@ class Sessions:
         """
         cp = FSeid.of(tree_in(ies, "F-SEID"))
         if cp is None:
-            fault = Fault(PfcpKind.SYNTAX, "no CP F-SEID", MANDATORY_IE_MISSING, offending_ie=57)
-            return Outcome(faults=(fault,))
+            fault = PfcpFault(
+                PfcpKind.SYNTAX, "no CP F-SEID", MANDATORY_IE_MISSING, offending_ie=57
+            )
+            return SessionOutcome(faults=(fault,))
         old = self.by_cp.get(cp)
         restoring = "RESTI" in flags_in(ies, "PFCPSEReq-Flags")
         if old is not None and not restoring:
             if old.digest == digest:
-                return Outcome(old, created=old.created, repeated=True)
+                return SessionOutcome(old, created=old.created, repeated=True)
             text = f"the CP F-SEID {cp} is that of the session of {old.who}"
-            return Outcome(faults=(Fault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
+            return SessionOutcome(faults=(PfcpFault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
         rules = RuleSet.empty()
         faults, _ = apply(ies, rules)
         faults += check_rules(rules)
         if not (rules.pdrs and rules.fars) and not faults:
             missing, number = ("Create PDR", 1) if not rules.pdrs else ("Create FAR", 3)
             faults.append(
-                Fault(PfcpKind.SYNTAX, f"no {missing}", MANDATORY_IE_MISSING, None, number)
+                PfcpFault(PfcpKind.SYNTAX, f"no {missing}", MANDATORY_IE_MISSING, None, number)
             )
         faults += self._check_f_teids(rules, old, restoring=restoring)
         faults += self._check_addresses(rules, old)
         if faults:
-            return Outcome(faults=tuple(faults))
+            return SessionOutcome(faults=tuple(faults))
         created = self._assign(rules)
         if created is None:
-            return Outcome(cause=NO_RESOURCES_AVAILABLE)
+            return SessionOutcome(cause=NO_RESOURCES_AVAILABLE)
         dropped = 0 if old is None else self.delete(old).dropped
-        session = Session(self._next_seid(), cp, node, who, digest, created, rules, {})
+        session = PfcpSession(self._next_seid(), cp, node, who, digest, created, rules, {})
         self.by_seid[session.seid] = self.by_cp[cp] = session
         self._index(session, RuleSet.empty())
-        return Outcome(session, created=created, dropped=dropped)
+        return SessionOutcome(session, created=created, dropped=dropped)
 
-    def modify(self, session: Session, ies: Ies, now: float) -> Outcome:
+    def modify(self, session: PfcpSession, ies: Ies, now: float) -> SessionOutcome:
         """Modify a session (6.3.3), which is as it was where there are faults."""
         faults = list(self._check_cp(session, ies))
         rules = session.rules.copy()
@@ -156,28 +160,30 @@ class Sessions:
         faults += self._check_f_teids(rules, session, restoring=False)
         faults += self._check_addresses(rules, session)
         if faults:
-            return Outcome(session, faults=tuple(faults))
+            return SessionOutcome(session, faults=tuple(faults))
         created = self._assign(rules)
         if created is None:
-            return Outcome(session, cause=NO_RESOURCES_AVAILABLE)
+            return SessionOutcome(session, cause=NO_RESOURCES_AVAILABLE)
         before, session.rules = session.rules, rules
         self._index(session, before)
         dropped = 0
         if "DROBU" in flags_in(ies, "PFCPSMReq-Flags"):
             dropped = drop(session.buffers)
         delivered, more = release(rules, session.buffers, changed, now)
-        return Outcome(session, created=created, delivered=tuple(delivered), dropped=dropped + more)
+        return SessionOutcome(
+            session, created=created, delivered=tuple(delivered), dropped=dropped + more
+        )
 
-    def delete(self, session: Session) -> Outcome:
+    def delete(self, session: PfcpSession) -> SessionOutcome:
         """Delete a session with its rules (6.3.4)."""
         before, session.rules = session.rules, RuleSet.empty()
         self._index(session, before)
         self.by_seid.pop(session.seid, None)
         if self.by_cp.get(session.cp) is session:
             del self.by_cp[session.cp]
-        return Outcome(session, dropped=drop(session.buffers))
+        return SessionOutcome(session, dropped=drop(session.buffers))
 
-    def of_node(self, node: str) -> list[Session]:
+    def of_node(self, node: str) -> list[PfcpSession]:
         """The sessions of a CP function."""
         return [session for session in self.by_seid.values() if session.node == node]
 
@@ -186,15 +192,15 @@ class Sessions:
         for table in (self.by_seid, self.by_cp, self.by_address, self.by_teid):
             table.clear()
 
-    def _check_cp(self, session: Session, ies: Ies) -> Iterable[Fault]:
+    def _check_cp(self, session: PfcpSession, ies: Ies) -> Iterable[PfcpFault]:
         cp = FSeid.of(tree_in(ies, "F-SEID"))
         if cp is not None and cp != session.cp:
             text = f"another CP F-SEID, {cp}: neither MPAS nor SSET is a feature of the UPF"
-            yield Fault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED)
+            yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED)
 
     def _check_f_teids(
-        self, rules: RuleSet, mine: Session | None, *, restoring: bool
-    ) -> Iterable[Fault]:
+        self, rules: RuleSet, mine: PfcpSession | None, *, restoring: bool
+    ) -> Iterable[PfcpFault]:
         """F-TEIDs that are given, and not chosen (5.5.1); without FTUP, the other way round."""
         own = {} if mine is None else mine.rules.teids
         for pdr in rules.pdrs.values():
@@ -202,7 +208,7 @@ class Sessions:
             if pdr.pdi.choose and not self._ftup:
                 text = f"PDR {pdr.id} leaves its F-TEID to the UPF, and FTUP is no feature of it"
                 option = INVALID_F_TEID_ALLOCATION_OPTION
-                yield Fault(PfcpKind.F_TEID_OPTION, text, option, ("PDR", pdr.id))
+                yield PfcpFault(PfcpKind.F_TEID_OPTION, text, option, ("PDR", pdr.id))
             if f_teid is None or own.get(f_teid.number) == f_teid:
                 continue
             if not restoring and self._ftup:
@@ -215,16 +221,16 @@ class Sessions:
                 text = f"PDR {pdr.id} has the F-TEID {f_teid}, which is of another UPF"
             else:
                 continue
-            yield Fault(PfcpKind.F_TEID_IN_USE, text, RESTORATION_FAILURE, ("PDR", pdr.id))
+            yield PfcpFault(PfcpKind.F_TEID_IN_USE, text, RESTORATION_FAILURE, ("PDR", pdr.id))
 
-    def _check_addresses(self, rules: RuleSet, mine: Session | None) -> Iterable[Fault]:
+    def _check_addresses(self, rules: RuleSet, mine: PfcpSession | None) -> Iterable[PfcpFault]:
         for pdr in rules.pdrs.values():
             for key in pdr.keys:
                 holder = self.by_address.get(key)
                 if holder is None or holder is mine:
                     continue
                 text = f"PDR {pdr.id} is for {key[1]} in {key[0]}, which {holder.who} has"
-                yield Fault(PfcpKind.UE_ADDRESS_IN_USE, text, RULE_FAILURE, ("PDR", pdr.id))
+                yield PfcpFault(PfcpKind.UE_ADDRESS_IN_USE, text, RULE_FAILURE, ("PDR", pdr.id))
 
     def _assign(self, rules: RuleSet) -> tuple[tuple[int, FTeid], ...] | None:
         """Give PDRs the F-TEIDs that they are to get; None where the UPF has no such address."""
@@ -260,7 +266,7 @@ class Sessions:
             if self._seid not in self.by_seid:
                 return self._seid
 
-    def _index(self, session: Session, before: RuleSet) -> None:
+    def _index(self, session: PfcpSession, before: RuleSet) -> None:
         """Take the addresses and TEIDs of a session from what it had before to what it has."""
         now = session.rules
         for key in before.keys - now.keys:

@@ -13,7 +13,7 @@ from loadgen.trees import Tree
 from loadgen.upf.config import Misbehaviour, SessionView, UpfConfig, UpfCounts
 from loadgen.upf.downlink import (
     END_MARKER_FEATURE,
-    NO_SESSION,
+    UNMATCHED,
     Delivered,
     Delivery,
     arrive,
@@ -33,10 +33,10 @@ from loadgen.upf.messages import (
     session_done,
     session_refused,
 )
-from loadgen.upf.node import Association, Event, Node
+from loadgen.upf.node import Node, OnEvent, PfcpAssociation
 from loadgen.upf.reliable import Address
 from loadgen.upf.rules import AddressKey
-from loadgen.upf.sessions import Outcome, Session, Sessions
+from loadgen.upf.sessions import PfcpSession, PfcpSessions, SessionOutcome
 from loadgen.upf.violation import (
     NO_ESTABLISHED_ASSOCIATION,
     PFCP_CLAUSES,
@@ -70,7 +70,7 @@ class Upf:
         config: UpfConfig,
         *,
         rng: Random | None = None,
-        on_event: Event | None = None,
+        on_event: OnEvent | None = None,
         on_delivered: Callable[[Delivered], None] | None = None,
         on_violation: Callable[[PfcpViolation], None] | None = None,
     ) -> None:
@@ -93,7 +93,7 @@ class Upf:
         self._on_delivered, self._on_violation = on_delivered, on_violation
         # By default at random: a process that comes back must not have the SEIDs of its past.
         ftup = "FTUP" in config.features
-        self.table = Sessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
+        self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
         self.endpoint = Endpoint(config, self, self.counts)
         recovery = recovery_time_stamp()
         self.node = Node(config, self.endpoint, self.table, self._event, recovery)
@@ -129,7 +129,7 @@ class Upf:
         return self.node.recovery
 
     @property
-    def associations(self) -> dict[str, Association]:
+    def associations(self) -> dict[str, PfcpAssociation]:
         """By the Node ID of the CP function."""
         return dict(self.node.associations)
 
@@ -179,7 +179,7 @@ class Upf:
         """
         found = self.table.find(ue, network_instance)
         if found is None:
-            return NO_SESSION
+            return UNMATCHED
         key, session = found
         now = asyncio.get_running_loop().time()
         delivery = arrive(key, session.rules, session.buffers, self.config.buffer, now)
@@ -318,7 +318,7 @@ class Upf:
         self._tell("modified", session)
         return session_done(peek.message, session.cp.number, peek.sequence, outcome.created)
 
-    def _end_markers(self, ies: list[Tree], session: Session) -> int:
+    def _end_markers(self, ies: list[Tree], session: PfcpSession) -> int:
         """How many End Markers a modification asks for."""
         markers, faults = asked_for(ies, session.rules)
         for text in faults:
@@ -328,7 +328,7 @@ class Upf:
             self.violate(PfcpKind.FEATURE, text, session.who)
         return markers
 
-    def _refused(self, peek: wire.PfcpPeek, outcome: Outcome, seid: int, who: str) -> Tree:
+    def _refused(self, peek: wire.PfcpPeek, outcome: SessionOutcome, seid: int, who: str) -> Tree:
         """All faults are violations; the answer has the first."""
         for fault in outcome.faults:
             self.violate(fault.kind, fault.text, who)
@@ -344,12 +344,12 @@ class Upf:
             offending_ie=None if worst is None else worst.offending_ie,
         )
 
-    def _tell(self, name: str, session: Session) -> None:
+    def _tell(self, name: str, session: PfcpSession) -> None:
         self._event(name, {"who": session.who, "cp_seid": session.cp.number})
 
     # reports
 
-    def _report(self, session: Session, ue: str, pdr: int, qfi: int | None) -> None:
+    def _report(self, session: PfcpSession, ue: str, pdr: int, qfi: int | None) -> None:
         self.counts.reports += 1
         far = session.rules.pdrs[pdr].far
         sequence = self.endpoint.requests.sequence()
@@ -357,7 +357,7 @@ class Upf:
         self._event("report", {"who": session.who, "ue": ue, "pdr": pdr})
         self._ask(tree, session, lambda answer: self._reported(session, far, answer))
 
-    def _reported(self, session: Session, far: int | None, answer: Tree | None) -> None:
+    def _reported(self, session: PfcpSession, far: int | None, answer: Tree | None) -> None:
         """A Session Report Response came (7.5.9), or none."""
         if answer is None:
             self.counts.unanswered += 1
@@ -376,7 +376,9 @@ class Upf:
         if "DROBU" in flags_in(ies, "PFCPSRRsp-Flags"):
             self.counts.dropped += drop(session.buffers)
 
-    def _ask(self, tree: Tree, session: Session, answered: Callable[[Tree | None], None]) -> None:
+    def _ask(
+        self, tree: Tree, session: PfcpSession, answered: Callable[[Tree | None], None]
+    ) -> None:
         association = self.node.associations[session.node]
         host, port = association.address
         same = session.cp.ipv6 if ":" in self.endpoint.address[0] else session.cp.ipv4
@@ -391,7 +393,7 @@ def _ignore(name: str, what: Tree) -> None:
     del name, what
 
 
-def _view(key: AddressKey, session: Session) -> SessionView:
+def _view(key: AddressKey, session: PfcpSession) -> SessionView:
     return SessionView(
         cp_seid=session.cp.number,
         up_seid=session.seid,

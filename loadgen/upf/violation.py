@@ -73,7 +73,7 @@ class PfcpViolation(Struct, frozen=True):
     """Seconds on the clock of the loop."""
 
 
-class Fault(Struct, frozen=True):
+class PfcpFault(Struct, frozen=True):
     """Why a request is refused: a violation, and what the answer says of it."""
 
     kind: PfcpKind

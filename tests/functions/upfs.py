@@ -13,7 +13,7 @@ from loadgen.upf.messages import (
     session_done,
     session_refused,
 )
-from loadgen.upf.sessions import Session, Sessions
+from loadgen.upf.sessions import PfcpSession, PfcpSessions
 from tests.functions.world import OTHER_UPF, UPF, World
 
 
@@ -23,7 +23,7 @@ class Upfs:
     def __init__(self, world: World, *, ftup: bool = True) -> None:
         self.world = world
         self.tables = {
-            name: Sessions(f"10.3.0.{index}", None, Random(index), ftup=ftup)
+            name: PfcpSessions(f"10.3.0.{index}", None, Random(index), ftup=ftup)
             for index, name in enumerate((UPF, OTHER_UPF), 1)
         }
         self.asked: list[str] = []
@@ -42,7 +42,7 @@ class Upfs:
     def rules(self) -> int:
         return sum(table.rules for table in self.tables.values())
 
-    def session(self, address: str) -> tuple[str, Session]:
+    def session(self, address: str) -> tuple[str, PfcpSession]:
         for name, table in self.tables.items():
             found = table.find(address)
             if found is not None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import (
@@ -23,7 +23,7 @@ from tests.loadgen.world import World
 ACCEPT = "pdu-session-establishment-accept"
 
 
-def _asked(ue_index: int = 0, world: World | None = None) -> tuple[World, Camped]:
+def _asked(ue_index: int = 0, world: World | None = None) -> tuple[World, CampedUe]:
     return registered(world, ue_index)
 
 
@@ -228,7 +228,7 @@ def resource_tunnel() -> World:
     return world
 
 
-def _idle() -> tuple[World, Camped]:
+def _idle() -> tuple[World, CampedUe]:
     world, ue = _asked()
     assert world.run(ue, SESSION, IDLE).cause is None
     return world, ue

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import wire
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.ue.model import Procedure
 from tests.loadgen.amf import Amf, Connection, Tree
 from tests.loadgen.world import World
@@ -41,7 +41,7 @@ def seal(
     return bytes([0x7E, header]) + mac + body
 
 
-def sealed(camped: Camped, count: int, tree: Tree | bytes, **how: Any) -> bytes:
+def sealed(camped: CampedUe, count: int, tree: Tree | bytes, **how: Any) -> bytes:
     """A downlink message under a UE's context, with any COUNT."""
     context = camped.ue.channel.current
     assert context is not None
@@ -49,7 +49,7 @@ def sealed(camped: Camped, count: int, tree: Tree | bytes, **how: Any) -> bytes:
     return seal(context.kamf, context.nia, context.nea, count, plain, **how)
 
 
-def registered(world: World | None = None, index: int = 0) -> tuple[World, Camped]:
+def registered(world: World | None = None, index: int = 0) -> tuple[World, CampedUe]:
     """A UE that is registered and connected, after nothing was wrong."""
     world = world or World()
     camped = world.ue(index)
@@ -58,7 +58,7 @@ def registered(world: World | None = None, index: int = 0) -> tuple[World, Campe
     return world, camped
 
 
-def next_count(camped: Camped) -> int:
+def next_count(camped: CampedUe) -> int:
     """The downlink COUNT that the UE expects."""
     context = camped.ue.channel.current
     assert context is not None
@@ -66,7 +66,7 @@ def next_count(camped: Camped) -> int:
     return context.nas.downlink
 
 
-def attempt(change: Callable[[Amf], None], world: World | None = None) -> tuple[World, Camped]:
+def attempt(change: Callable[[Amf], None], world: World | None = None) -> tuple[World, CampedUe]:
     """A registration with an AMF that was changed; it need not end."""
     world = world or World()
     change(world.amf)
@@ -131,7 +131,7 @@ def put_ie(name: str, message: str, value: Any) -> Callable[[Amf], None]:
     return change
 
 
-def connection(world: World, camped: Camped) -> Connection:
+def connection(world: World, camped: CampedUe) -> Connection:
     """The AMF's side of a UE's connection."""
     assert camped.context is not None
     gnb, ran = camped.cell.config.name, camped.context.ran_ue_ngap_id

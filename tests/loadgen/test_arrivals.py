@@ -135,9 +135,9 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     ],
 )
 def test_faults(process: Closed | Poisson | Mmpp | Empirical, says: str) -> None:
-    assert says in (process.fault() or "")
+    assert says in (process.problem() or "")
 
 
 def test_no_faults() -> None:
     for process in (Closed(), Poisson(1.0), BURSTY, Empirical("x", samples=(1.0,))):
-        assert process.fault() is None
+        assert process.problem() is None

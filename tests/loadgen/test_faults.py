@@ -7,11 +7,10 @@ from random import Random
 import pytest
 
 import wire
-from loadgen.faults import NO_FAULTS, Draws, Faults, Shares, faults_of, spread
-from loadgen.gnb.cell import Camped
-from loadgen.tolerated import FaultKind
+from loadgen.faults import NO_FAULTS, Draws, FaultKind, Faults, FaultShares, faults_of, spread
+from loadgen.gnb.context import CampedUe
 from loadgen.ue.model import Ended, Procedure, State
-from loadgen.ue.recovery import MAX_ATTEMPTS
+from loadgen.ue.recovery import MAX_RECOVERIES
 from loadgen.violation import Kind
 from tests.loadgen.amf import Tree
 from tests.loadgen.session_violations import ACCEPT
@@ -31,24 +30,24 @@ from tests.loadgen.world import World, population
 
 N2 = Procedure.N2_HANDOVER
 XN = Procedure.XN_HANDOVER
-_NONE = Shares()
+_NONE = FaultShares()
 
 
-def inject(world: World, uplink: Shares = _NONE, downlink: Shares = _NONE) -> None:
+def inject(world: World, uplink: FaultShares = _NONE, downlink: FaultShares = _NONE) -> None:
     for gnb in world.gnbs.values():
-        gnb.disturber.inject(Faults(uplink=uplink, downlink=downlink))
+        gnb.fault_injector.inject(Faults(uplink=uplink, downlink=downlink))
 
 
 def calm(world: World) -> None:
     for gnb in world.gnbs.values():
-        gnb.disturber.inject(NO_FAULTS)
+        gnb.fault_injector.inject(NO_FAULTS)
 
 
 def injected(world: World) -> Counter[str]:
-    return sum((gnb.disturber.draws.injected for gnb in world.gnbs.values()), Counter[str]())
+    return sum((gnb.fault_injector.draws.injected for gnb in world.gnbs.values()), Counter[str]())
 
 
-def run(world: World, ue: Camped, procedure: Procedure, seconds: float = 900) -> Ended:
+def run(world: World, ue: CampedUe, procedure: Procedure, seconds: float = 900) -> Ended:
     """A procedure to its end, however long that takes."""
     world.begin(ue, procedure)
     world.settle()
@@ -76,24 +75,24 @@ def test_a_share_is_spread_and_a_table_taken() -> None:
     assert faults_of(None) is NO_FAULTS
     assert sum(share for _, share in faults_of(0.02).downlink.all) == pytest.approx(0.02)
     assert FaultKind.WRONG not in dict(faults_of(0.02).downlink.all)
-    table = Faults(uplink=Shares(drop=0.5))
+    table = Faults(uplink=FaultShares(drop=0.5))
     assert faults_of(table) is table
-    assert "shares of 0 to 1" in (Shares(drop=0.7, delay=0.7).fault() or "")
-    assert "shares of 0 to 1" in (faults_of(-1.0).fault() or "")
-    assert "longest" in (Faults(longest=0).fault() or "")
+    assert "shares of 0 to 1" in (FaultShares(drop=0.7, delay=0.7).problem() or "")
+    assert "shares of 0 to 1" in (faults_of(-1.0).problem() or "")
+    assert "longest" in (Faults(longest=0).problem() or "")
 
 
 def test_without_faults_nothing_is_drawn() -> None:
     world, ue = registered()
     assert world.run(ue, SESSION, IDLE, PAGE, DEREGISTER).cause is None
     assert injected(world) == {}
-    assert not ue.ue.disturbance.active(world.now)
+    assert not ue.ue.faults.active(world.now)
 
 
 def test_a_registration_recovers_from_a_lost_request() -> None:
     world = World()
     ue = world.ue()
-    inject(world, uplink=Shares(drop=1.0))
+    inject(world, uplink=FaultShares(drop=1.0))
     world.begin(ue, REGISTER)
     world.settle()
     assert injected(world) == {"uplink drop": 1}
@@ -107,7 +106,7 @@ def test_a_registration_recovers_from_a_lost_request() -> None:
 def test_a_service_request_is_sent_again_after_t3517() -> None:
     world, ue = registered()
     assert world.run(ue, IDLE).cause is None
-    inject(world, uplink=Shares(drop=1.0))
+    inject(world, uplink=FaultShares(drop=1.0))
     world.begin(ue, SERVICE)
     world.pass_time(20)
     assert world.ended(ue) == []
@@ -121,16 +120,16 @@ def test_a_service_request_is_sent_again_after_t3517() -> None:
 def test_after_five_attempts_a_ue_registers_anew() -> None:
     world, ue = registered()
     assert world.run(ue, SESSION, IDLE).cause is None
-    ue.ue.disturbance.mark(FaultKind.DROP, world.now)
+    ue.ue.faults.mark(FaultKind.DROP, world.now)
     world.amf.trees["service-accept"] = lambda _: None
     tried = world.amf.received.count("service-request")
     world.begin(ue, SERVICE)
     for _ in range(30):
-        ue.ue.disturbance.mark(FaultKind.DROP, world.now)
+        ue.ue.faults.mark(FaultKind.DROP, world.now)
         world.pass_time(10)
     (end,) = world.ended(ue)
     assert (end.procedure, end.cause, end.recovered) == (SERVICE, None, True)
-    assert world.amf.received.count("service-request") - tried == MAX_ATTEMPTS
+    assert world.amf.received.count("service-request") - tried == MAX_RECOVERIES
     assert world.amf.uplink[-1]["message-type"] == "registration-complete"
     assert ue.ue.state is State.REGISTERED
 
@@ -141,7 +140,7 @@ def test_after_five_attempts_a_ue_registers_anew() -> None:
 def test_a_ue_that_the_network_does_not_know_registers(cause: str) -> None:
     world, ue = registered()
     assert world.run(ue, IDLE).cause is None
-    ue.ue.disturbance.mark(FaultKind.DROP, world.now)
+    ue.ue.faults.mark(FaultKind.DROP, world.now)
     reject: Tree = {"message-type": "service-reject", "5gmm-cause": cause}
     world.amf.trees["service-accept"] = lambda _: reject
     world.begin(ue, SERVICE)
@@ -171,7 +170,7 @@ def test_a_ue_that_is_never_served_again_has_failed() -> None:
     world.amf.trees["registration-accept"] = lambda _: None
     world.begin(ue, SERVICE)
     for _ in range(600):
-        ue.ue.disturbance.mark(FaultKind.DROP, world.now)
+        ue.ue.faults.mark(FaultKind.DROP, world.now)
         world.pass_time(10)
     (end,) = world.ended(ue)
     assert (end.procedure, end.recovered) == (SERVICE, False)
@@ -180,7 +179,7 @@ def test_a_ue_that_is_never_served_again_has_failed() -> None:
 
 def test_a_violation_is_no_fault_of_ours() -> None:
     world, ue = registered()
-    ue.ue.disturbance.mark(FaultKind.CORRUPT, world.now)
+    ue.ue.faults.mark(FaultKind.CORRUPT, world.now)
     world.amf.trees["pdu-session-establishment-accept"] = lambda t: {
         **t,
         "selected-ssc-mode": "ssc2",
@@ -191,17 +190,17 @@ def test_a_violation_is_no_fault_of_ours() -> None:
 
 def test_a_duplicate_of_ours_is_nobodys_violation() -> None:
     world, ue = registered(World(strict=True))
-    inject(world, downlink=Shares(duplicate=1.0))
+    inject(world, downlink=FaultShares(duplicate=1.0))
     assert world.run(ue, SESSION, IDLE).cause is None
     assert injected(world)["downlink duplicate"] >= 2
     assert world.violations == []
-    assert ue.ue.record.excused
+    assert ue.ue.record.tolerated
 
 
 def test_a_garbled_message_is_nobodys_violation_and_the_ue_recovers() -> None:
     world = World()
     ue = world.ue()
-    inject(world, downlink=Shares(corrupt=1.0))
+    inject(world, downlink=FaultShares(corrupt=1.0))
     world.begin(ue, REGISTER)
     world.settle()
     assert injected(world)["downlink corrupt"] >= 1
@@ -214,11 +213,11 @@ def test_a_garbled_message_is_nobodys_violation_and_the_ue_recovers() -> None:
     assert world.violations == []
 
 
-def test_keys_are_never_excused() -> None:
+def test_keys_are_never_tolerated() -> None:
     world, ue = registered(World(gnbs=2))
     assert world.run(ue, SESSION).cause is None
     for kind in FaultKind:
-        ue.ue.disturbance.mark(kind, world.now)
+        ue.ue.faults.mark(kind, world.now)
     ue.ue.violate(Kind.CONTEXT_KEY, "another key")
     ue.ue.violate(Kind.HANDOVER_KEY, "another pair")
     ue.ue.violate(Kind.NAS_COUNT_REUSED, "twice")
@@ -230,12 +229,12 @@ def test_keys_are_never_excused() -> None:
         Kind.NAS_COUNT_REUSED,
         Kind.SESSION_ADDRESS,
     ]
-    assert ue.ue.record.excused == {Kind.NAS_MAC: 1}
+    assert ue.ue.record.tolerated == {Kind.NAS_MAC: 1}
 
 
-def test_what_a_fault_may_have_caused_is_excused_for_a_while() -> None:
+def test_what_a_fault_may_have_caused_is_tolerated_for_a_while() -> None:
     world, ue = registered()
-    ue.ue.disturbance.mark(FaultKind.DROP, world.now)
+    ue.ue.faults.mark(FaultKind.DROP, world.now)
     world.pass_time(119)
     ue.ue.violate(Kind.NAS_UNEXPECTED, "late")
     assert world.violations == []
@@ -248,7 +247,7 @@ def test_what_a_fault_may_have_caused_is_excused_for_a_while() -> None:
 
 def test_what_is_held_is_let_go_after_the_next_message() -> None:
     world, ue = registered()
-    inject(world, uplink=Shares(reorder=1.0))
+    inject(world, uplink=FaultShares(reorder=1.0))
     world.begin(ue, SESSION)
     world.settle()
     assert "pdu-session-establishment-request" not in world.amf.received
@@ -261,7 +260,7 @@ def test_what_is_held_is_let_go_after_the_next_message() -> None:
 
 def test_a_wrong_answer_gives_up_what_it_says_it_has_not() -> None:
     world, ue = registered()
-    inject(world, uplink=Shares(wrong=1.0))
+    inject(world, uplink=FaultShares(wrong=1.0))
     world.begin(ue, SESSION)
     world.settle()
     assert injected(world) == {"uplink wrong": 1}
@@ -273,7 +272,7 @@ def test_a_duplicate_request_for_a_handover_is_answered_again() -> None:
     world, ue = registered(World(gnbs=2))
     assert world.run(ue, SESSION).cause is None
     for procedure in (Procedure.HANDOVER_REFUSED, N2):
-        inject(world, downlink=Shares(duplicate=1.0))
+        inject(world, downlink=FaultShares(duplicate=1.0))
         world.begin(ue, procedure)
         world.settle()
         calm(world)
@@ -283,54 +282,54 @@ def test_a_duplicate_request_for_a_handover_is_answered_again() -> None:
     assert world.amf.received.count("HandoverRequestAcknowledge") == 2
 
 
-@pytest.mark.parametrize("excused", [True, False])
-def test_error_indication_for_a_handover_that_was_refused_twice(excused: bool) -> None:
+@pytest.mark.parametrize("tolerated", [True, False])
+def test_error_indication_for_a_handover_that_was_refused_twice(tolerated: bool) -> None:
     """The AMF does not know the second HANDOVER FAILURE any more."""
     world, ue = registered(World(gnbs=2))
     assert world.run(ue, SESSION).cause is None
-    if excused:
-        inject(world, downlink=Shares(duplicate=1.0))
+    if tolerated:
+        inject(world, downlink=FaultShares(duplicate=1.0))
     world.begin(ue, Procedure.HANDOVER_REFUSED)
     world.settle()
     calm(world)
-    assert world.amf.received.count("HandoverFailure") == 1 + excused
+    assert world.amf.received.count("HandoverFailure") == 1 + tolerated
     target = next(name for name in world.gnbs if name != ue.cell.config.name)
     cause = {"Cause": {"radioNetwork": "unknown-local-UE-NGAP-ID"}}
     amf_id = {"AMF-UE-NGAP-ID": world.amf.last_id}
     world.amf.send(target, 0, "ErrorIndication", amf_id, cause)
     world.settle()
-    assert world.kinds() == ([] if excused else [Kind.NGAP_ERROR_INDICATION])
+    assert world.kinds() == ([] if tolerated else [Kind.NGAP_ERROR_INDICATION])
 
 
-@pytest.mark.parametrize("excused", [True, False])
-def test_session_that_a_fault_has_lost_long_ago(excused: bool) -> None:
+@pytest.mark.parametrize("tolerated", [True, False])
+def test_session_that_a_fault_has_lost_long_ago(tolerated: bool) -> None:
     """UE and network find out when the UE next comes (TS 24.501 5.6.1.4.1)."""
     world, ue = registered()
     assert world.run(ue, SESSION).cause is None
-    if excused:
-        ue.ue.disturbance.mark(FaultKind.WRONG, world.now)
+    if tolerated:
+        ue.ue.faults.mark(FaultKind.WRONG, world.now)
     world.amf.smf.sessions.clear()
     assert run(world, ue, IDLE).cause is None
     world.pass_time(200)
     end = run(world, ue, SERVICE_REQUEST)
-    assert (end.cause, end.recovered) == ((None, True) if excused else ("session-lost", False))
+    assert (end.cause, end.recovered) == ((None, True) if tolerated else ("session-lost", False))
     assert world.violations == []
     assert not ue.ue.sessions.live
 
 
-@pytest.mark.parametrize("excused", [True, False])
-def test_address_that_a_ue_does_not_know_it_has_lost(excused: bool) -> None:
+@pytest.mark.parametrize("tolerated", [True, False])
+def test_address_that_a_ue_does_not_know_it_has_lost(tolerated: bool) -> None:
     world, ue = registered()
     assert world.run(ue, SESSION).cause is None
-    if excused:
-        ue.ue.disturbance.mark(FaultKind.WRONG, world.now)
+    if tolerated:
+        ue.ue.faults.mark(FaultKind.WRONG, world.now)
     other = world.ue(1)
     world.register(other)
     world.amf.smf.sessions.clear()
     world.amf.trees[ACCEPT] = lambda t: {**t, "pdu-address": {"ipv4": "10.45.0.1"}}
     end = world.run(other, SESSION)
-    assert end.cause == (None if excused else "violation-session-address")
-    assert other.ue.record.excused == ({Kind.SESSION_ADDRESS: 1} if excused else {})
+    assert end.cause == (None if tolerated else "violation-session-address")
+    assert other.ue.record.tolerated == ({Kind.SESSION_ADDRESS: 1} if tolerated else {})
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -360,8 +359,8 @@ def test_ues_survive_whatever_is_injected(seed: int) -> None:
 
     world.amf.receive = receive  # pyright: ignore[reportAttributeAccessIssue]
     for gnb in world.gnbs.values():
-        gnb.disturber.draws = Draws(Random(f"{seed} {gnb.config.name}"))
-        gnb.disturber.inject(spread(0.05))
+        gnb.fault_injector.draws = Draws(Random(f"{seed} {gnb.config.name}"))
+        gnb.fault_injector.inject(spread(0.05))
     for procedure in programme * 2:
         for ue in ues:
             run(world, ue, procedure, 3000)

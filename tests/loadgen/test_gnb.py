@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from loadgen.gnb.cell import Admission
-from loadgen.gnb.gnb import Direction, Gnb
+from loadgen.gnb.gnb import Gnb, PduDirection
 from loadgen.gnb.messages import GnbConfig, encode
 from loadgen.identity import SNssai
 from loadgen.timers import Deadlines
@@ -287,12 +287,12 @@ def test_what_a_gnb_never_receives() -> None:
 def test_faults_lose_and_double_messages() -> None:
     left = {"NGSetupRequest": 2, "NGSetupResponse": 0}
 
-    def fault(direction: Direction, name: str, pdu: bytes) -> int:
+    def fault(direction: PduDirection, name: str, pdu: bytes) -> int:
         assert pdu
         assert direction == ("received" if name.endswith("Response") else "sent")
         return left.get(name, 1)
 
-    world = World(fault=fault)
+    world = World(pdu_hook=fault)
     assert world.amf.received == ["NGSetupRequest"] * 2
     assert not world.gnb.ready
     left["NGSetupResponse"] = 1
@@ -301,10 +301,10 @@ def test_faults_lose_and_double_messages() -> None:
 
 
 def test_a_doubled_uplink_does_no_harm() -> None:
-    def fault(direction: Direction, name: str, _: bytes) -> int:
+    def fault(direction: PduDirection, name: str, _: bytes) -> int:
         return 2 if (direction, name) == ("received", "DownlinkNASTransport") else 1
 
-    world = World(fault=fault)
+    world = World(pdu_hook=fault)
     ue = world.ue()
     assert world.register(ue).cause is None
     assert ue.ue.channel.duplicates > 0

@@ -2,7 +2,7 @@
 
 import pytest
 
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.session_model import Tunnel
 from loadgen.ue.model import HANDOVERS, Connection, Procedure
 from tests.loadgen.amf import Tree
@@ -24,7 +24,7 @@ REFUSED = Procedure.HANDOVER_REFUSED
 CANCEL = Procedure.HANDOVER_CANCEL
 
 
-def with_session(gnbs: int = 2, sessions: int = 1, **more: object) -> tuple[World, Camped]:
+def with_session(gnbs: int = 2, sessions: int = 1, **more: object) -> tuple[World, CampedUe]:
     """A UE on the first of some gNBs, with a user plane."""
     world, ue = registered(World(gnbs=gnbs, **more))  # pyright: ignore[reportArgumentType]
     for _ in range(sessions):

@@ -1,7 +1,7 @@
 """What the network has UEs and gNBs do outside of their programmes."""
 
 import wire
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.identity import SNssai
 from loadgen.ue.model import Connection, Procedure, State
 from loadgen.violation import Kind
@@ -26,14 +26,14 @@ def _no_accept(_: object) -> None:
     """The UE is registered already."""
 
 
-def command(world: World, ue: Camped, **ies: object) -> None:
+def command(world: World, ue: CampedUe, **ies: object) -> None:
     """CONFIGURATION UPDATE COMMAND."""
     tree: Tree = {"message-type": "configuration-update-command", **ies}
     world.amf.down(connection(world, ue), tree)
     world.settle()
 
 
-def deregister(world: World, ue: Camped, *, again: bool) -> None:
+def deregister(world: World, ue: CampedUe, *, again: bool) -> None:
     """DEREGISTRATION REQUEST by the network, and the release."""
     to = connection(world, ue)
     kind = {"switch-off": False, "re-registration-required": again, "access-type": "3gpp-access"}

@@ -6,7 +6,7 @@ import pytest
 
 from loadgen import ConfigError, LoadConfig, Procedure
 from loadgen.load.arrivals import Mmpp, Poisson
-from loadgen.load.phases import Phase, Share, Standing, fault_of
+from loadgen.load.phases import ExpectedState, Phase, Share, problem_of
 from tests.loadgen.steps import (
     DEREGISTER,
     IDLE,
@@ -176,7 +176,7 @@ def test_programmes_that_make_no_sense(programme: tuple[Procedure, ...], says: s
 )
 def test_programmes_that_do(programme: tuple[Procedure, ...]) -> None:
     LoadConfig(programme=programme).check()
-    assert fault_of(programme, Standing()) == (None, fault_of(programme)[1])
+    assert problem_of(programme, ExpectedState()) == (None, problem_of(programme)[1])
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from loadgen.load.config import ConfigError
+from loadgen.errors import ConfigError
 from loadgen.report.plot import save_plot
 from loadgen.report.report import (
     MAX_VIOLATIONS,

@@ -3,7 +3,7 @@
 import pytest
 
 import wire
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.ue.model import Connection, Procedure, State
 from tests.loadgen.amf import Connection as AmfConnection
 from tests.loadgen.amf import Tree
@@ -25,7 +25,7 @@ from tests.loadgen.test_sessions import established
 from tests.loadgen.world import World
 
 
-def idle(world: World | None = None) -> tuple[World, Camped]:
+def idle(world: World | None = None) -> tuple[World, CampedUe]:
     """A UE with a PDU session in idle."""
     world, ue = established(world)
     assert world.run(ue, IDLE).cause is None

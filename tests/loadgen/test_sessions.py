@@ -3,7 +3,7 @@
 import pytest
 
 import wire
-from loadgen.gnb.cell import Camped
+from loadgen.gnb.context import CampedUe
 from loadgen.session_model import SessionRequest, SessionType
 from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
@@ -25,7 +25,7 @@ from tests.loadgen.steps import (
 from tests.loadgen.world import SLICE, World
 
 
-def established(world: World | None = None, index: int = 0) -> tuple[World, Camped]:
+def established(world: World | None = None, index: int = 0) -> tuple[World, CampedUe]:
     """A UE with a PDU session, after nothing was wrong."""
     world, ue = registered(world, index)
     assert world.run(ue, SESSION).cause is None

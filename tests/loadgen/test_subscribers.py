@@ -26,7 +26,7 @@ def test_every_scheme_meets_every_algorithm() -> None:
     mixed = Population(
         count=18, schemes=("null", "A", "B"), algorithms=MIXED_ALGORITHMS, home_keys=HOME_KEYS
     )
-    assert mixed.fault() is None
+    assert mixed.problem() is None
     assert len({(p.scheme, p.algorithms) for p in mixed}) == 18
     pairs = {(a.ea[-1], a.ia[-1]) for a in MIXED_ALGORITHMS}
     assert pairs == {(nea, nia) for nea in (0, 1, 2) for nia in (1, 2)}
@@ -72,6 +72,6 @@ def test_some_usims_are_ahead_of_the_core() -> None:
 def test_a_faulty_population_is_refused_in_a_sentence(
     changes: dict[str, object], says: str
 ) -> None:
-    fault = population(**{"count": 1, **changes}).fault()  # pyright: ignore[reportArgumentType]
+    fault = population(**{"count": 1, **changes}).problem()  # pyright: ignore[reportArgumentType]
     assert fault is not None
     assert says in fault

@@ -11,7 +11,7 @@ from msgspec import structs
 
 import wire
 from loadgen.upf.rules import RuleSet
-from loadgen.upf.sessions import Session, Sessions
+from loadgen.upf.sessions import PfcpSession, PfcpSessions
 from tests.corpus import entries
 from tests.loadgen.test_upf_peer import (
     BUFFER,
@@ -85,7 +85,7 @@ STEPS: st.SearchStrategy[tuple[str, Any]] = st.one_of(
 )
 
 
-def consistent(sessions: Sessions) -> None:
+def consistent(sessions: PfcpSessions) -> None:
     """Every table says the same of every session, and says nothing of any other."""
     there = list(sessions.by_seid.values())
     assert {id(one) for one in sessions.by_cp.values()} == {id(one) for one in there}
@@ -103,12 +103,12 @@ def consistent(sessions: Sessions) -> None:
             assert not pdr.pdi.choose
 
 
-def any_session(sessions: Sessions, number: int) -> Session | None:
+def any_session(sessions: PfcpSessions, number: int) -> PfcpSession | None:
     there = list(sessions.by_seid.values())
     return there[number % len(there)] if there else None
 
 
-def refused_as_a_whole(sessions: Sessions, one: Session, ies: Ies) -> None:
+def refused_as_a_whole(sessions: PfcpSessions, one: PfcpSession, ies: Ies) -> None:
     before = (one.rules, one.rules.copy())
     outcome = sessions.modify(one, ies, 0.0)
     if outcome.faults or outcome.cause is not None:
@@ -117,7 +117,7 @@ def refused_as_a_whole(sessions: Sessions, one: Session, ies: Ies) -> None:
 
 @given(st.lists(STEPS, max_size=25))
 def test_no_rule_is_without_a_session(steps: list[tuple[str, Any]]) -> None:
-    sessions = Sessions("127.0.0.1", None, Random(1))
+    sessions = PfcpSessions("127.0.0.1", None, Random(1))
     for what, given_ in steps:
         match what:
             case "establish":

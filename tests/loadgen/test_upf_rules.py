@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from loadgen.upf.sessions import Sessions
+from loadgen.upf.sessions import PfcpSessions
 from loadgen.upf.violation import PFCP_CLAUSES, PfcpKind
 from tests.loadgen.test_upf_peer import (
     ACCEPTED,
@@ -40,7 +40,7 @@ URR: Tree = {
 
 
 def test_without_ftup_the_cp_function_allocates_f_teids() -> None:
-    sessions = Sessions("127.0.0.1", None, Random(1), ftup=False)
+    sessions = PfcpSessions("127.0.0.1", None, Random(1), ftup=False)
     given = [ACCESS, {"F-TEID": {"teid": 7, "ipv4": "127.0.0.1"}}]
     cp: Tree = {"F-SEID": {"seid": 1, "ipv4": "10.0.0.1"}}
     good = [cp, *replacing(pdr_ul(pdi=given))]
@@ -415,7 +415,7 @@ async def test_a_bad_modification(ies: Ies, kind: PfcpKind, rule: Any, text: str
     ],
 )
 def test_what_the_syntax_forbids_is_forbidden_here_too(rules: Ies, kind: PfcpKind) -> None:
-    sessions = Sessions("127.0.0.1", None, Random(1))
+    sessions = PfcpSessions("127.0.0.1", None, Random(1))
     outcome = sessions.establish(session(rules=rules), b"", "cp", "ue")
     assert kind in {fault.kind for fault in outcome.faults}
     assert sessions.establish([], b"", "cp", "ue").faults[0].kind == PfcpKind.SYNTAX

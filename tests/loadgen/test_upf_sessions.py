@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from loadgen.upf.ies import FTeid
-from loadgen.upf.sessions import Sessions
+from loadgen.upf.sessions import PfcpSessions
 from loadgen.upf.violation import PfcpKind
 from tests.loadgen.test_upf_peer import (
     ACCEPTED,
@@ -257,7 +257,7 @@ def test_a_teid_that_was_restored_is_not_assigned() -> None:
             del k
             return 8
 
-    sessions = Sessions("127.0.0.1", None, Same())
+    sessions = PfcpSessions("127.0.0.1", None, Same())
     rules: list[Any] = [
         pdr_ul(pdi=[{"Source Interface": "Access"}, {"F-TEID": {"teid": 9, "ipv4": "127.0.0.1"}}]),
         *(access(3, None), pdr_dl(), far_ul(), far_dl(), qer()),

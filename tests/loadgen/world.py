@@ -4,8 +4,9 @@ from collections import deque
 from math import inf
 
 import wire
-from loadgen.gnb.cell import Camped, Neighbours
-from loadgen.gnb.gnb import Fault, Gnb
+from loadgen.gnb.cell import Neighbours
+from loadgen.gnb.context import CampedUe
+from loadgen.gnb.gnb import Gnb, PduHook
 from loadgen.gnb.messages import GnbConfig
 from loadgen.identity import SNssai
 from loadgen.load.subscribers import Population
@@ -13,7 +14,7 @@ from loadgen.session_model import SessionRequest
 from loadgen.timers import Deadlines, TimerValues
 from loadgen.ue.model import Ended, Procedure
 from loadgen.ue.profile import Algorithms, HomeKey
-from loadgen.ue.sessions import Ledger
+from loadgen.ue.sessions import AddressRegistry
 from loadgen.ue.ue import Ue
 from loadgen.violation import Kind, Violation
 from tests.loadgen.amf import PRIVATE_KEYS, Amf
@@ -44,7 +45,7 @@ class World:
         *,
         gnbs: int = 1,
         timers: TimerValues | None = None,
-        fault: Fault | None = None,
+        pdu_hook: PduHook | None = None,
         strict: bool = False,
         streams: int = 8,
         up: bool = True,
@@ -53,7 +54,7 @@ class World:
         self.population = population() if subscribers is None else subscribers
         self.amf = Amf(self.population)
         self.deadlines = Deadlines()
-        self.ledger = Ledger()
+        self.registry = AddressRegistry()
         self.now = 100.0
         self.violations: list[Violation] = []
         self.links: deque[tuple[bool, str, int, bytes]] = deque()
@@ -81,8 +82,8 @@ class World:
                 config,
                 self.deadlines,
                 timers=timers,
-                sink=self.violations.append,
-                fault=fault,
+                on_violation=self.violations.append,
+                pdu_hook=pdu_hook,
                 neighbours=self.neighbours,
             )
             for config in configs
@@ -95,25 +96,25 @@ class World:
 
     def ue(
         self, index: int = 0, gnb: str = "gnb-1", session_request: SessionRequest | None = None
-    ) -> Camped:
+    ) -> CampedUe:
         asked = SessionRequest(s_nssai=SLICE) if session_request is None else session_request
         ue = Ue(
             self.population.profile(index),
             self.gnbs[gnb].cell.tai,
             timers=self.timers,
-            sink=self.violations.append,
+            on_violation=self.violations.append,
             strict=self.strict,
             session_request=asked,
-            ledger=self.ledger,
+            registry=self.registry,
             downlink_data=self.amf.smf.downlink,
             downlink_tunnel=self.amf.smf.downlink_tunnel,
         )
         return self.gnbs[gnb].cell.camp(ue)
 
-    def begin(self, camped: Camped, procedure: Procedure) -> None:
+    def begin(self, camped: CampedUe, procedure: Procedure) -> None:
         camped.cell.begin(camped, procedure, self.now)
 
-    def run(self, camped: Camped, *procedures: Procedure) -> Ended:
+    def run(self, camped: CampedUe, *procedures: Procedure) -> Ended:
         """Run procedures to their end, without time passing; the last one's end."""
         ended: list[Ended] = []
         for procedure in procedures:
@@ -123,10 +124,10 @@ class World:
             assert ended, f"{procedure} did not end: waits for {camped.ue.waits_for}"
         return ended[-1]
 
-    def register(self, camped: Camped) -> Ended:
+    def register(self, camped: CampedUe) -> Ended:
         return self.run(camped, Procedure.REGISTER)
 
-    def ended(self, camped: Camped) -> list[Ended]:
+    def ended(self, camped: CampedUe) -> list[Ended]:
         """The procedures that ended, taken out, wherever the UE was then."""
         found: list[Ended] = []
         for gnb in self.gnbs.values():
@@ -167,7 +168,7 @@ class World:
         self.deadlines.run(self.now)
         self.settle()
 
-    def down(self, camped: Camped, nas: bytes) -> None:
+    def down(self, camped: CampedUe, nas: bytes) -> None:
         """Give a UE a NAS message, as if it came from the AMF."""
         camped.ue.receive(nas, self.now)
         camped.cell.pump(camped, self.now)
