@@ -19,10 +19,13 @@ fn main() {
         digest.update((octets.len() as u64).to_be_bytes());
         digest.update(&octets);
     }
-    let text = digest.finalize().iter().fold(String::new(), |mut text, octet| {
-        let _ = write!(text, "{octet:02x}");
-        text
-    });
+    let text = digest
+        .finalize()
+        .iter()
+        .fold(String::new(), |mut text, octet| {
+            let _ = write!(text, "{octet:02x}");
+            text
+        });
     println!("cargo::rustc-env=WIRE_SOURCE_DIGEST={text}");
     for path in ["Cargo.toml", "Cargo.lock", "src"] {
         println!("cargo::rerun-if-changed={path}");

@@ -39,6 +39,13 @@ class WireError(ValueError):
 SOURCE_DIGEST: Final[str]
 """SHA-256 of the sources of this build, in hexadecimal digits."""
 
+def forbid_entropy(forbidden: bool) -> bool:
+    """Forbid or allow entropy on this thread, and return the setting before.
+
+    `suci_conceal` with a profile, `SctpEndpoint.connect` and `SctpEndpoint.receive` draw entropy. While
+    it is forbidden they raise `WireError`, kind ``entropy``. Nothing else in this module draws any.
+    """
+
 def build_info() -> str:
     """Return the version, the profile and the codec versions of this build."""
 

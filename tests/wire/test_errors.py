@@ -144,8 +144,36 @@ EXAMPLES: dict[str, list[tuple[Raised, dict[str, Any]]]] = {
         (lambda: wire.SctpEndpoint(PORT).connect("nowhere", 9899, PORT, 0.0), {}),
     ],
     "sctp-full": [(full_send_buffer, {})],
+    "entropy": [
+        (lambda: without_entropy(conceal), {}),
+        (lambda: without_entropy(connect), {}),
+        (lambda: without_entropy(receive), {}),
+    ],
     "sealed": [(lambda: wire.Sealer(bytes(32)).open(bytes(40), b""), {})],
 }
+
+
+def without_entropy(draw: Callable[[], object]) -> None:
+    """Draw entropy while it is forbidden. A null SUCI needs none."""
+    before = wire.forbid_entropy(True)
+    try:
+        wire.suci_conceal("001", "01", "0000000001")
+        draw()
+    finally:
+        assert wire.forbid_entropy(before)
+
+
+def conceal() -> bytes:
+    key = wire.suci_public_key("A", bytes(range(32)))
+    return wire.suci_conceal("001", "01", "0000000001", profile="A", public_key=key, key_id=1)
+
+
+def connect() -> int:
+    return wire.SctpEndpoint(PORT).connect("127.0.0.1", 9899, PORT, 0.0)
+
+
+def receive() -> None:
+    wire.SctpEndpoint(PORT, accept=True).receive(b"", "127.0.0.1", 9899, 0.0)
 
 
 def exhausted() -> wire.NasSecurity:

@@ -32,6 +32,7 @@ pub const KINDS: &[&str] = &[
     "sctp",
     "sctp-full",
     "sealed",
+    "entropy",
 ];
 
 /// The attributes of a refusal besides its text.

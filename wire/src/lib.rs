@@ -5,6 +5,7 @@ mod aka;
 mod canonical;
 mod depth;
 mod eap;
+mod entropy;
 mod error;
 mod keys;
 mod locate;
@@ -45,6 +46,7 @@ fn wire(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add("ERROR_KINDS", error::KINDS.to_vec())?;
     m.add("SOURCE_DIGEST", env!("WIRE_SOURCE_DIGEST"))?;
     m.add_function(wrap_pyfunction!(build_info, m)?)?;
+    m.add_function(wrap_pyfunction!(entropy::forbid_entropy, m)?)?;
 
     m.add_class::<ngap::NgapPeek>()?;
     m.add_function(wrap_pyfunction!(ngap::ngap_peek, m)?)?;

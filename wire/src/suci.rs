@@ -5,6 +5,7 @@ use oxirush_security::nas_5gs::{HomeNetworkPrivateKey, HomeNetworkPublicKey, Pro
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::entropy;
 use crate::error::error;
 
 fn suci_error(err: impl std::fmt::Display) -> PyErr {
@@ -65,9 +66,13 @@ pub fn suci_conceal<'py>(
         }
         (Some(_), None) => return Err(suci_error("a profile needs a public key")),
     };
+    if key.is_some() {
+        entropy::check("suci_conceal")?;
+    }
     let protection = key
         .as_ref()
         .map_or(Protection::Null, |key| Protection::Ecies { key_id, key });
+    #[expect(clippy::disallowed_methods, reason = "entropy::check comes first")]
     let suci = Suci::conceal_imsi(plmn, msin, routing, protection).map_err(suci_error)?;
     Ok(PyBytes::new(py, &suci.to_nas_octets().map_err(suci_error)?))
 }

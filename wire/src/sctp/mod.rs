@@ -13,6 +13,7 @@ use dcsctp::api::Options;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::entropy;
 use crate::error::error;
 use association::Refused;
 use endpoint::{Endpoint, Event, Limits};
@@ -109,6 +110,7 @@ impl SctpEndpoint {
     }
 
     fn connect(&mut self, ip: &str, udp_port: u16, port: u16, now: f64) -> PyResult<u64> {
+        entropy::check("SctpEndpoint.connect")?;
         let peer = address(ip, udp_port)?;
         self.0.connect(peer, port, nanoseconds(now)).ok_or_else(|| {
             error(
@@ -119,6 +121,7 @@ impl SctpEndpoint {
     }
 
     fn receive(&mut self, data: &[u8], ip: &str, udp_port: u16, now: f64) -> PyResult<()> {
+        entropy::check("SctpEndpoint.receive")?;
         self.0
             .receive(data, address(ip, udp_port)?, nanoseconds(now));
         Ok(())
