@@ -1,4 +1,4 @@
-"""How often a process that handles messages looks for cyclic garbage."""
+"""Parts that every long-running process uses: liveness file, garbage collection, task end."""
 
 import asyncio
 import contextlib
@@ -9,29 +9,32 @@ from pathlib import Path
 from typing import Any, Final
 
 THRESHOLDS: Final = (20_000, 20, 50)
-"""Objects more than at the last look, and looks of one generation until one of the next. A message
-makes a few hundred objects and hardly a cycle; Python's own thresholds look after every second."""
+"""Thresholds of the garbage collector: new objects before a collection of generation 0, then
+collections of a generation before one of the next. A message makes a few hundred objects and
+hardly a cycle; with Python's own thresholds a collection runs after every second message."""
+
+VARIABLE: Final = "EVCORE_HEARTBEAT"
+"""Environment variable with the path of the liveness file."""
+PERIOD: Final = 2.0
+"""Seconds between two touches of the liveness file."""
 
 
 def collect_seldom() -> None:
-    """Leave out what is there already, which stays, and look for cycles now and then."""
+    """Exclude all existing objects from garbage collection, and collect new ones seldom."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
 
 
-VARIABLE: Final = "EVCORE_HEARTBEAT"
-PERIOD: Final = 2.0
-"""Seconds from one touch to the next."""
-
-
 @contextlib.asynccontextmanager
 async def beating() -> AsyncGenerator[None]:
-    """Touch the file for the length of a block, at once and then again and again.
+    """Touch the liveness file at once and every `PERIOD` seconds until the block ends.
 
-    It is this process's own: the variable is taken out of the environment of its children.
+    Most processes of evcore have no port for a liveness probe: a probe checks the file's age
+    instead. The file shows that the event loop runs. Without `VARIABLE` there is no file. The
+    variable is removed from the environment, so that child processes do not touch the file.
 
     Raises:
-        OSError: it cannot be written at first.
+        OSError: the file cannot be written at first.
     """
     name = os.environ.pop(VARIABLE, None)
     if not name:
@@ -54,12 +57,12 @@ async def _beat(path: Path) -> None:
             path.touch()
 
 
-async def end(tasks: Iterable[asyncio.Task[Any]]) -> None:
-    """Cancel tasks that call nats-py, and wait for their end."""
+async def cancel_and_wait(tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Cancel tasks that call nats-py, and wait until they end."""
     left: Collection[asyncio.Task[Any]] = list(tasks)
     while left:
-        # More than once: what nats-py waits for with a timeout may come just then, and the
-        # `asyncio.wait_for` of Python 3.11 then forgets that it was cancelled.
+        # Cancel more than once: in Python 3.11, `asyncio.wait_for` loses a cancellation if the
+        # result of nats-py arrives at the same moment.
         for task in left:
             task.cancel()
         _, left = await asyncio.wait(left, timeout=0.1)

@@ -1,8 +1,8 @@
-"""What workers say of their work: once a second, on core NATS, to whoever listens.
+"""Statistics of workers, published on core NATS once a second.
 
 A worker publishes its `Stats` on ``stats.<worker>`` when they have changed, and once more at its
-end. All numbers in them are of the time since it was started: what is lost is made good by the
-next, and a difference of two is what happened between them. `StatsWatch` keeps the last of each
+end. All numbers count from the start of the worker: a lost message does no harm, and the
+difference of two messages is the work between them. `StatsWatch` keeps the last `Stats` of each
 worker.
 """
 
@@ -25,31 +25,31 @@ log = logging.getLogger(__name__)
 PERIOD: Final = 1.0
 """Seconds between two publications of a worker."""
 SHORTEST: Final = 0.000_1
-"""Seconds up to which a latency is in the first bucket."""
+"""Upper bound of the first latency bucket, in seconds."""
 PER_OCTAVE: Final = 4
-"""Buckets from a latency to its double: a quantile is right within a fifth."""
+"""Buckets from a latency to its double: the error of a quantile is at most a fifth."""
 LAST: Final = 23 * PER_OCTAVE
-"""The bucket of all that took longer than a quarter of an hour."""
+"""The last bucket: all latencies above a quarter of an hour."""
 KEPT: Final = 1024
-"""Workers that a watch tells apart; of older ones it keeps the sum."""
+"""Workers that a watch keeps apart. It keeps the sum of older ones."""
 
 
 def bucket_of(seconds: float) -> int:
-    """The bucket of a latency."""
+    """Return the bucket of a latency."""
     if seconds <= SHORTEST:
         return 0
     return min(LAST, math.ceil(math.log2(seconds / SHORTEST) * PER_OCTAVE))
 
 
 def bound_of(bucket: int) -> float:
-    """The longest latency of a bucket, in seconds."""
+    """Return the upper bound of a bucket, in seconds."""
     return float(SHORTEST * 2 ** (bucket / PER_OCTAVE))
 
 
 def quantile(latency: Mapping[int, int], share: float) -> float | None:
-    """The latency, in seconds, that `share` (0 to 1) of all stay within; None where none are.
+    """Return the quantile `share` (0 to 1) of latencies, in seconds; None without any latency.
 
-    It is the upper bound of a bucket, so never too low and at most a fifth too high.
+    The result is the upper bound of a bucket: never too low, and at most a fifth too high.
     """
     left = share * sum(latency.values())
     for bucket in sorted(latency):
@@ -60,7 +60,10 @@ def quantile(latency: Mapping[int, int], share: float) -> float | None:
 
 
 def share_above(latency: Mapping[int, int], seconds: float) -> float:
-    """The share of events that took longer than some seconds, to a bucket; 0 of none."""
+    """Return the share of events that took longer than `seconds`; 0 without any event.
+
+    The limit is rounded up to the bound of its bucket.
+    """
     count = sum(latency.values())
     within = bucket_of(seconds)
     above = sum(found for bucket, found in latency.items() if bucket > within)
@@ -68,22 +71,22 @@ def share_above(latency: Mapping[int, int], seconds: float) -> float:
 
 
 class ProcedureStats(Struct):
-    """What became of the events of one procedure, decided by one version of it."""
+    """The work of a worker for one procedure, decided by one version of it."""
 
     procedure: str
     version: str = ""
-    """The version of the procedure that decided, as it is in its steps; empty where none did."""
+    """The version of the procedure that decided, as in its steps; empty for no decision."""
     steps: int = 0
-    """Events that are done with: decided, acknowledged."""
+    """Events processed: decided and acknowledged."""
     failures: int = 0
-    """Decisions that raised, each time, and events that became dead letters unread."""
+    """Exceptions of decisions, and events that became dead letters unread."""
     latency: dict[int, int] = field(default_factory=dict[int, int])
-    """Events by the bucket of the time from JetStream's storing them to their acknowledgement."""
+    """By bucket, the events by their time from storage in JetStream to acknowledgement."""
     rejects: int = 0
-    """Steps that denied a UE what it asked for: 5GMM and 5GSM rejects."""
+    """Steps that rejected a request of a UE: 5GMM and 5GSM rejects."""
 
     def merge(self, other: "ProcedureStats") -> None:
-        """Add what another worker has done."""
+        """Add the work of another worker."""
         self.steps += other.steps
         self.failures += other.failures
         self.rejects += other.rejects
@@ -91,7 +94,7 @@ class ProcedureStats(Struct):
             self.latency[bucket] = self.latency.get(bucket, 0) + count
 
     def since(self, before: "ProcedureStats | None") -> "ProcedureStats":
-        """What came between an earlier state of the same sum and this one."""
+        """Return the difference from an earlier state of the same sum."""
         if before is None:
             return self
         latency = {
@@ -110,20 +113,20 @@ class ProcedureStats(Struct):
 
 
 class Batches(Struct):
-    """What batches of events have cost: the sums that a line of seconds over events is found by."""
+    """The cost of batches of events: sums for a linear regression of seconds over events."""
 
     count: float = 0
     events: float = 0
     seconds: float = 0.0
     squares: float = 0
-    """Of the numbers of events."""
+    """Sum of the squared numbers of events."""
     products: float = 0.0
-    """Of events and seconds."""
+    """Sum of the products of events and seconds."""
     messages: float = 0
-    """In which the events came: what JetStream counts."""
+    """Messages that carried the events; JetStream counts messages."""
 
     def add(self, seconds: float, events: int, messages: int) -> None:
-        """Count another batch."""
+        """Add a batch."""
         self.messages += messages
         self.count += 1
         self.events += events
@@ -132,16 +135,15 @@ class Batches(Struct):
         self.products += events * seconds
 
     def plus(self, other: "Batches", times: float = 1.0) -> "Batches":
-        """The sums of these and of others, which count so many times; -1 takes them off."""
+        """Return these sums plus `times` the other ones; -1 subtracts."""
         return Batches(*(a + times * b for a, b in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def line(self) -> tuple[float, float] | None:
-        """Seconds that a batch costs by itself, and that each of its events does; None while
-        nothing is known.
+        """Seconds for a batch without its events, and seconds for each event; None without data.
 
-        Where the two cannot be told apart, by what was measured, an event costs what events have
-        cost on average; and a quarter of that at least.
+        If all batches have about the same size, the cost of a batch is 0 and the cost of an event
+        is the mean. The cost of an event is at least a quarter of the mean.
         """
         if self.events <= 0 or self.seconds <= 0:
             return None
@@ -155,29 +157,29 @@ class Batches(Struct):
 
     @property
     def per_message(self) -> float:
-        """Events that come in a message; 1 while nothing is known."""
+        """Mean events in a message; 1 without data."""
         return max(1.0, self.events / self.messages) if self.messages > 0 else 1.0
 
     def cost(self, events: int) -> float | None:
-        """Seconds that an event costs in a batch of so many; None while nothing is known."""
+        """Return the seconds for an event in a batch of `events`; None without data."""
         line = self.line
         return None if line is None else line[1] + line[0] / events
 
 
 class Stats(Struct, frozen=True):
-    """One worker's numbers since its start."""
+    """The statistics of one worker since its start."""
 
     worker: str
     """The name of its lease."""
     version: str
-    """The version of its lease: what a canary is told by."""
+    """The version of its lease, which identifies a canary."""
     pid: int
     procedures: tuple[ProcedureStats, ...] = ()
     batches: Batches = field(default_factory=Batches)
     cold_start: float | None = None
-    """Seconds from the start of the process to the first event that was done with; None before."""
+    """Seconds from the start of the process to the first processed event; None before."""
     ended: bool = False
-    """Whether these are its last words."""
+    """Whether this is the worker's last publication."""
 
 
 Key = tuple[str, str]
@@ -185,7 +187,7 @@ Key = tuple[str, str]
 
 
 def merged(found: Iterable[Stats]) -> dict[Key, ProcedureStats]:
-    """The sums over some workers, by procedure and version."""
+    """Return the sums over some workers, by procedure and version."""
     sums: dict[Key, ProcedureStats] = {}
     for stats in found:
         for one in stats.procedures:
@@ -199,34 +201,34 @@ def merged(found: Iterable[Stats]) -> dict[Key, ProcedureStats]:
 def between(
     before: Mapping[Key, ProcedureStats], after: Mapping[Key, ProcedureStats]
 ) -> dict[Key, ProcedureStats]:
-    """What came between two sums over the same workers."""
+    """Return the differences of two sums over the same workers."""
     return {key: one.since(before.get(key)) for key, one in after.items()}
 
 
 class StatsWatch:
-    """The last numbers of every worker that has been heard."""
+    """The last statistics of every worker."""
 
     def __init__(self, changed: Callable[[Stats], None] | None = None) -> None:
-        """`changed` is called with each that comes."""
+        """`changed` is called with all statistics that arrive."""
         self._changed = changed
         self._subscription: Subscription | None = None
-        self._gone: dict[str, Stats] = {}
+        self._ended: dict[str, Stats] = {}
         self.workers: dict[str, Stats] = {}
-        """By the names of their leases; those that have ended as well."""
+        """By name of the lease; ended workers included."""
 
     async def start(self, client: Client) -> None:
-        """Listen from now on."""
+        """Start to listen."""
         self._subscription = await client.subscribe(subjects.stats("*"), cb=self._heard)
 
     async def stop(self) -> None:
-        """Listen no more."""
+        """Stop to listen."""
         subscription, self._subscription = self._subscription, None
         if subscription is not None:
             await subscription.unsubscribe()
 
     def totals(self, version: str | None = None) -> dict[Key, ProcedureStats]:
-        """The sums over all workers, or over those with a version in their leases."""
-        found = [*self._gone.values(), *self.workers.values()]
+        """Return the sums over all workers, or over the workers with a version in their leases."""
+        found = [*self._ended.values(), *self.workers.values()]
         return merged(s for s in found if version is None or s.version == version)
 
     async def _heard(self, message: Msg) -> None:
@@ -238,14 +240,14 @@ class StatsWatch:
         self.note(stats)
 
     def note(self, stats: Stats) -> None:
-        """Take the numbers of a worker in the place of those it had."""
+        """Replace the statistics of a worker."""
         self.workers.pop(stats.worker, None)
         self.workers[stats.worker] = stats
         if len(self.workers) > KEPT:
             oldest = self.workers.pop(next(iter(self.workers)))
-            known = self._gone.get(oldest.version)
+            known = self._ended.get(oldest.version)
             both = (oldest,) if known is None else (known, oldest)
             sums = tuple(merged(both).values())
-            self._gone[oldest.version] = Stats("", oldest.version, 0, sums, ended=True)
+            self._ended[oldest.version] = Stats("", oldest.version, 0, sums, ended=True)
         if self._changed is not None:
             self._changed(stats)

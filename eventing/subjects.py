@@ -1,11 +1,13 @@
-"""Subjects and names on the bus. All of them are made here.
+"""Subjects and names on the bus. Only this module makes them.
 
-``ue.<partition>.<procedure>.<slot>`` carries every event of an aggregate; the partition is
-``slot mod P``. ``timer.<partition>.<slot>.<aggregate>`` holds the one pending wake-up of an
-aggregate, and ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` one that UEs share.
-``n2.<gnb>.<association>`` carries NGAP PDUs to the gateway that has the association, ``n4.<upf>``
-PFCP messages to one of the gateways that serve the UPF. ``stats.<worker>`` carries what a worker
-says of its work.
+| subject | carries |
+|---|---|
+| ``ue.<partition>.<procedure>.<slot>`` | every event of an aggregate; partition = slot mod P |
+| ``timer.<partition>.<slot>.<aggregate>`` | the one pending wake-up of an aggregate |
+| ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up that UEs share |
+| ``n2.<gnb>.<association>`` | NGAP PDUs for the gateway that has the association |
+| ``n4.<upf>`` | PFCP messages for one of the gateways that serve the UPF |
+| ``stats.<worker>`` | statistics of a worker |
 """
 
 from functools import lru_cache
@@ -14,87 +16,89 @@ from typing import Final
 STREAM: Final = "EVCORE"
 """Work-queue stream of all events of aggregates, and of their wake-ups."""
 TIMERS: Final = "timer."
-"""How the subjects of wake-ups begin."""
+"""Prefix of the subjects of wake-ups."""
 STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
 
 DEAD_LETTERS: Final = "EVCORE_DEAD"
-"""Stream of events whose deliveries are spent, each with the reason."""
+"""Stream of dead letters: events that no delivery could process, each with the reason."""
 DEAD_LETTER_SUBJECTS: Final = ("dead.>",)
 
 LEASES: Final = "evcore-leases"
 """Key-value bucket of the live workers."""
 
 ANNOUNCERS: Final = "evcore-announcers"
-"""Key-value bucket of how far each announcer of domain events has come."""
+"""Key-value bucket of the position of each announcer of domain events."""
 
 ASSIGNMENTS: Final = "evcore-assignments"
-"""Key-value bucket of the versions that decide in the place of others (`eventing.ownership.assignments`)."""
+"""Key-value bucket of the swapped versions of procedures (`eventing.ownership.assignments`)."""
 
 _UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 
 
 @lru_cache(maxsize=4096)
 def token(text: str) -> str:
-    """`text` as one token of a subject."""
+    """Return `text` as one token of a subject."""
     return text.translate(_UNSAFE)
 
 
 def event(partition: int, procedure: str, slot: int) -> str:
-    """The subject of an event for a procedure."""
+    """Return the subject of an event for a procedure."""
     return f"ue.{partition}.{procedure}.{slot}"
 
 
 def events_of(partition: int, procedure: str) -> str:
-    """The filter of the events of one procedure in one partition."""
+    """Return the filter for the events of one procedure in one partition."""
     return f"ue.{partition}.{procedure}.*"
 
 
 def consumer_of(subject: str) -> str:
-    """What the events of one consumer have in common in their subjects."""
+    """Return the part of an event's subject that all events of one consumer share."""
     return subject.rpartition(".")[0]
 
 
 def consumer(partition: int, procedure: str) -> str:
-    """The name of the durable consumer of one procedure in one partition."""
+    """Return the name of the durable consumer of one procedure in one partition."""
     return f"{procedure}-{partition:04d}"
 
 
 def timer(partition: int, slot: int, name: str) -> str:
-    """The subject of a pending wake-up, by the aggregate's name or that of what many share; a later
-    one replaces it."""
+    """Return the subject of a pending wake-up. A later wake-up of the same name replaces it.
+
+    `name` is the name of an aggregate, or of a wake-up that several share.
+    """
     return f"{TIMERS}{partition}.{slot}.{token(name)}"
 
 
 def dead(subject: str) -> str:
-    """The subject of a dead letter that came by `subject`."""
+    """Return the subject of the dead letter of an event that arrived by `subject`."""
     return f"dead.{subject}"
 
 
 def downlink(gnb: str, association: str) -> str:
-    """The subject of PDUs for one association of a gNB."""
+    """Return the subject of PDUs for one association of a gNB."""
     return f"n2.{token(gnb)}.{token(association)}"
 
 
 def downlinks_of(association: str) -> str:
-    """The filter of PDUs for an association, whatever its gNB is called."""
+    """Return the filter for PDUs of an association, with any gNB name."""
     return f"n2.*.{token(association)}"
 
 
 def n4(upf: str) -> str:
-    """The subject of PFCP messages for a UPF, by its Node ID."""
+    """Return the subject of PFCP messages for a UPF, by its Node ID."""
     return f"n4.{token(upf)}"
 
 
 def stats(worker: str) -> str:
-    """The subject of what a worker says of its work."""
+    """Return the subject of a worker's statistics."""
     return f"stats.{worker}"
 
 
 def slot_of_subject(subject: str) -> int:
-    """The slot in the subject of an event.
+    """Return the slot in the subject of an event.
 
     Raises:
-        ValueError: it is not the subject of an event.
+        ValueError: the subject is not of an event.
     """
     parts = subject.split(".")
     if len(parts) != 4 or parts[0] != "ue" or not (parts[3].isascii() and parts[3].isdigit()):

@@ -13,7 +13,7 @@ from evcore.commands.options import ConfigFile
 from evcore.commands.running import log_to_stderr
 from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
-from eventing.dispatcher.sink import Sink
+from eventing.dispatcher.sink import FunctionSink
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config
 from eventing.process import beating
@@ -61,7 +61,7 @@ async def _run(config: Config, what: DispatcherConfig, url: str, added: dict[str
         aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session,
         beating(),
     ):
-        dispatcher = Dispatcher(what, client, Sink(session, url, added))
+        dispatcher = Dispatcher(what, client, FunctionSink(session, url, added))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, dispatcher.stop)

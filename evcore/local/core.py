@@ -22,7 +22,7 @@ from evcore.local.process import Process, ProcessError
 from evcore.swap.runner import Swaps
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config, ensure
-from eventing.process import end
+from eventing.process import cancel_and_wait
 from eventing.stats import StatsWatch
 from schemas.config import reading as configuration
 from schemas.config.objectives import objectives_of
@@ -225,7 +225,7 @@ async def local_core(
                 try:
                     yield core
                 finally:
-                    await end(running)
+                    await cancel_and_wait(running)
                     await core.stop_gateways()
                     await asyncio.gather(scaler.stop(), forks.stop(), swaps.stop())
         finally:

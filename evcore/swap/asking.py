@@ -12,6 +12,7 @@ from nats.js.kv import KeyValue
 
 from evcore.swap.runner import sentence
 from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment, Margins, SwapError
 
@@ -98,7 +99,7 @@ async def asking(url: str, procedure: str) -> AsyncGenerator[Asking]:
         BusError: NATS cannot be reached.
     """
     async with connected(url, "evcore swap") as client:
-        yield Asking(client, await assignments.bucket(client), procedure)
+        yield Asking(client, await assignment_bucket(client), procedure)
 
 
 async def histories(url: str, procedures: list[str]) -> dict[str, list[Assignment]]:
@@ -109,7 +110,7 @@ async def histories(url: str, procedures: list[str]) -> dict[str, list[Assignmen
         nats.errors.Error: JetStream does not say.
     """
     async with connected(url, "evcore swap") as client:
-        kv = await assignments.bucket(client)
+        kv = await assignment_bucket(client)
         return {name: await assignments.history(kv, name) for name in procedures}
 
 

@@ -21,7 +21,7 @@ from evcore.swap import kept
 from evcore.swap.judge import Counts, counted, verdict
 from evcore.swap.silence import Silence
 from eventing.ownership import assignments, leases
-from eventing.ownership.assignments import Assigned, Assignment, SwapError
+from eventing.ownership.assignments import Assignment, AssignmentWatch, SwapError
 from eventing.ownership.leases import Lease
 from eventing.stats import StatsWatch
 from functions.runtime.variants import version_with
@@ -63,7 +63,7 @@ class Swaps:
         self._client = client
         self._tell = tell
         self._woken = asyncio.Event()
-        self._assigned = Assigned(client, self._woken.set)
+        self._assigned = AssignmentWatch(client, self._woken.set)
         self._stats = stats
         self._kv: KeyValue
         self._told: dict[str, Assignment] = {}
@@ -86,7 +86,7 @@ class Swaps:
             nats.errors.Error: JetStream does not say.
         """
         self._kv = await self._assigned.start()
-        self._told.update(self._assigned.found)
+        self._told.update(self._assigned.current)
         self._reconcile()
 
     async def run(self) -> None:
@@ -112,10 +112,10 @@ class Swaps:
 
     @property
     def _on_trial(self) -> list[Assignment]:
-        return [one for one in self._assigned.found.values() if one.under_way]
+        return [one for one in self._assigned.current.values() if one.under_way]
 
     async def _once(self) -> None:
-        for procedure, one in self._assigned.found.items():
+        for procedure, one in self._assigned.current.items():
             if self._told.get(procedure) != one:
                 self._told[procedure] = one
                 if self._tell is not None:
@@ -157,7 +157,7 @@ class Swaps:
 
     def _hosted_by(self, group: Group) -> dict[str, str]:
         """The variants that a group of the stable versions hosts."""
-        found = ((p, self._assigned.found.get(p)) for p in group.procedures)
+        found = ((p, self._assigned.current.get(p)) for p in group.procedures)
         return {p: one.stable for p, one in found if one is not None and one.stable}
 
     def _canary(self, one: Assignment) -> Group:

@@ -1,1 +1,1 @@
-"""CloudEvents on NATS headers and over HTTP."""
+"""CloudEvents on NATS headers, by evcore's own code, and over HTTP, by the CloudEvents SDK."""

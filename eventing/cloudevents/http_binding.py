@@ -1,134 +1,204 @@
-"""CloudEvents over HTTP: binary and structured mode, and batches (CloudEvents HTTP binding 1.0.2).
+"""CloudEvents over HTTP, by the CloudEvents SDK: binary mode, structured mode and batches.
 
-The tests compare what is made here with what the CloudEvents SDK makes of the same event.
+CloudEvents HTTP binding 1.0.2 and JSON format 1.0.2. The bus does not use the SDK
+(`eventing.cloudevents.nats_binding`, docs/decisions/0017-cloudevents-on-the-bus.md).
 """
 
-import base64
-import binascii
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple, cast
 
 import msgspec
+from cloudevents.core.base import BaseCloudEvent, EventFactory
+from cloudevents.core.bindings import http
+from cloudevents.core.bindings.http import HTTPMessage
+from cloudevents.core.formats.json import JSONFormat
+from cloudevents.core.v1.event import CloudEvent as SdkEvent
 
 from eventing.cloudevents import nats_binding
 from eventing.cloudevents.nats_binding import BadEventError
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import SPECVERSION, CloudEvent
 
-STRUCTURED: Final = "application/cloudevents+json"
+STRUCTURED: Final = JSONFormat.CONTENT_TYPE
 BATCH: Final = BATCH_MEDIA_TYPE
 
 REFUSALS: Final = frozenset({400, 406, 411, 412, 413, 414, 415, 422, 431})
-"""What a receiver says of an event itself: it would never be taken."""
+"""Statuses about the event itself: the receiver would refuse it each time."""
 
 ATTEMPT: Final = "evcore-attempt"
 """The header that tells a function the number of this attempt at an event, from 1."""
 
-_TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
-_NUMBERS: Final = ("slot", "sequence")
+_OPTIONAL: Final = ("datacontenttype", "procedure", "traceparent", "slot", "sequence")
+
+
+class _Shape(msgspec.Struct):
+    """The members of an event in the JSON format that the SDK does not check."""
+
+    data_base64: bytes | None = None
+
+
+_check: Final = msgspec.json.Decoder(_Shape).decode
+_split: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+
+
+class _Format(JSONFormat):
+    """The SDK's JSON format, with binary data as it is and strict base64."""
+
+    def read_data(self, body: bytes, datacontenttype: str | None) -> bytes:
+        """Return the body: the SDK would parse JSON and decode text."""
+        del datacontenttype
+        return body
+
+    def read(self, event_factory: EventFactory | None, data: str | bytes) -> BaseCloudEvent:
+        """Read an event. The SDK would ignore wrong characters in base64."""
+        _check(data)
+        return super().read(event_factory, data)
+
+
+_FORMAT: Final = _Format()
+
+
+class ReceivedEvent(NamedTuple):
+    """An event in the JSON format, and all its attributes."""
+
+    event: CloudEvent
+    attributes: Mapping[str, Any]
+
+
+def binary_headers(attributes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the headers of an event in binary mode; the attribute `time` is a datetime."""
+    return http.to_binary(_sdk_event(attributes, None), _FORMAT).headers
 
 
 def to_binary(event: CloudEvent) -> dict[str, str]:
-    """The headers of an event in binary mode; its data is the body."""
-    headers = nats_binding.to_headers(event)
-    if headers.pop("ce-datacontenttype", None) is not None:
-        headers["content-type"] = event.datacontenttype or ""
-    return headers
+    """Return the headers of an event in binary mode; its data is the body."""
+    return binary_headers(_attributes(event))
+
+
+def extension_headers(extensions: Mapping[str, str]) -> dict[str, str]:
+    """Return the headers of extension attributes in binary mode."""
+    headers = binary_headers({"id": "-", "source": "-", "type": "-", **extensions})
+    return {f"ce-{name}": headers[f"ce-{name}"] for name in extensions}
 
 
 def from_http(headers: Mapping[str, str], body: bytes) -> CloudEvent:
-    """The event of a request, in binary or structured mode; names of headers in lower case.
+    """Return the event of a request in binary or structured mode. Header names are lower case.
 
     Raises:
-        BadEventError: it is no CloudEvent in one of these, or one that is not evcore's.
+        BadEventError: the request has no event, or an event that is not evcore's.
     """
-    content_type = headers.get("content-type", "")
-    media_type = content_type.partition(";")[0].strip().lower()
+    media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == STRUCTURED:
-        return from_json(_object(body))
+        return from_json(body).event
     if media_type.startswith("application/cloudevents"):
         raise BadEventError(f"{media_type} is not taken: one event, in {STRUCTURED} or binary mode")
     if "ce-specversion" not in headers:
         raise BadEventError(f"neither a header ce-specversion nor the content type {STRUCTURED}")
-    found = dict(headers)
-    if content_type:
-        found["ce-datacontenttype"] = nats_binding.header_value(content_type)
-    return nats_binding.from_message(found, body)
+    try:
+        found = http.from_binary(HTTPMessage(dict(headers), body), _FORMAT, _checked_event)
+    except BadEventError:
+        raise
+    except Exception as err:  # the SDK does not say which exceptions it raises
+        raise BadEventError(f"not an event in binary mode: {err}") from None
+    return _received(found).event
 
 
-def to_json(event: CloudEvent, extensions: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """An event in the JSON format (CloudEvents JSON format 1.0.2), with attributes of others."""
-    found: dict[str, Any] = {
-        "specversion": SPECVERSION,
-        "id": event.id,
-        "source": event.source,
-        "type": event.type,
-        "partitionkey": event.partitionkey,
-    }
-    for name in (*_TEXTS, *_NUMBERS):
-        value = getattr(event, name)
-        if value is not None:
-            found[name] = value
-    found.update(extensions or {})
-    if event.data:
-        found["data_base64"] = base64.b64encode(event.data).decode()
-    return found
+def to_json(event: CloudEvent, extensions: Mapping[str, str] | None = None) -> bytes:
+    """Return an event in the JSON format, with extension attributes."""
+    made = _sdk_event({**_attributes(event), **(extensions or {})}, event.data or None)
+    return _FORMAT.write(made)
 
 
-def from_json(found: Mapping[str, Any]) -> CloudEvent:
-    """The event of an object in the JSON format.
+def to_batch(events: Iterable[bytes]) -> bytes:
+    """Return a batch of events that are in the JSON format; the SDK has no batches."""
+    return b"[%b]" % b",".join(events)
+
+
+def from_json(body: bytes) -> ReceivedEvent:
+    """Return an event in the JSON format.
 
     Raises:
-        BadEventError: it is none, or one that is not evcore's.
+        BadEventError: the body is not an event, or an event that is not evcore's.
     """
-    texts: dict[str, str] = {}
-    for name, value in found.items():
-        if name in ("data", "data_base64") or value is None:
-            continue
-        if isinstance(value, bool) or not isinstance(value, str | int):
-            raise BadEventError(f"the attribute {name[:40]} is neither text nor a whole number")
-        texts[name] = str(value)
-    return nats_binding.from_attributes(texts, _data(found))
-
-
-def _data(found: Mapping[str, Any]) -> bytes:
-    if "data_base64" in found:
-        try:
-            return base64.b64decode(found["data_base64"], validate=True)
-        except (binascii.Error, ValueError, TypeError):
-            raise BadEventError("data_base64 is not base64") from None
-    data = found.get("data")
-    if data is None:
-        return b""
-    return data.encode() if isinstance(data, str) else msgspec.json.encode(data)
-
-
-def _object(body: bytes) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(body, type=dict[str, Any])
+        found = _FORMAT.read(_checked_event, body)
+    except BadEventError:
+        raise
+    except msgspec.ValidationError as err:
+        text = f"the body is not a JSON object: {err}"
+        raise BadEventError("data_base64 is not base64" if "base64" in str(err) else text) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
         raise BadEventError(f"the body is not a JSON object: {err}") from None
+    except Exception as err:  # the SDK does not say which exceptions it raises
+        raise BadEventError(f"not an event in the JSON format: {err}") from None
+    return _received(found)
 
 
-def to_body(found: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> bytes:
-    """An event in the JSON format, or a batch of them, as a body."""
-    return msgspec.json.encode(found)
-
-
-def from_response(content_type: str, body: bytes) -> list[dict[str, Any]]:
-    """The events of a response, in the JSON format: one, a batch, or none.
+def from_response(content_type: str, body: bytes) -> list[ReceivedEvent]:
+    """Return the events of a response in the JSON format: one, a batch, or none.
 
     Raises:
-        BadEventError: it is none of these.
+        BadEventError: the body has another content type, or is not an event or a batch.
     """
     media_type = content_type.partition(";")[0].strip().lower()
     if not body:
         return []
     if media_type == STRUCTURED:
-        return [_object(body)]
+        return [from_json(body)]
     if media_type != BATCH:
         raise BadEventError(f"events in {media_type or 'no content type'} are not taken")
     try:
-        return msgspec.json.decode(body, type=list[dict[str, Any]])
+        parts = _split(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
         raise BadEventError(f"the body is not a batch of events: {err}") from None
+    return [from_json(bytes(part)) for part in parts]
+
+
+def _attributes(event: CloudEvent) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "id": event.id,
+        "source": event.source,
+        "type": event.type,
+        "partitionkey": event.partitionkey,
+    }
+    for name in _OPTIONAL:
+        value = getattr(event, name)
+        if value is not None and value != "":
+            found[name] = value
+    return found
+
+
+def _sdk_event(attributes: Mapping[str, Any], data: bytes | None) -> SdkEvent:
+    """Return an event of the SDK, without the time that the SDK adds."""
+    made = SdkEvent({"specversion": SPECVERSION, **attributes}, data)
+    if "time" not in attributes:
+        del made.get_attributes()["time"]
+    return made
+
+
+def _checked_event(
+    attributes: dict[str, Any], data: dict[str, Any] | str | bytes | None
+) -> SdkEvent:
+    """Return an event of the SDK. Null attributes are absent; the SDK would add a missing id."""
+    given = {name: value for name, value in attributes.items() if value is not None}
+    for name, value in given.items():
+        if name != "time" and (isinstance(value, bool) or not isinstance(value, str | int)):
+            raise BadEventError(f"the attribute {name[:40]} is neither text nor a whole number")
+    nats_binding.require(given)
+    return SdkEvent(given, data)
+
+
+def _received(found: BaseCloudEvent) -> ReceivedEvent:
+    attributes = found.get_attributes()
+    texts = {name: str(value) for name, value in attributes.items() if name != "time"}
+    return ReceivedEvent(nats_binding.from_attributes(texts, _octets(found)), attributes)
+
+
+def _octets(found: BaseCloudEvent) -> bytes:
+    """Return the data of an event as octets."""
+    data = cast("Any", found.get_data())
+    if data is None:
+        return b""
+    if isinstance(data, bytes):
+        return data
+    return data.encode() if isinstance(data, str) else msgspec.json.encode(data)

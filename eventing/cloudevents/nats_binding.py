@@ -1,12 +1,12 @@
 """CloudEvents in binary mode on NATS headers (CloudEvents NATS protocol binding 1.0.3).
 
-Each attribute is a header with the prefix ``ce-``; the data is the payload. The tests compare
-the result with what the CloudEvents SDK makes of the same event.
+Each attribute is a header with the prefix ``ce-``; the data is the payload. The tests compare the
+headers with those that the CloudEvents SDK makes of the same event.
 """
 
 import re
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote, unquote
 
 from schemas.cloudevents import SPECVERSION, CloudEvent
@@ -15,29 +15,29 @@ from schemas.identity import SLOTS
 _REQUIRED: Final = ("id", "source", "type", "partitionkey")
 _TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
 _NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1}
-"""The largest value of each."""
+"""The maximum of each number."""
 
 COUNTED: Final = "evcore-nas-count"
-"""The header of a downlink message with the NAS COUNTs in it, as ``"5"`` or ``"5-6"``."""
+"""The header of a downlink message with its NAS COUNTs, as ``"5"`` or ``"5-6"``."""
 REPEATED: Final = "evcore-repeated"
-"""A header of messages that were published before, perhaps in vain."""
+"""The header of a message that may have been published before."""
 
 _PLAIN: Final = frozenset(
     [f"ce-{name}" for name in ("specversion", *_REQUIRED, *_TEXTS, *_NUMBERS)] + [COUNTED, REPEATED]
 )
 
 _SAFE: Final = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in '"%')
-"""What needs no percent-encoding in a header value (clause 3.1.3.2)."""
+"""Characters that need no percent-encoding in a header value (clause 3.1.3.2)."""
 
 _is_safe: Final = re.compile(f"[{re.escape(_SAFE)}]*").fullmatch
 
 
 class BadEventError(ValueError):
-    """A message is not a CloudEvent of evcore; it says what is wrong in one sentence."""
+    """A message is not a CloudEvent of evcore; the text is one sentence with the reason."""
 
 
 def to_headers(event: CloudEvent) -> dict[str, str]:
-    """The headers of an event; its data is the payload."""
+    """Return the headers of an event; its data is the payload."""
     headers = {
         "ce-specversion": SPECVERSION,
         "ce-id": event.id,
@@ -61,7 +61,7 @@ def to_headers(event: CloudEvent) -> dict[str, str]:
 
 
 def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
-    """The event of a message.
+    """Return the event of a message.
 
     Raises:
         BadEventError: a required attribute is missing, or a value is not of its type.
@@ -76,7 +76,10 @@ def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
 
 
 def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
-    """The event of headers as evcore writes nearly all of them; None for others."""
+    """Return the event of headers without percent-encoding and other headers; None for others.
+
+    evcore writes nearly all headers so.
+    """
     get = headers.get
     identifier, source, kind = get("ce-id"), get("ce-source"), get("ce-type")
     key, media, procedure = get("ce-partitionkey"), get("ce-datacontenttype"), get("ce-procedure")
@@ -100,16 +103,12 @@ def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
 
 
 def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
-    """The event of its attributes, each as text; those that evcore does not know are left out.
+    """Return the event with these attributes as text. Attributes unknown to evcore are ignored.
 
     Raises:
         BadEventError: a required attribute is missing, or a value is not of its type.
     """
-    if found.get("specversion") != SPECVERSION:
-        raise BadEventError(f"specversion is {found.get('specversion')!r}, not {SPECVERSION!r}")
-    for name in _REQUIRED:
-        if not found.get(name):
-            raise BadEventError(f"the attribute {name} is missing")
+    require(found)
     values: dict[str, str | int] = {}
     for name in (*_REQUIRED, *_TEXTS):
         if name in found:
@@ -120,13 +119,26 @@ def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
     return CloudEvent(data=data, **values)  # pyright: ignore[reportArgumentType]
 
 
+def require(found: Mapping[str, Any]) -> None:
+    """Check that all required attributes are there.
+
+    Raises:
+        BadEventError: a required attribute is missing or empty, or the version is not 1.0.
+    """
+    if found.get("specversion") != SPECVERSION:
+        raise BadEventError(f"specversion is {found.get('specversion')!r}, not {SPECVERSION!r}")
+    for name in _REQUIRED:
+        if not found.get(name):
+            raise BadEventError(f"the attribute {name} is missing")
+
+
 def counted(first: int, last: int) -> str:
-    """What `COUNTED` says of a downlink message with the NAS messages of these COUNTs."""
+    """Return the value of `COUNTED` for a message with the NAS COUNTs `first` to `last`."""
     return str(first) if first == last else f"{first}-{last}"
 
 
 def counts(found: str) -> tuple[int | None, int | None]:
-    """The first and the last NAS COUNT that `COUNTED` says; None where it says none."""
+    """Return the first and the last NAS COUNT of a `COUNTED` value; None for no COUNT."""
     if not found:
         return None, None
     first, _, last = found.partition("-")
@@ -137,7 +149,7 @@ def counts(found: str) -> tuple[int | None, int | None]:
 
 
 def header_value(value: str) -> str:
-    """`value` as the value of a header: percent-encoded where it must be."""
+    """Return `value` as the value of a header, percent-encoded where needed."""
     return value if _is_safe(value) else quote(value, safe=_SAFE)
 
 

@@ -1,1 +1,1 @@
-"""A Knative ContainerSource: events of JetStream, POSTed to functions in the order of each UE."""
+"""A Knative ContainerSource: POSTs events of JetStream to functions, each UE's in order."""

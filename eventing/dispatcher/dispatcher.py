@@ -1,12 +1,13 @@
 """Pulls the partitions of procedures and POSTs their events, each UE's in order.
 
-The order is that of a subject: one procedure's events of one slot. What a UE's connection sends to
-two procedures may come here in any order, for it comes by two consumers; the function that has
-the later one waits for the earlier, which therefore must not wait here.
+The order is the order of a subject: the events of one procedure and one slot. Messages of a UE's
+connection to two procedures may arrive in any order, since two consumers deliver them. The
+function that gets the later message waits for the earlier one, so the earlier one must not wait
+here.
 
-An event is acknowledged once its function has answered and what it answered has been sent. Until
-then JetStream keeps it: a dispatcher may die at any point, and the function finds the step of an
-event that comes again.
+An event is acknowledged once its function has answered and the messages in the answer are sent.
+Until then JetStream keeps the event: a dispatcher may die at any point. The function finds the
+step of a redelivered event in the log.
 """
 
 import asyncio
@@ -28,62 +29,62 @@ from eventing.cloudevents import http_binding
 from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.replies import Reply
-from eventing.dispatcher.sink import Later, Refused, Sink
+from eventing.dispatcher.sink import FunctionSink, Refused, RetryLater
 from eventing.jetstream.delivery import Delivery, dead_letter, event_of, stored_as
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
-from eventing.ownership.assignments import Assignment, wanted
+from eventing.ownership.assignments import Assignment, variant_for
 from eventing.ownership.leases import Lease
-from eventing.ownership.partitions import Share
+from eventing.ownership.partitions import OwnedPartitions
 from schemas.cloudevents import CloudEvent
 
 log = logging.getLogger(__name__)
 
 BATCH: Final = 128
-"""Events taken of JetStream at a time."""
+"""Events taken from JetStream at a time."""
 PAGE: Final = 512
-"""Messages that are given to JetStream at a time: as many as it acknowledges soon."""
+"""Messages published to JetStream at a time: it acknowledges so many quickly."""
 FIRST_PAUSE: Final = 0.05
 LAST_PAUSE: Final = 5.0
-"""Seconds between two attempts of an event, at first and at last."""
+"""Seconds between two attempts at an event: the first pause, and the longest."""
 WARN: Final = 10.0
-"""Seconds between two warnings that events have to be tried again."""
+"""Minimum seconds between two warnings about retries."""
 DELIVERY: Final = "evcore-delivery"
-"""The header that tells a function JetStream's reply subject."""
+"""The header with JetStream's reply subject for the function."""
 
 
 class DispatcherConfig(Struct, frozen=True):
-    """What a dispatcher does."""
+    """Settings of a dispatcher."""
 
     procedures: tuple[str, ...]
     bus: BusConfig
     version: str
     concurrency: int = 64
-    """Requests under way at a time, each of another subject."""
+    """Maximum concurrent requests, each for another subject."""
     backlog: int = 1024
-    """Events here, waiting or under way, beyond which none is asked for."""
+    """Unfinished events beyond which the dispatcher takes no more."""
     attempts: int = 20
-    """Attempts at an event that fail on it, before it is a dead letter. A sink that cannot be
-    reached or says that it is not ready is tried without end."""
+    """Failed attempts at an event before it becomes a dead letter. Attempts do not count if the
+    sink cannot be reached or is not ready: those are repeated without end."""
 
 
 class _Item(Struct):
-    """An event here."""
+    """An unfinished event."""
 
     delivery: Delivery
     event: CloudEvent | None
     touched: float
-    """When JetStream was last told that it is not lost, in seconds of the monotonic clock."""
+    """Time of the last in-progress answer to JetStream, in seconds of the monotonic clock."""
     problem: str = ""
-    """Why it is no event."""
+    """Why the delivery is not an event; empty if it is one."""
 
 
 class Dispatcher:
-    """Stands between JetStream and a sink."""
+    """Pulls events from JetStream and POSTs them to a sink."""
 
-    def __init__(self, config: DispatcherConfig, client: Client, sink: Sink) -> None:
+    def __init__(self, config: DispatcherConfig, client: Client, sink: FunctionSink) -> None:
         self._config = config
         self._client = client
         self._sink = sink
@@ -92,13 +93,14 @@ class Dispatcher:
         lease = Lease(
             f"{os.getpid()}-{os.urandom(4).hex()}", config.procedures, config.version, os.getpid()
         )
-        self._share = Share(client, self._intake, lease, config.bus.partitions, self._reassigned)
+        self._owned = OwnedPartitions(
+            client, self._intake, lease, config.bus.partitions, self._reassigned
+        )
         self._assignments: Mapping[str, Assignment] = {}
-        """Which versions decide where. Functions are called where the one that they come with is
-        to."""
+        """The assignments by procedure. A function decides only where no variant does."""
         self._is_reassigned = False
-        # A later message of a UE may wait at its function for an earlier one, which is of another
-        # subject: all places might be taken by those that wait.
+        # A later message of a UE may wait at its function for an earlier message of another
+        # subject. Without the rank, waiting messages could occupy all places.
         self._lanes: Lanes[str, _Item] = Lanes(
             self._deliver, config.concurrency, lambda item: stored_as(item.delivery.reply)
         )
@@ -110,14 +112,14 @@ class Dispatcher:
         config = self._config
         await ensure(self._client, config.bus, config.procedures)
         await self._publisher.start()
-        await self._share.join()
-        await self._take_over()
+        await self._owned.join()
+        await self._adopt()
         keeping = asyncio.ensure_future(self._keep_in_progress())
         try:
             while not self._stopping.is_set():
                 deliveries = await self._intake.take(BATCH, 1.0)
                 if self._is_reassigned:
-                    await self._take_over()
+                    await self._adopt()
                 for delivery in deliveries:
                     if self._is_for_workers(delivery):
                         await self._intake.again(delivery, 0)
@@ -131,39 +133,39 @@ class Dispatcher:
                 keeping.cancel()
 
     def stop(self) -> None:
-        """Take no more, finish what is under way within seconds, and return from `run`."""
+        """Take no more events, finish running requests within seconds, and return from `run`."""
         self._stopping.set()
         self._intake.wake()
 
     @property
-    def in_hand(self) -> int:
-        """Events here that are not done with."""
+    def unfinished(self) -> int:
+        """Number of unfinished events."""
         return len(self._lanes)
 
     def _reassigned(self) -> None:
         self._is_reassigned = True
         self._intake.wake()
 
-    async def _take_over(self) -> None:
-        """Go by the assignments as they are now, once what is here is done with.
+    async def _adopt(self) -> None:
+        """Adopt the current assignments, once all events here are finished.
 
-        Not for ever: a sink may be away, and what its function decides late is decided on a state
-        that the log knows to be old.
+        The wait is bounded, since a sink may be unreachable. A late decision of its function is
+        harmless: the log refuses a step on an old state.
         """
         self._is_reassigned = False
-        self._assignments = self._share.latest()
+        self._assignments = self._owned.latest()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._config.bus.ack_wait):
                 await self._room(1)
-        await self._share.take_over()
+        await self._owned.adopt()
 
     def _is_for_workers(self, delivery: Delivery) -> bool:
-        """Whether another version than a function's is to decide about an event."""
+        """Whether a variant decides an event, which only workers host."""
         _, partition, procedure, *_ = delivery.subject.split(".")
-        return wanted(self._assignments, procedure, int(partition)) != ""
+        return variant_for(self._assignments, procedure, int(partition)) != ""
 
     async def _room(self, below: int) -> None:
-        """Wait until fewer than `below` events are here, or `stop`."""
+        """Wait until fewer than `below` events are unfinished, or until `stop`."""
         room = asyncio.ensure_future(self._lanes.below(below))
         stopping = asyncio.ensure_future(self._stopping.wait())
         await asyncio.wait([room, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -171,7 +173,7 @@ class Dispatcher:
         stopping.cancel()
 
     async def _end(self) -> None:
-        await self._share.leave()
+        await self._owned.leave()
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._config.bus.ack_wait):
                 await self._lanes.below(1)
@@ -198,7 +200,7 @@ class Dispatcher:
         self._lanes.put(delivery.subject, _Item(delivery, event, time.monotonic()))
 
     async def _deliver(self, item: _Item) -> None:
-        """POST an event until it is taken or refused."""
+        """POST an event until it is processed or refused."""
         delivery, event = item.delivery, item.event
         if event is None:
             await self._bury(delivery, item.problem)
@@ -212,13 +214,13 @@ class Dispatcher:
             attempt += 1
             outcome = await self._sink.post(event, headers)
             match outcome:
-                case Later(reason, after, tried):
+                case RetryLater(reason, after, tried):
                     failures += tried
                     if failures >= self._config.attempts:
                         await self._bury(delivery, f"{failures} attempts, at last {reason}")
                         return
-                    self._tell_again(event.id, reason, lasts=pause >= LAST_PAUSE)
-                    # Whether it was taken before an answer was lost is not known.
+                    self._log_retry(event.id, reason, lasts=pause >= LAST_PAUSE)
+                    # The function may have processed it, and only the answer is lost.
                     headers[REPEATED] = "1"
                     wait = max(pause, after) * (0.8 + 0.4 * random.random())  # noqa: S311
                     await asyncio.sleep(min(wait, LAST_PAUSE))
@@ -231,16 +233,16 @@ class Dispatcher:
                     await self._intake.ack(delivery)
                     return
 
-    def _tell_again(self, name: str, reason: str, *, lasts: bool) -> None:
-        """Log that an event is tried again; where that has lasted, as a warning, one of many."""
+    def _log_retry(self, name: str, reason: str, *, lasts: bool) -> None:
+        """Log a retry; after many retries, as a warning, at most one in `WARN` seconds."""
         now = time.monotonic()
         warns = lasts and now - self._warned_at >= WARN
         if warns:
             self._warned_at = now
-        log.log(logging.WARNING if warns else logging.INFO, "%s: again: %s", name, reason)
+        log.log(logging.WARNING if warns else logging.INFO, "%s: retry: %s", name, reason)
 
     async def _send(self, replies: list[Reply]) -> None:
-        """Send what a function has answered, in its order."""
+        """Send the messages of a function's answer, in order."""
         lasting: list[Outgoing] = []
         for reply in replies:
             if reply.lasting:
@@ -254,7 +256,7 @@ class Dispatcher:
             try:
                 await self._client.publish(subject, data, headers=headers)
             except NatsError as err:
-                log.warning("%s: a message is not sent: %s", headers["ce-id"], err)
+                log.warning("%s: a message cannot be sent: %s", headers["ce-id"], err)
         if lasting:
             await self._publisher.publish(lasting)
 
@@ -263,7 +265,7 @@ class Dispatcher:
         await self._intake.ack(delivery)
 
     async def _keep_in_progress(self) -> None:
-        """Tell JetStream of events that wait here, or whose function takes its time."""
+        """Tell JetStream regularly which events are in progress: waiting here, or at a function."""
         period = self._config.bus.ack_wait / 3
         while True:
             await asyncio.sleep(period)

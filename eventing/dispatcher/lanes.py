@@ -1,4 +1,4 @@
-"""Bounded concurrency with an order: what has the same key is done one after the other."""
+"""Bounded concurrency with order: items of one key run one after the other."""
 
 import asyncio
 import heapq
@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
-from eventing.process import end
+from eventing.process import cancel_and_wait
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -22,16 +22,18 @@ class Lanes(Generic[K, V]):
         width: int,
         rank: Callable[[V], int] | None = None,
     ) -> None:
-        """Of the keys that wait for a place, the one whose item has the lowest `rank` comes first;
-        without it, the one that has waited longest."""
+        """Of the waiting keys, the key with the lowest `rank` of its first item runs next.
+
+        Without `rank`, the key that has waited longest runs next.
+        """
         self._work = work
         self._width = width
         self._lanes: dict[K, deque[V]] = {}
-        """The items of each key, the one that is worked on or next to be first."""
+        """By key, its items; the first one runs or runs next."""
         self._rank = rank
         self._turn = itertools.count()
         self._idle: list[tuple[int, int, K]] = []
-        """A heap of the keys whose first item waits for a free place: its rank, its turn."""
+        """A heap of the keys that wait for a free place: rank and turn of the first item, key."""
         self._running: set[asyncio.Task[None]] = set()
         self._left = asyncio.Event()
 
@@ -40,11 +42,11 @@ class Lanes(Generic[K, V]):
 
     @property
     def items(self) -> list[V]:
-        """What has not been done with."""
+        """The items that are not finished."""
         return [item for lane in self._lanes.values() for item in lane]
 
     def put(self, key: K, item: V) -> None:
-        """Have an item worked on in its turn."""
+        """Add an item after the other items of its key."""
         lane = self._lanes.get(key)
         if lane is not None:
             lane.append(item)
@@ -60,9 +62,9 @@ class Lanes(Generic[K, V]):
             await self._left.wait()
 
     async def cancel(self) -> None:
-        """Stop all work. What was not done with stays in `items`."""
+        """Stop all work. Unfinished items stay in `items`."""
         self._width = 0
-        await end(self._running)
+        await cancel_and_wait(self._running)
 
     def _wait(self, key: K, item: V) -> None:
         rank = 0 if self._rank is None else self._rank(item)
@@ -75,7 +77,7 @@ class Lanes(Generic[K, V]):
             task.add_done_callback(self._ended)
 
     async def _one(self, key: K) -> None:
-        """Do the first item of a key."""
+        """Run the first item of a key."""
         lane = self._lanes[key]
         await self._work(lane[0])
         lane.popleft()

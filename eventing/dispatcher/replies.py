@@ -1,16 +1,17 @@
-"""What an HTTP function answers: messages for the bus, as CloudEvents in the JSON format.
+"""The response of an HTTP function: messages for the bus, as CloudEvents in the JSON format.
 
-What JetStream has to have before the event that it came of is acknowledged comes back in the
-response, and the dispatcher that called the function publishes it. The attribute `subject` is that
-of the message on the bus.
+JetStream must store these messages before the event that caused them is acknowledged. So a
+function returns them in its response, and the dispatcher that called the function publishes them.
+The attribute `subject` is the subject of the message on the bus.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from eventing.cloudevents import http_binding, nats_binding
+from eventing.cloudevents.http_binding import ReceivedEvent
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.jetstream.messages import Outgoing
 
@@ -20,10 +21,10 @@ _HEADERS: Final = {
     "scheduletarget": "Nats-Schedule-Target",
     "reason": "evcore-reason",
 }
-"""The headers that are no attributes of events, by the extension that stands for each."""
+"""Headers that are not attributes of events, by the extension attribute that carries each."""
 
 LARGEST: Final = 1_000_000
-"""Octets of a message with its headers, at most: JetStream takes a mebibyte with all around it."""
+"""Maximum octets of a message with its headers: JetStream's limit is 1 MiB, protocol included."""
 
 _WORD: Final = r"[^\s.*>\x00-\x1f\x7f]+"
 _EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.[0-9]{{1,4}}"
@@ -31,29 +32,29 @@ _is_event: Final = re.compile(_EVENT).fullmatch
 _is_timer: Final = re.compile(rf"timer\.[0-9]{{1,4}}\.[0-9]{{1,4}}\.{_WORD}").fullmatch
 _is_dead: Final = re.compile(rf"dead\.{_EVENT}").fullmatch
 _is_passing: Final = re.compile(rf"n2\.{_WORD}\.{_WORD}|n4\.{_WORD}").fullmatch
-"""What goes to a gateway that listens, or to nobody; JetStream stores the others."""
+"""Subjects of gateways: core NATS, no stream stores them."""
 _is_schedule: Final = re.compile(
     r"@at [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z"
 ).fullmatch
 
 
 class Reply(NamedTuple):
-    """A message that a function wants sent."""
+    """A message in a function's response."""
 
     message: Outgoing
     lasting: bool
-    """Whether JetStream is to have it before the event that it came of is acknowledged."""
+    """Whether JetStream must store it before the event that caused it is acknowledged."""
 
 
-def encode(messages: Iterable[Outgoing]) -> tuple[str, bytes]:
-    """The content type and the body of a response: one event structured, more in a batch."""
+def encode(messages: Sequence[Outgoing]) -> tuple[str, bytes]:
+    """Return the content type and the body of a response: one event structured, more as a batch."""
     events = [_to_json(message) for message in messages]
     if len(events) == 1:
-        return http_binding.STRUCTURED, http_binding.to_body(events[0])
-    return http_binding.BATCH, http_binding.to_body(events)
+        return http_binding.STRUCTURED, events[0]
+    return http_binding.BATCH, http_binding.to_batch(events)
 
 
-def _to_json(message: Outgoing) -> dict[str, Any]:
+def _to_json(message: Outgoing) -> bytes:
     extensions = {
         name: message.headers[header]
         for name, header in _HEADERS.items()
@@ -74,28 +75,28 @@ def _is_time(schedule: str) -> bool:
 
 
 def decode(content_type: str, body: bytes) -> list[Reply]:
-    """The messages in a response, in their order.
+    """Return the messages in a response, in order.
 
     Raises:
-        BadEventError: one is no event, for a subject that no function may write to, or what
-            JetStream would never take.
+        BadEventError: a message is not an event, has a subject that functions may not write to, or
+            is one that JetStream would refuse.
     """
-    return [_from_json(found) for found in http_binding.from_response(content_type, body)]
+    return [_reply(found) for found in http_binding.from_response(content_type, body)]
 
 
-def _from_json(found: dict[str, Any]) -> Reply:
-    event = http_binding.from_json(found)
-    subject = found.get("subject")
+def _reply(found: ReceivedEvent) -> Reply:
+    event, attributes = found
+    subject = attributes.get("subject")
     passing = isinstance(subject, str) and _is_passing(subject) is not None
     if not isinstance(subject, str) or not (
         passing or _is_event(subject) or _is_timer(subject) or _is_dead(subject)
     ):
         raise BadEventError(f"{str(subject)[:80]!r} is no subject that a function writes to")
-    given = {name: str(found[name]) for name in _HEADERS if found.get(name) is not None}
+    given = {name: str(attributes[name]) for name in _HEADERS if name in attributes}
     when, target = given.get("schedule"), given.get("scheduletarget")
     if _is_timer(subject):
         if not _is_time(when or "") or not _is_event(target or ""):
-            raise BadEventError(f"a wake-up by {str(when)[:40]!r} for {str(target)[:80]!r} is none")
+            raise BadEventError(f"no wake-up has {str(when)[:40]!r} for {str(target)[:80]!r}")
     elif when is not None or target is not None:
         raise BadEventError(f"{subject[:80]!r} is not the subject of a wake-up")
     headers = nats_binding.to_headers(event)

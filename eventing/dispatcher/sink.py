@@ -1,4 +1,7 @@
-"""The sink that events are POSTed to, and what its answers mean (Knative's data plane contract)."""
+"""The sink to which events are POSTed, and the meaning of its answers.
+
+The meaning follows Knative's data plane contract ("Event Acknowledgement and Delivery Retry").
+"""
 
 import logging
 from collections.abc import Mapping
@@ -9,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from eventing.cloudevents import http_binding
-from eventing.cloudevents.nats_binding import BadEventError, header_value
+from eventing.cloudevents.nats_binding import BadEventError
 from eventing.dispatcher import replies
 from eventing.dispatcher.replies import Reply
 from schemas.cloudevents import CloudEvent
@@ -17,46 +20,46 @@ from schemas.cloudevents import CloudEvent
 log = logging.getLogger(__name__)
 
 MOST: Final = 1 << 28
-"""Octets of an answer, at most: what tells half a million UEs that their gNB is gone."""
+"""Maximum octets of an answer: enough to tell half a million UEs that their gNB is lost."""
 
 _TRIED: Final = frozenset({408, 409, 425})
-"""Statuses below 500 of a sink that has tried, or has begun to."""
+"""Statuses below 500 of a sink that has processed the event, or has started to."""
 _NOT_NOW: Final = frozenset({502, 503, 504})
-"""Statuses from 500 on of one that has not: it scales from zero, or has too much to do."""
+"""Statuses from 500 of a sink that has not: it scales from zero or is overloaded."""
 _ATTRIBUTE: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
 _CONTEXT: Final = frozenset(
     ("specversion", "id", "source", "type", "datacontenttype", "dataschema", "subject", "time")
 )
-"""Attributes of the specification itself, which are not for overrides."""
+"""Attributes of the specification itself, which overrides must not change."""
 
 
 class OverridesError(ValueError):
-    """K_CE_OVERRIDES is not what Knative makes it; it says why in one sentence."""
+    """K_CE_OVERRIDES is not in Knative's form; the text is one sentence with the reason."""
 
 
-class Taken(Struct, frozen=True):
-    """The sink has done with an event."""
+class Processed(Struct, frozen=True):
+    """The sink has processed an event."""
 
     replies: list[Reply]
 
 
 class Refused(Struct, frozen=True):
-    """The sink will never take an event."""
+    """The sink would refuse an event each time."""
 
     reason: str
 
 
-class Later(Struct, frozen=True):
-    """The sink may take an event later."""
+class RetryLater(Struct, frozen=True):
+    """The sink may process an event later."""
 
     reason: str
     after: float = 0.0
-    """Seconds that it wants to be left alone."""
+    """Seconds until the next attempt, as the sink asks."""
     tried: bool = False
-    """Whether it was the event that failed, as far as the status tells."""
+    """Whether the event itself failed, as far as the status shows."""
 
 
-Outcome = Taken | Refused | Later
+PostOutcome = Processed | Refused | RetryLater
 
 
 class _Overrides(Struct):
@@ -64,10 +67,10 @@ class _Overrides(Struct):
 
 
 def overrides(text: str) -> dict[str, str]:
-    """The extensions that K_CE_OVERRIDES asks for: ``{"extensions": {"name": "value"}}``.
+    """Return the extensions in K_CE_OVERRIDES: ``{"extensions": {"name": "value"}}``.
 
     Raises:
-        OverridesError: it is something else.
+        OverridesError: the text has another form.
     """
     if not text:
         return {}
@@ -83,35 +86,35 @@ def overrides(text: str) -> dict[str, str]:
     return pairs
 
 
-class Sink:
-    """Where events go."""
+class FunctionSink:
+    """POSTs events to a URL."""
 
     def __init__(self, session: aiohttp.ClientSession, url: str, extensions: Mapping[str, str]):
         self._session = session
         self._url = url
-        self._extra = {f"ce-{name}": header_value(value) for name, value in extensions.items()}
+        self._extra = http_binding.extension_headers(extensions)
 
-    async def post(self, event: CloudEvent, headers: Mapping[str, str]) -> Outcome:
-        """POST an event in binary mode, with headers beside its attributes."""
-        sent = {**http_binding.to_binary(event), **self._extra, **headers}
+    async def post(self, event: CloudEvent, headers: Mapping[str, str]) -> PostOutcome:
+        """POST an event in binary mode, with additional headers."""
         try:
+            sent = {**http_binding.to_binary(event), **self._extra, **headers}
             async with self._session.post(
                 self._url, data=event.data, headers=sent, allow_redirects=False
             ) as response:
                 body = await _body(response)
                 if body is None:
-                    return Later(f"an answer of more than {MOST} octets", tried=True)
+                    return RetryLater(f"an answer of more than {MOST} octets", tried=True)
                 return _outcome(response.status, response.headers, body)
         except (aiohttp.ClientError, TimeoutError, OSError) as err:
-            return Later(f"{type(err).__name__}: {err}")
+            return RetryLater(f"{type(err).__name__}: {err}")
         except Exception as err:
-            # What aiohttp cannot send, or whose answer cannot be read, must not hold up the others.
+            # An event that cannot be sent or an answer that cannot be read must not stop the rest.
             log.exception("%s cannot be posted", event.id)
-            return Later(f"{type(err).__name__}: {err}", tried=True)
+            return RetryLater(f"{type(err).__name__}: {err}", tried=True)
 
 
 async def _body(response: aiohttp.ClientResponse) -> bytes | None:
-    """The body; None for one that is too long."""
+    """Return the body; None if it is too long."""
     parts: list[bytes] = []
     length = 0
     async for part in response.content.iter_any():
@@ -122,23 +125,23 @@ async def _body(response: aiohttp.ClientResponse) -> bytes | None:
     return b"".join(parts)
 
 
-def _outcome(status: int, headers: Mapping[str, str], body: bytes) -> Outcome:
+def _outcome(status: int, headers: Mapping[str, str], body: bytes) -> PostOutcome:
     if 200 <= status < 300:
         try:
-            return Taken(replies.decode(headers.get("Content-Type", ""), body))
+            return Processed(replies.decode(headers.get("Content-Type", ""), body))
         except BadEventError as err:
-            return Later(f"an answer that is none: {err}", tried=True)
+            return RetryLater(f"an answer that cannot be read: {err}", tried=True)
     text = body[:200].decode(errors="replace").strip()
     reason = f"status {status}" + (f": {text}" if text else "")
     if status in http_binding.REFUSALS:
         return Refused(reason)
-    # Any other below 500, as 302, 401 or 404, is about the sink: no other event would fare better.
+    # Other statuses below 500, as 302, 401 or 404, are about the sink: each event gets the same.
     tried = status in _TRIED or (status >= 500 and status not in _NOT_NOW)
-    return Later(reason, _after(headers), tried)
+    return RetryLater(reason, _after(headers), tried)
 
 
 def _after(headers: Mapping[str, str]) -> float:
-    """In how many seconds to come again; 0 where it is not said, or as a date."""
+    """Return the seconds until the next attempt; 0 without a header or for a date."""
     try:
         return max(0.0, float(headers.get("evcore-after") or headers.get("Retry-After") or 0))
     except ValueError:

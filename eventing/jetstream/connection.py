@@ -1,4 +1,4 @@
-"""The connection to NATS, and JetStream's request API as far as evcore needs it."""
+"""The connection to NATS, and the part of JetStream's request API that evcore uses."""
 
 import asyncio
 import contextlib
@@ -8,33 +8,32 @@ from collections.abc import AsyncGenerator
 from typing import Any, Final
 
 from nats.aio.client import Client
-from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
-from eventing.jetstream.nats_internals import BusClient, Heard
+from eventing.jetstream.nats_internals import BusClient, MessageHandler, direct_callback
 
 log = logging.getLogger(__name__)
 
-PATIENCE: Final = 5.0
-"""Seconds for which a first connection is tried."""
+CONNECT_TIMEOUT: Final = 5.0
+"""Seconds after which the attempts at a first connection end."""
 
 
 class BusError(Exception):
-    """NATS or JetStream refused something; it says what and why in one sentence."""
+    """NATS or JetStream refused a request; the text is one sentence with the reason."""
 
     def __init__(self, message: str, code: int = 0) -> None:
         super().__init__(message)
         self.code = code
-        """JetStream's error code, 0 for none."""
+        """JetStream's error code; 0 if there is none."""
 
 
 async def connect(url: str, name: str, **options: Any) -> Client:
-    """Connect, and stay connected: a server that goes away is waited for without end.
+    """Connect to NATS. The client reconnects without end if the server stops later.
 
     Raises:
-        BusError: no server can be reached at first.
+        BusError: the first connection failed.
     """
     last: Exception | None = None
 
@@ -45,7 +44,7 @@ async def connect(url: str, name: str, **options: Any) -> Client:
 
     client = BusClient()
     try:
-        async with asyncio.timeout(PATIENCE):
+        async with asyncio.timeout(CONNECT_TIMEOUT):
             await client.connect(
                 url,
                 name=name,
@@ -56,11 +55,11 @@ async def connect(url: str, name: str, **options: Any) -> Client:
                 connect_timeout=5,
                 ping_interval=10,
                 max_outstanding_pings=3,
-                skip_subject_validation=True,  # `eventing.subjects` makes all of them
+                skip_subject_validation=True,  # `eventing.subjects` makes all subjects
                 **options,
             )
     except BaseException as err:
-        with contextlib.suppress(Exception):  # one that did not get as far as a server
+        with contextlib.suppress(Exception):  # a client that never reached a server
             await client.close()
         if not isinstance(err, (TimeoutError, NatsError, OSError)):
             raise
@@ -71,37 +70,36 @@ async def connect(url: str, name: str, **options: Any) -> Client:
 
 @contextlib.asynccontextmanager
 async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Client]:
-    """A connection for the length of a block."""
+    """Connect to NATS for the length of a block; see `connect`."""
     client = await connect(url, name, **options)
     try:
         yield client
     finally:
-        with contextlib.suppress(OSError, RuntimeError):  # of a socket whose server is away
+        with contextlib.suppress(OSError, RuntimeError):  # the server stopped before
             await client.close()
 
 
-async def listen(client: Client, subject: str, heard: Heard, queue: str = "") -> Subscription:
-    """Subscribe, and have `heard` called for each message: at once, and so it must be quick.
+async def listen(
+    client: Client, subject: str, handler: MessageHandler, queue: str = ""
+) -> Subscription:
+    """Subscribe, and call `handler` for each message as soon as it is read.
 
-    However much comes, nothing is dropped.
+    The handler must be quick. No message is dropped, however many wait.
     """
-
-    async def through_the_queue(message: Msg) -> None:
-        heard(message.subject, message.reply, message.data, message.headers)
-
-    found = await client.subscribe(
-        subject, queue=queue, cb=through_the_queue, pending_msgs_limit=0, pending_bytes_limit=0
+    return await client.subscribe(
+        subject,
+        queue=queue,
+        cb=direct_callback(handler),
+        pending_msgs_limit=0,
+        pending_bytes_limit=0,
     )
-    if isinstance(client, BusClient):
-        client.hand_to(found, heard)
-    return found
 
 
 async def request(client: Client, subject: str, body: object = None) -> dict[str, Any]:
-    """Call JetStream's API; `subject` without its prefix ``$JS.API.``.
+    """Call JetStream's API and return the answer; `subject` has no prefix ``$JS.API.``.
 
     Raises:
-        BusError: JetStream answers with an error, or not at all.
+        BusError: JetStream answers with an error or does not answer.
     """
     payload = b"" if body is None else json.dumps(body).encode()
     try:

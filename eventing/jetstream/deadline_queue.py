@@ -1,4 +1,4 @@
-"""Deliveries in the order of their deadlines, and in that of their arrival for each UE."""
+"""A queue of deliveries by deadline. Deliveries of one slot keep their order of arrival."""
 
 import heapq
 import time
@@ -9,15 +9,15 @@ from typing import Protocol
 from eventing.jetstream.delivery import Delivery, stored_at
 
 
-class Waiting(Protocol):
-    """What has been delivered and not been taken yet: a `deque`, or what orders it otherwise."""
+class DeliveryQueue(Protocol):
+    """A queue of deliveries: a `deque`, or one with another order."""
 
     def append(self, delivery: Delivery, /) -> None:
-        """Put another one in."""
+        """Add a delivery."""
         ...
 
     def popleft(self) -> Delivery:
-        """Take the one whose turn it is."""
+        """Remove and return the next delivery."""
         ...
 
     def __len__(self) -> int: ...
@@ -25,16 +25,16 @@ class Waiting(Protocol):
     def __iter__(self) -> Iterator[Delivery]: ...
 
 
-class ByDeadline:
-    """The earliest deadline first: when JetStream stored an event, and its objective.
+class DeadlineQueue:
+    """A queue with the earliest deadline first: the time JetStream stored an event + its objective.
 
-    What comes before it for the same slot goes before it: there is one order per UE, and its slot
-    is the same in the subjects of all its events. What is not urgent becomes so by waiting, and
-    does not wait for ever.
+    An earlier delivery of the same slot goes first in any case: events of a UE stay in order, and
+    all events of a UE have the same slot in their subjects. A delivery with a long objective
+    becomes urgent while it waits, so it does not wait for ever.
     """
 
     def __init__(self, objective: Callable[[Delivery], float]) -> None:
-        """`objective` gives the seconds that an event may take."""
+        """`objective` returns the seconds within which an event should be processed."""
         self._objective = objective
         self._of_slot: dict[str, deque[tuple[int, Delivery]]] = {}
         self._deadlines: list[tuple[float, int, str]] = []
@@ -42,7 +42,7 @@ class ByDeadline:
         self._length = 0
 
     def append(self, delivery: Delivery, /) -> None:
-        """Put another one in."""
+        """Add a delivery."""
         stored = stored_at(delivery.reply)
         deadline = (time.time() if stored is None else stored) + self._objective(delivery)
         slot = delivery.subject.rpartition(".")[2]
@@ -52,16 +52,16 @@ class ByDeadline:
         self._length += 1
 
     def popleft(self) -> Delivery:
-        """Take the one with the earliest deadline, or the first of those that go before it.
+        """Remove and return the delivery with the earliest deadline, or the first of its slot.
 
         Raises:
-            IndexError: there is none.
+            IndexError: the queue is empty.
         """
         while True:
             _, number, slot = self._deadlines[0]
             queue = self._of_slot.get(slot)
             if not queue or queue[0][0] > number:
-                heapq.heappop(self._deadlines)  # it went before another, and is taken
+                heapq.heappop(self._deadlines)  # returned already, before a later one of its slot
                 continue
             _, delivery = queue.popleft()
             if not queue:

@@ -1,8 +1,8 @@
 """The pull side of a worker: events of many consumers, through one inbox, in batches.
 
-Each consumer has a pull request outstanding, which JetStream answers as events come; there is
-no polling. A consumer is asked for more only when what it gave has been taken, so what waits
-here is bounded.
+Each consumer has one outstanding pull request, which JetStream answers as events arrive; there is
+no polling. The next request for a consumer goes out only after the worker has taken the events of
+the last one, so the number of waiting events is bounded.
 """
 
 import asyncio
@@ -18,127 +18,129 @@ from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.jetstream.connection import listen
-from eventing.jetstream.deadline_queue import ByDeadline, Waiting
+from eventing.jetstream.deadline_queue import DeadlineQueue, DeliveryQueue
 from eventing.jetstream.delivery import Delivery, acknowledgement, split
 from eventing.jetstream.messages import is_batch
 
 log = logging.getLogger(__name__)
 
 PULL: Final = 32
-"""Messages asked for at a time, of one consumer."""
+"""Messages in a pull request."""
 EXPIRES: Final = 5.0
-"""Seconds after which JetStream lets an unanswered pull request go."""
-HEAR_OUT: Final = 1.0
-"""Seconds given to what is on its way when no more is wanted."""
+"""Seconds after which JetStream ends a pull request."""
+DRAIN: Final = 1.0
+"""Maximum seconds to wait for the last deliveries of an inbox."""
 
-PATIENT: Final = 100
-"""Turns of the event loop, at most, that deliveries which are here already are waited for; each
-brings what fits into a buffer of nats-py's."""
-QUIET: Final = 3
-"""Turns without a delivery after which there are none: what is read in pieces takes a few."""
+MAX_TURNS: Final = 100
+"""Maximum turns of the event loop that `take` waits for deliveries already at this process. Each
+turn reads one buffer of nats-py."""
+QUIET_TURNS: Final = 3
+"""Turns without a delivery after which none is left: a message in several reads takes a few."""
 
 _SECOND: Final = 1_000_000_000
 
 
 class _Pull:
-    """The state of one consumer's pulling."""
+    """The state of one consumer's pull requests."""
 
-    __slots__ = ("asked", "name", "until", "waiting")
+    __slots__ = ("name", "requested", "until", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.asked = 0
-        """Messages that the outstanding request may still give."""
+        self.requested = 0
+        """Messages that the outstanding request may still deliver."""
         self.until = 0.0
-        """When that request is void, in the loop's time."""
+        """The loop's time at which the request has certainly ended."""
         self.waiting = 0
-        """Events delivered and not taken yet."""
+        """Events delivered but not taken yet."""
 
 
 class Intake:
-    """Events for a worker. `take` gives them; `ack`, `delay` and the like answer them."""
+    """Events for a worker. `take` returns them; `ack`, `again` and `in_progress` answer them."""
 
     def __init__(
         self, client: Client, objective: Callable[[Delivery], float] | None = None
     ) -> None:
-        """Take events as they come; with `objective`, which tells the seconds that each may take,
-        by their deadlines."""
+        """Order events by arrival, or with `objective` (seconds for each event) by deadline."""
         self._client = client
         self._ordered = objective is not None
         self._inbox = ""
         self._pulls: dict[str, _Pull] = {}
-        self._ready: Waiting = deque[Delivery]() if objective is None else ByDeadline(objective)
+        self._ready: DeliveryQueue = (
+            deque[Delivery]() if objective is None else DeadlineQueue(objective)
+        )
         self._arrived = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._subscription: Subscription | None = None
-        self._asking: set[asyncio.Task[None]] = set()
+        self._requesting: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen for deliveries. What is ready stays so."""
+        """Listen for deliveries. Waiting events stay."""
         self._inbox = self._client.new_inbox()
         self._subscription = await listen(self._client, f"{self._inbox}.*", self._delivered)
 
     async def stop(self) -> None:
-        """Listen no more. What has been delivered until this returns can still be taken."""
+        """Stop to listen. Events that were delivered before this returns can still be taken."""
         self._pulls.clear()
-        await self._hang_up()
+        await self._drain()
 
-    async def _hang_up(self) -> None:
-        """End all outstanding requests, and hear out what is on its way of them."""
+    async def _drain(self) -> None:
+        """End all outstanding requests, and receive the deliveries on their way."""
         subscription, self._subscription = self._subscription, None
         if subscription is None:
             return
         try:
-            async with asyncio.timeout(HEAR_OUT):
+            async with asyncio.timeout(DRAIN):
                 await subscription.drain()
         except (TimeoutError, NatsError) as err:
-            log.info("the last deliveries are not known: %s", err)
+            log.info("the last deliveries did not arrive: %s", err)
 
     async def consume(self, consumers: Iterable[str]) -> None:
         """Pull from exactly these consumers from now on.
 
-        What was delivered already from others can still be taken. Their outstanding requests end
-        here, and not when they expire: what those still brought, two workers would decide about
-        in turns. JetStream has no word for that but that nobody listens where they are answered,
-        so all requests are made anew; what it had just then on its way to nobody (about one event
-        in 5,000 a second) it delivers again after its acknowledgement is late.
+        Events that other consumers delivered already can still be taken. The outstanding requests
+        of other consumers end now instead of at their expiry: until then two workers would decide
+        their events in turns. JetStream has no command to end a request; it ends one if nothing
+        listens to the inbox. So all requests are repeated with a new inbox. An event that JetStream
+        sends to the old inbox at that moment (about one event at 5,000 a second) is redelivered
+        after its acknowledgement timeout.
         """
         wanted = set(consumers)
         left = self._pulls.keys() - wanted
         for name in left:
             del self._pulls[name]
         if left:
-            await self._hang_up()
+            await self._drain()
             for pull in self._pulls.values():
-                pull.asked = 0
+                pull.requested = 0
         if self._subscription is None:
             await self.start()
         held = Counter(delivery.consumer for delivery in self._ready)
         for name in wanted - self._pulls.keys():
             pull = self._pulls[name] = _Pull(name)
-            pull.waiting = held[name]  # delivered when it was pulled from before
+            pull.waiting = held[name]  # delivered when this consumer was pulled before
         await self.refresh()
 
-    async def refresh(self, *, forget: bool = False) -> None:
-        """Renew every pull request that is void; all of them after a reconnection (`forget`)."""
+    async def refresh(self, *, reconnected: bool = False) -> None:
+        """Repeat every pull request that has ended; after a reconnection, every pull request."""
         now = self._loop.time()
         for pull in list(self._pulls.values()):
-            if forget or pull.until <= now:
-                pull.asked = 0
-            if pull.asked == 0 and pull.waiting == 0:
-                await self._ask(pull)
+            if reconnected or pull.until <= now:
+                pull.requested = 0
+            if pull.requested == 0 and pull.waiting == 0:
+                await self._request(pull)
 
-    async def _ask(self, pull: _Pull) -> None:
+    async def _request(self, pull: _Pull) -> None:
         body = json.dumps({"batch": PULL, "expires": int(EXPIRES * _SECOND)}).encode()
-        pull.asked += PULL
-        # Past the expiry at JetStream, so that two requests do not stand at once for nothing.
+        pull.requested += PULL
+        # Later than the expiry at JetStream, so that a consumer never has two requests.
         pull.until = self._loop.time() + EXPIRES + 1.0
         subject = f"$JS.API.CONSUMER.MSG.NEXT.{subjects.STREAM}.{pull.name}"
         try:
             await self._client.publish(subject, body, f"{self._inbox}.{pull.name}")
         except NatsError as err:
-            log.warning("%s cannot be asked: %s", pull.name, err)
-            pull.asked, pull.until = 0, 0.0
+            log.warning("%s: the pull request cannot be sent: %s", pull.name, err)
+            pull.requested, pull.until = 0, 0.0
 
     def _delivered(
         self, subject: str, reply: str, data: bytes, headers: dict[str, str] | None
@@ -149,7 +151,7 @@ class Intake:
             return
         pull = self._pulls.get(consumer)
         if pull is not None:
-            pull.asked = max(0, pull.asked - 1)
+            pull.requested = max(0, pull.requested - 1)
         message = Delivery(subject, data, headers or {}, reply, deliveries, consumer)
         for delivery in split(message) if is_batch(headers) else (message,):
             if pull is not None:
@@ -158,28 +160,28 @@ class Intake:
         self._arrived.set()
 
     def _status(self, subject: str, headers: dict[str, str]) -> None:
-        """The end of a pull request: it expired, or the consumer cannot serve it."""
+        """Handle the end of a pull request: it has expired, or the consumer cannot serve it."""
         pull = self._pulls.get(subject.rpartition(".")[2])
         status = headers.get("Status", "")
         if pull is None or status == "100":
             return
-        pull.asked = 0
+        pull.requested = 0
         if status == "408":
-            asking = self._loop.create_task(self._ask_again(pull))
-            self._asking.add(asking)
-            asking.add_done_callback(self._asking.discard)
+            requesting = self._loop.create_task(self._request_again(pull))
+            self._requesting.add(requesting)
+            requesting.add_done_callback(self._requesting.discard)
         else:
-            # Asked again by the next `refresh`: at once might be for ever.
+            # The next `refresh` repeats the request. To repeat it at once could loop for ever.
             log.info("%s: %s", pull.name, headers.get("Description", status))
             pull.until = 0.0
 
-    async def _ask_again(self, pull: _Pull) -> None:
-        """Ask once more, unless somebody has meanwhile, or nothing of it is wanted any more."""
-        if self._pulls.get(pull.name) is pull and pull.asked == 0:
-            await self._ask(pull)
+    async def _request_again(self, pull: _Pull) -> None:
+        """Repeat an expired request, unless a new one is out or the consumer is not pulled."""
+        if self._pulls.get(pull.name) is pull and pull.requested == 0:
+            await self._request(pull)
 
     async def take(self, limit: int, patience: float | None = None) -> list[Delivery]:
-        """Up to `limit` events, as soon as there is one; none when `patience` seconds pass."""
+        """Return up to `limit` events as soon as one is there; none after `patience` seconds."""
         if not self._ready:
             self._arrived.clear()
             try:
@@ -187,7 +189,7 @@ class Intake:
             except TimeoutError:
                 return []
         if self._ordered:
-            await self._hear()
+            await self._read_all()
         taken: list[Delivery] = []
         while self._ready and len(taken) < limit:
             delivery = self._ready.popleft()
@@ -195,61 +197,63 @@ class Intake:
             pull = self._pulls.get(delivery.consumer)
             if pull is not None:
                 pull.waiting -= 1
-                if pull.waiting == 0 and pull.asked <= PULL // 2:
-                    await self._ask(pull)
+                if pull.waiting == 0 and pull.requested <= PULL // 2:
+                    await self._request(pull)
         return taken
 
-    async def _hear(self) -> None:
-        """Take in what has reached this process already: the urgent may be behind the others."""
-        heard, quiet = len(self._ready), 0
-        for _ in range(PATIENT):
+    async def _read_all(self) -> None:
+        """Read all deliveries already at this process: an urgent one may be behind others."""
+        count, quiet = len(self._ready), 0
+        for _ in range(MAX_TURNS):
             await asyncio.sleep(0)
-            quiet = quiet + 1 if len(self._ready) == heard else 0
-            heard = len(self._ready)
-            if quiet == QUIET:
+            quiet = quiet + 1 if len(self._ready) == count else 0
+            count = len(self._ready)
+            if quiet == QUIET_TURNS:
                 return
 
     async def keep(self) -> None:
-        """Tell JetStream that the events which wait here have not been lost."""
+        """Tell JetStream that the waiting events are still in progress."""
         await self.in_progress(*self._ready)
 
     def wake(self) -> None:
-        """End a wait in `take`, with whatever there is."""
+        """End a wait in `take`, with or without an event."""
         self._arrived.set()
 
     def pulls(self, consumer: str) -> bool:
-        """Whether the events of a consumer come here."""
+        """Whether this intake pulls the events of a consumer."""
         return consumer in self._pulls
 
     @property
     def waiting(self) -> int:
-        """Events that `take` would give at once."""
+        """Number of events that `take` can return at once."""
         return len(self._ready)
 
     async def ack(self, delivery: Delivery) -> None:
-        """The event is done with: JetStream forgets it."""
+        """Acknowledge an event that is processed: JetStream removes it."""
         await self._done(delivery, None)
 
     async def in_progress(self, *deliveries: Delivery) -> None:
-        """Events are still worked on: their acknowledgements may take as long again. Of a batch one
-        word is enough."""
+        """Restart the acknowledgement timeout of events; once for each batch."""
         for delivery in {delivery.reply: delivery for delivery in deliveries}.values():
             await self._answer(delivery, b"+WPI")
 
     async def again(self, delivery: Delivery, after: float) -> None:
-        """Deliver the event again, after some seconds; a batch as a whole, once nothing of it is
-        worked on: what has been taken of it then is known to have been."""
+        """Have an event redelivered after some seconds.
+
+        A batch is redelivered whole, once no event of it is in progress: the receiver recognizes
+        the events that it has processed.
+        """
         await self._done(delivery, after)
 
     async def _done(self, delivery: Delivery, after: float | None) -> None:
-        parts = delivery.parts
-        if parts is not None:
-            parts.left.discard(delivery.place)
+        progress = delivery.progress
+        if progress is not None:
+            progress.left.discard(delivery.place)
             if after is not None:
-                parts.after = after if parts.after is None else max(parts.after, after)
-            if parts.left:
+                progress.after = after if progress.after is None else max(progress.after, after)
+            if progress.left:
                 return
-            after = parts.after
+            after = progress.after
         if after is None:
             await self._answer(delivery, b"+ACK")
         else:
@@ -257,7 +261,7 @@ class Intake:
             await self._answer(delivery, b"-NAK " + body)
 
     async def _answer(self, delivery: Delivery, words: bytes) -> None:
-        """An answer that does not reach JetStream is no loss: the event comes again."""
+        """Answer a delivery. If the answer is lost, the event is redelivered."""
         try:
             await self._client.publish(delivery.reply, words)
         except NatsError as err:

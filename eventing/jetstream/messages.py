@@ -1,7 +1,9 @@
-"""Several events in one message: a batch in the CloudEvents JSON format (1.0.2, clause 4).
+"""Messages for the bus: one event, a batch of events, or a scheduled event.
 
-What many UEs say at the same time costs the bus one message then: one to store, one to deliver, one
-to acknowledge. An event that is alone goes in binary mode (`eventing.cloudevents.nats_binding`).
+An event alone is in binary mode (`eventing.cloudevents.nats_binding`). Several events are a batch
+in the CloudEvents JSON format (1.0.2, clause 4): many events that occur together cost the bus one
+message to store, to deliver and to acknowledge. A scheduled event is a durable wake-up: a
+JetStream scheduled message (ADR-51).
 """
 
 from collections.abc import Callable, Iterable
@@ -20,17 +22,18 @@ from schemas.identity import partition_of
 from schemas.procedures import DEFAULT
 
 CONTENT_TYPE: Final = "Content-Type"
-"""The header by which a batch is known."""
+"""The header that marks a batch."""
 MOST: Final = 16
-"""Events in a batch for a stream: autoscalers count messages, and one is not to hide too much."""
+"""Maximum events in a batch for a stream: autoscalers count messages, so a message must not stand
+for too many events."""
 OCTETS: Final = 1 << 16
-"""Octets of data in a batch; an event that has more of its own goes alone."""
+"""Maximum octets of data in a batch. A larger event goes alone."""
 
 _HEADERS: Final = {CONTENT_TYPE: BATCH_MEDIA_TYPE}
 
 
 class Outgoing(NamedTuple):
-    """One message for a stream."""
+    """A message for the bus."""
 
     subject: str
     data: bytes
@@ -38,14 +41,14 @@ class Outgoing(NamedTuple):
 
 
 class Addressed(NamedTuple):
-    """An event, and the subject that it goes to."""
+    """An event and its subject."""
 
     subject: str
     event: CloudEvent
     counted: str = ""
-    """The NAS COUNTs in a downlink message, as `binding.COUNTED` has them; empty for none."""
+    """The NAS COUNTs in a downlink message, in the form of `nats_binding.COUNTED`; may be empty."""
     repeated: bool = False
-    """Whether it was published before, perhaps in vain."""
+    """Whether the event may have been published before."""
 
     @property
     def outgoing(self) -> Outgoing:
@@ -59,8 +62,10 @@ class Addressed(NamedTuple):
 
 
 def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
-    """An event for an aggregate, which must have its slot; `repeated` tells that the receiver may
-    have had the event before."""
+    """Return an event for an aggregate with its subject. The event must have a slot.
+
+    `repeated` tells the receiver that it may have processed the event before.
+    """
     slot = event.slot or 0
     partition = partition_of(slot, partitions)
     subject = subjects.event(partition, event.procedure or DEFAULT, slot)
@@ -68,7 +73,7 @@ def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> 
 
 
 def outgoing(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Outgoing:
-    """The message of an event for an aggregate: see `addressed`."""
+    """Return the message of an event for an aggregate; see `addressed`."""
     return addressed(event, partitions, repeated=repeated).outgoing
 
 
@@ -77,35 +82,34 @@ def gathered(
     together: Callable[[str], str] = subjects.consumer_of,
     most: int = MOST,
 ) -> list[Outgoing]:
-    """Events as messages, as few as may be; those for one subject stay in their order, and so do
-    those of one key.
+    """Return events as few messages. Events of one subject and of one key stay in order.
 
     Args:
         messages: the events.
-        together: of a subject, what those have in common whose events may share a message, which
-            goes to the subject of the first of them. Without it, those of one consumer.
-        most: how many events may share one.
+        together: maps a subject to a group; events of one group may share a message, which goes
+            to the subject of the first event. The default group is the consumer.
+        most: maximum events in a message.
     """
     found: list[list[Addressed]] = []
     octets: list[int] = []
     latest: dict[str, int] = {}
-    """The last message of those that belong together."""
+    """By group, its last message."""
     last: dict[str, int] = {}
-    """The message that has the last event of a key."""
+    """By key, the message with its last event."""
     for message in messages:
-        together_by, key = together(message.subject), message.event.partitionkey
-        size, at = len(message.event.data), latest.get(together_by, -1)
+        group, key = together(message.subject), message.event.partitionkey
+        size, at = len(message.event.data), latest.get(group, -1)
         if at < last.get(key, 0) or len(found[at]) >= most or octets[at] + size > OCTETS:
-            at = latest[together_by] = len(found)
+            at = latest[group] = len(found)
             found.append([])
             octets.append(0)
         last[key] = at
         found[at].append(message)
         octets[at] += size
-    return [_one(some) for some in found]
+    return [_message(some) for some in found]
 
 
-def _one(some: list[Addressed]) -> Outgoing:
+def _message(some: list[Addressed]) -> Outgoing:
     if len(some) == 1:
         return some[0].outgoing
     return Outgoing(some[0].subject, batch.encode([_entry(message) for message in some]), _HEADERS)
@@ -132,15 +136,15 @@ def _entry(message: Addressed) -> BatchedEvent:
 
 
 def is_batch(headers: dict[str, str] | None) -> bool:
-    """Whether a message has several events, by its headers."""
+    """Whether a message with these headers is a batch."""
     return headers is not None and headers.get(CONTENT_TYPE) == BATCH_MEDIA_TYPE
 
 
 def opened(data: bytes) -> list[BatchedEvent]:
-    """The events of a batch.
+    """Return the events of a batch.
 
     Raises:
-        BadEventError: it is none, or one of its events is none of evcore's.
+        BadEventError: the data is not a batch of evcore's events.
     """
     try:
         return batch.decode(data)
@@ -149,10 +153,10 @@ def opened(data: bytes) -> list[BatchedEvent]:
 
 
 def events_of(headers: dict[str, str] | None, data: bytes) -> list[CloudEvent]:
-    """The events of a message: one in binary mode, or those of a batch.
+    """Return the events of a message: one in binary mode, or all events of a batch.
 
     Raises:
-        BadEventError: it has none, or what is none of evcore's.
+        BadEventError: the message has no event, or an event that is not evcore's.
     """
     if is_batch(headers):
         return [entry.event for entry in opened(data)]
@@ -160,10 +164,10 @@ def events_of(headers: dict[str, str] | None, data: bytes) -> list[CloudEvent]:
 
 
 def schedule(event: CloudEvent, name: str, at: int, partitions: int) -> Outgoing:
-    """The message that makes JetStream deliver `event` at a time.
+    """Return the message that makes JetStream deliver `event` at a time.
 
-    `at` is in milliseconds since the Unix epoch. `name` is that of an aggregate or of what many
-    share; the message takes the place of a pending one of the same name.
+    `at` is in milliseconds since the Unix epoch. `name` is the name of an aggregate, or of a
+    wake-up that several share. The message replaces a pending message of the same name.
     """
     slot = event.slot or 0
     partition = partition_of(slot, partitions)

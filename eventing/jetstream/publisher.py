@@ -1,4 +1,4 @@
-"""Publishing to JetStream: many events at once, each acknowledged, nothing lost silently."""
+"""A publisher to JetStream: many messages at a time, each published until it is acknowledged."""
 
 import asyncio
 import json
@@ -16,11 +16,11 @@ from schemas.cloudevents import CloudEvent
 log = logging.getLogger(__name__)
 
 ACK_TIMEOUT = 2.0
-"""Seconds after which an event without an acknowledgement is published again."""
+"""Seconds after which a message without an acknowledgement is published again."""
 
 
-class _Batch:
-    """The acknowledgements that a call of `publish` still waits for."""
+class _Attempt:
+    """The acknowledgements that one attempt of `publish` waits for."""
 
     __slots__ = ("done", "errors", "waiting")
 
@@ -29,7 +29,7 @@ class _Batch:
         self.errors: dict[int, str] = {}
         self.done = done
 
-    def settle(self, index: int, error: str | None) -> None:
+    def acknowledge(self, index: int, error: str | None) -> None:
         self.waiting.discard(index)
         if error is not None:
             self.errors[index] = error
@@ -38,13 +38,13 @@ class _Batch:
 
 
 class Publisher:
-    """Publishes events to the stream, until it has them."""
+    """Publishes messages to the stream until JetStream has stored them."""
 
     def __init__(self, client: Client, partitions: int) -> None:
         self._client = client
         self.partitions = partitions
         self._inbox = client.new_inbox()
-        self._batches: dict[int, _Batch] = {}
+        self._attempts: dict[int, _Attempt] = {}
         self._next = 0
 
     async def start(self) -> None:
@@ -52,14 +52,14 @@ class Publisher:
         await listen(self._client, f"{self._inbox}.*.*", self._acknowledged)
 
     def outgoing(self, event: CloudEvent, *, repeated: bool = False) -> Outgoing:
-        """See `outgoing`."""
+        """Return the message of an event; see `eventing.jetstream.messages.outgoing`."""
         return outgoing(event, self.partitions, repeated=repeated)
 
     async def publish(self, messages: Sequence[Outgoing]) -> None:
-        """Publish all of `messages`, in order; return when JetStream has all of them.
+        """Publish all of `messages` in order, and return when JetStream has stored all of them.
 
-        What is not acknowledged in time or is refused is published again, without end: a
-        receiver drops what it has taken already. Cancelling it is the way to stop.
+        A message that is refused or not acknowledged in time is published again, without end:
+        receivers drop duplicates. Cancel the call to stop it.
         """
         todo = list(messages)
         pause = 0.05
@@ -75,29 +75,29 @@ class Publisher:
             pause = min(pause * 2, 2.0)
 
     async def _try(self, messages: Sequence[Outgoing]) -> dict[int, str]:
-        """One attempt: the indexes of what failed, and why."""
+        """Publish each message once; return the reasons of the failed ones by index."""
         number, self._next = self._next, self._next + 1
-        batch = _Batch(len(messages), asyncio.get_running_loop().create_future())
-        self._batches[number] = batch
+        attempt = _Attempt(len(messages), asyncio.get_running_loop().create_future())
+        self._attempts[number] = attempt
         try:
             for index, (subject, data, headers) in enumerate(messages):
                 reply = f"{self._inbox}.{number}.{index}"
                 await self._client.publish(subject, data, reply, headers)
-            await asyncio.wait_for(batch.done, ACK_TIMEOUT)
+            await asyncio.wait_for(attempt.done, ACK_TIMEOUT)
         except (TimeoutError, NatsError, BusError) as err:
             reason = str(err) or "no acknowledgement in time"
-            return {**dict.fromkeys(batch.waiting, reason), **batch.errors}
+            return {**dict.fromkeys(attempt.waiting, reason), **attempt.errors}
         finally:
-            del self._batches[number]
-        return batch.errors
+            del self._attempts[number]
+        return attempt.errors
 
     def _acknowledged(
         self, subject: str, _: str, data: bytes, headers: dict[str, str] | None
     ) -> None:
         _, number, index = subject.rsplit(".", 2)
-        batch = self._batches.get(int(number))
-        if batch is not None:
-            batch.settle(int(index), _error_of(data, headers))
+        attempt = self._attempts.get(int(number))
+        if attempt is not None:
+            attempt.acknowledge(int(index), _error_of(data, headers))
 
 
 def _error_of(data: bytes, headers: dict[str, str] | None) -> str | None:

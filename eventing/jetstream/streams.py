@@ -1,37 +1,45 @@
-"""The streams and consumers, made if they are missing and checked if they are not."""
+"""JetStream's streams, consumers and key-value buckets: made if missing, checked if present."""
 
 from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import Struct
 from nats.aio.client import Client
+from nats.js.api import KeyValueConfig
+from nats.js.errors import BucketNotFoundError
+from nats.js.kv import KeyValue
 
 from eventing import subjects
 from eventing.jetstream.connection import BusError, request
-from eventing.ownership import assignments, leases
-from schemas.config import NatsConfig
+from schemas.config.reading import NatsConfig
 from schemas.identity import PARTITIONS, SLOTS
 from schemas.procedures import Procedure
 
+LEASE_TTL: Final = 4.0
+"""Seconds after its last renewal that a lease expires."""
+ASSIGNMENT_HISTORY: Final = 64
+"""Entries of a procedure that the bucket of assignments keeps, the last included."""
+
 _NOT_FOUND: Final = frozenset({10014, 10059})
-"""JetStream's codes for a consumer or stream that does not exist."""
+"""JetStream's error codes for a missing consumer and a missing stream."""
 
 _SECOND: Final = 1_000_000_000
 
 
 class BusConfig(Struct, frozen=True, omit_defaults=True):
-    """How the bus is laid out. `partitions` is fixed once the streams are made."""
+    """The layout of the bus. `partitions` cannot change once the streams exist."""
 
     partitions: int = PARTITIONS
     replicas: int = 1
     max_bytes: int = 1 << 30
-    """Of events that wait. It is gateways that keep to it, by slowing their gNBs: a stream with
-    scheduled messages cannot refuse new ones (ADR-51), and discarding old ones loses them."""
+    """Octets of events that may wait. Gateways enforce this limit: they slow their gNBs down. A
+    stream with scheduled messages cannot refuse new messages (ADR-51), and a stream that discards
+    old messages loses events."""
     ack_wait: float = 3.0
-    """Seconds after which an event that nobody has acknowledged is delivered again."""
+    """Seconds after which an event without an acknowledgement is redelivered."""
     max_ack_pending: int = 4096
     max_deliveries: int = 5
-    """After which an event is a dead letter."""
+    """Deliveries of an event before it becomes a dead letter."""
     dead_letter_days: int = 30
 
     def __post_init__(self) -> None:
@@ -41,12 +49,12 @@ class BusConfig(Struct, frozen=True, omit_defaults=True):
 
 
 def bus_config(nats: NatsConfig) -> BusConfig:
-    """The bus of a configuration."""
+    """Return the layout of the bus for a configuration."""
     return BusConfig(nats.partitions, nats.replicas, nats.max_bytes)
 
 
 def stream_config(config: BusConfig) -> dict[str, Any]:
-    """JetStream's configuration of the event stream."""
+    """Return JetStream's configuration of the event stream."""
     return {
         "name": subjects.STREAM,
         "subjects": list(subjects.STREAM_SUBJECTS),
@@ -60,7 +68,7 @@ def stream_config(config: BusConfig) -> dict[str, Any]:
 
 
 def dead_letter_config(config: BusConfig) -> dict[str, Any]:
-    """JetStream's configuration of the dead-letter stream."""
+    """Return JetStream's configuration of the dead-letter stream."""
     return {
         "name": subjects.DEAD_LETTERS,
         "subjects": list(subjects.DEAD_LETTER_SUBJECTS),
@@ -73,7 +81,7 @@ def dead_letter_config(config: BusConfig) -> dict[str, Any]:
 
 
 def consumer_config(config: BusConfig, partition: int, procedure: str) -> dict[str, Any]:
-    """JetStream's configuration of the consumer of one procedure in one partition."""
+    """Return JetStream's configuration of the consumer of one procedure in one partition."""
     return {
         "durable_name": subjects.consumer(partition, procedure),
         "filter_subject": subjects.events_of(partition, procedure),
@@ -89,15 +97,14 @@ def consumer_config(config: BusConfig, partition: int, procedure: str) -> dict[s
 async def ensure(
     client: Client, config: BusConfig, procedures: Iterable[str] = tuple(Procedure)
 ) -> None:
-    """Make the streams, the consumers of `procedures` and the buckets that workers share, whatever
-    of them is missing.
+    """Make the streams, the consumers of `procedures` and the workers' buckets, if missing.
 
     Raises:
         BusError: the stream exists with another number of partitions.
     """
     await ensure_streams(client, config)
-    for bucket in (leases.bucket, assignments.bucket):
-        await bucket(client, config.replicas)
+    await lease_bucket(client, config.replicas)
+    await assignment_bucket(client, config.replicas)
     names = await _consumer_names(client)
     for procedure in procedures:
         for partition in range(config.partitions):
@@ -106,7 +113,11 @@ async def ensure(
 
 
 async def ensure_streams(client: Client, config: BusConfig) -> None:
-    """Make the two streams, or check that they are for as many partitions."""
+    """Make the two streams, or check that they have the same number of partitions.
+
+    Raises:
+        BusError: a stream exists with another number of partitions.
+    """
     for wanted in (stream_config(config), dead_letter_config(config)):
         name = wanted["name"]
         try:
@@ -114,7 +125,7 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
         except BusError as err:
             if err.code not in _NOT_FOUND:
                 raise
-            # Two processes may both get here; the same configuration again is no error.
+            # Two processes may both get here: to create the same configuration again is no error.
             await request(client, f"STREAM.CREATE.{name}", wanted)
             continue
         made: dict[str, str] = found["config"].get("metadata", {})
@@ -128,10 +139,10 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
 
 
 async def waiting_bytes(client: Client) -> int:
-    """How much waits in the event stream.
+    """Return the octets of all events that wait in the event stream.
 
     Raises:
-        BusError: JetStream does not say.
+        BusError: JetStream does not answer.
     """
     found = await request(client, f"STREAM.INFO.{subjects.STREAM}")
     count: int = found["state"]["bytes"]
@@ -141,7 +152,7 @@ async def waiting_bytes(client: Client) -> int:
 async def ensure_consumer(
     client: Client, config: BusConfig, partition: int, procedure: str
 ) -> None:
-    """Make one consumer; the same again is no error."""
+    """Make one consumer. To make the same consumer again is no error."""
     wanted = consumer_config(config, partition, procedure)
     body = {"stream_name": subjects.STREAM, "config": wanted}
     subject = f"CONSUMER.DURABLE.CREATE.{subjects.STREAM}.{wanted['durable_name']}"
@@ -156,3 +167,23 @@ async def _consumer_names(client: Client) -> set[str]:
         names.update(page.get("consumers") or ())
         if len(names) >= page["total"] or not page.get("consumers"):
             return names
+
+
+async def lease_bucket(client: Client, replicas: int = 1) -> KeyValue:
+    """Return the bucket of leases; make it if it is missing."""
+    config = KeyValueConfig(subjects.LEASES, history=1, ttl=LEASE_TTL, replicas=replicas)
+    return await _bucket(client, config)
+
+
+async def assignment_bucket(client: Client, replicas: int = 1) -> KeyValue:
+    """Return the bucket of assignments; make it if it is missing."""
+    config = KeyValueConfig(subjects.ASSIGNMENTS, history=ASSIGNMENT_HISTORY, replicas=replicas)
+    return await _bucket(client, config)
+
+
+async def _bucket(client: Client, config: KeyValueConfig) -> KeyValue:
+    js = client.jetstream()
+    try:
+        return await js.key_value(config.bucket)
+    except BucketNotFoundError:
+        return await js.create_key_value(config)

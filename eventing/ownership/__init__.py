@@ -1,1 +1,1 @@
-"""Which worker pulls which partitions, and which version of a procedure decides there."""
+"""Which worker pulls which partitions, and which version of a procedure decides in them."""

@@ -1,77 +1,75 @@
 """Which version of a procedure decides in which partitions: swaps, in a key-value bucket.
 
-A *variant* is a version of a procedure that was put in the place of the one that this evcore came
-with; that one is the variant ``""``. A swap begins as a canary, in some partitions, and so for the
-same UEs all the time. It is finished, and decides everywhere then, or aborted, or rolled back
-because it is worse. All of this is written down in one entry a procedure, whose history is kept.
+A *variant* is a version of a procedure that replaces the release's own version; the release's own
+version is the variant ``""``. A swap starts as a canary in some partitions, so always for the same
+UEs. It ends in one of three states: finished (the canary decides everywhere), aborted by the
+operator, or rolled back because the canary is worse. Each procedure has one entry, with a history.
 """
 
 import logging
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
-from nats.js.api import KeyValueConfig
-from nats.js.errors import BucketNotFoundError, KeyNotFoundError, KeyWrongLastSequenceError
+from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from eventing import subjects
-from eventing.ownership.bucket_watch import Watching
+from eventing.jetstream.streams import assignment_bucket
+from eventing.ownership.bucket_watch import BucketWatch
 
-HISTORY: Final = 64
-"""Entries of a procedure that are kept, the last included."""
+log = logging.getLogger(__name__)
 
 State: TypeAlias = Literal["starting", "canary", "finished", "aborted", "rolled-back"]
 
 
 class SwapError(Exception):
-    """A swap cannot be as it was asked for; it says why in one sentence."""
+    """A swap is refused; the text is one sentence with the reason."""
 
 
 class Margins(Struct, frozen=True, omit_defaults=True):
-    """How much worse than the stable version a canary may be before it is rolled back."""
+    """How much worse than the stable variant a canary may be before it is rolled back."""
 
     failures: float = 0.01
-    """By how much its share of failures may be higher, from 0 to 1."""
+    """Maximum difference of the shares of failures, 0 to 1."""
     p99_ratio: float = 2.0
-    """How many times the stable version's 99th percentile of the latency its own may be."""
+    """Maximum ratio of the 99th percentiles of the latency, canary to stable."""
 
 
 class Assignment(Struct, frozen=True, omit_defaults=True):
-    """Who decides about the events of a procedure, and how that came about."""
+    """Which variants decide the events of a procedure, and the state of its last swap."""
 
     procedure: str
     state: State
     at: int
-    """When it was written, in milliseconds since the Unix epoch."""
+    """Time of the change, in milliseconds since the Unix epoch."""
     stable: str = ""
-    """The variant that decides wherever the canary does not."""
+    """The variant that decides in all partitions without the canary."""
     canary: str = ""
-    """The variant of the last swap, whatever became of it."""
+    """The variant of the last swap, in any state."""
     partitions: tuple[int, ...] = ()
-    """Those of the last swap's canary."""
+    """Partitions of the last swap's canary."""
     margins: Margins = Margins()
     reason: str = ""
-    """Why it is no canary any more."""
+    """Why the canary ended."""
     before: str = ""
-    """What was stable before the last swap was finished."""
+    """The stable variant before the last swap was finished."""
 
     @property
     def under_way(self) -> bool:
-        """Whether there is a canary, or its workers are being started."""
+        """Whether a canary decides, or its workers are being started."""
         return self.state in ("starting", "canary")
 
     def variant(self, partition: int) -> str:
-        """The variant that decides in a partition."""
+        """Return the variant that decides in a partition."""
         on_trial = self.state == "canary" and partition in self.partitions
         return self.canary if on_trial else self.stable
 
 
-def wanted(assignments: Mapping[str, Assignment], procedure: str, partition: int) -> str:
-    """The variant that decides about a procedure's events in a partition."""
+def variant_for(assignments: Mapping[str, Assignment], procedure: str, partition: int) -> str:
+    """Return the variant that decides a procedure's events in a partition."""
     found = assignments.get(procedure)
     return "" if found is None else found.variant(partition)
 
@@ -84,7 +82,9 @@ def begun(
     margins: Margins,
     now: int,
 ) -> Assignment:
-    """A swap whose workers are to be started; or, of the canary that there is, its new partitions.
+    """Return the assignment of a new swap, before its workers are started.
+
+    If the same variant is the canary already, only its partitions and margins change.
 
     Raises:
         SwapError: another swap is under way, or the variant decides everywhere already.
@@ -103,12 +103,12 @@ def begun(
 
 
 def promoted(last: Assignment, now: int) -> Assignment:
-    """The swap whose workers live, as a canary."""
+    """Return the assignment of a canary, once its workers are live."""
     return replace(last, state="canary", at=now)
 
 
 def finished(last: Assignment | None, procedure: str, now: int) -> Assignment:
-    """The canary as the version that decides everywhere.
+    """Return the assignment with which the canary decides everywhere.
 
     Raises:
         SwapError: there is no canary.
@@ -119,10 +119,10 @@ def finished(last: Assignment | None, procedure: str, now: int) -> Assignment:
 
 
 def aborted(last: Assignment | None, procedure: str, reason: str, now: int) -> Assignment:
-    """Back to what decided before the last swap, which is under way or finished.
+    """Return the assignment that undoes the last swap, which is under way or finished.
 
     Raises:
-        SwapError: there is nothing to go back from.
+        SwapError: there is no swap to undo.
     """
     if last is None or not (last.under_way or last.state == "finished"):
         raise SwapError(f"there is no swap of {procedure} to go back from")
@@ -131,34 +131,24 @@ def aborted(last: Assignment | None, procedure: str, reason: str, now: int) -> A
 
 
 def rolled_back(last: Assignment, reason: str, now: int) -> Assignment:
-    """The canary withdrawn, because it is worse."""
+    """Return the assignment without the canary, because the canary is worse."""
     return replace(last, state="rolled-back", at=now, reason=reason)
 
 
 def decode(value: bytes) -> Assignment:
-    """The assignment in an entry.
+    """Return the assignment in an entry.
 
     Raises:
-        msgspec.DecodeError: it is none.
+        msgspec.DecodeError: the entry is not an assignment.
     """
     return msgspec.json.decode(value, type=Assignment)
 
 
-async def bucket(client: Client, replicas: int = 1) -> KeyValue:
-    """The bucket of assignments, made if it is missing."""
-    js = client.jetstream()
-    try:
-        return await js.key_value(subjects.ASSIGNMENTS)
-    except BucketNotFoundError:
-        config = KeyValueConfig(bucket=subjects.ASSIGNMENTS, history=HISTORY, replicas=replicas)
-        return await js.create_key_value(config)
-
-
 async def read(kv: KeyValue, procedure: str) -> tuple[Assignment | None, int]:
-    """The assignment of a procedure and its revision; None and 0 where there was no swap of it.
+    """Return the assignment of a procedure and its revision; None and 0 without any swap.
 
     Raises:
-        nats.errors.Error: JetStream does not say.
+        nats.errors.Error: JetStream does not answer.
     """
     try:
         entry = await kv.get(procedure)
@@ -168,11 +158,11 @@ async def read(kv: KeyValue, procedure: str) -> tuple[Assignment | None, int]:
 
 
 async def write(kv: KeyValue, assignment: Assignment, last: int) -> int:
-    """Write an assignment in the place of that of the revision `last`; its own revision.
+    """Write an assignment that replaces revision `last`, and return the new revision.
 
     Raises:
-        SwapError: somebody else has written one since.
-        nats.errors.Error: JetStream does not take it.
+        SwapError: another process has written an assignment after revision `last`.
+        nats.errors.Error: JetStream refuses the entry.
     """
     value = msgspec.json.encode(assignment)
     try:
@@ -184,59 +174,58 @@ async def write(kv: KeyValue, assignment: Assignment, last: int) -> int:
 
 
 async def history(kv: KeyValue, procedure: str) -> list[Assignment]:
-    """What became of the swaps of a procedure, the oldest that is kept first.
+    """Return the kept assignments of a procedure, the oldest first.
 
     Raises:
-        nats.errors.Error: JetStream does not say.
+        nats.errors.Error: JetStream does not answer.
     """
     if (await read(kv, procedure))[0] is None:
         return []
     return [decode(entry.value or b"") for entry in await kv.history(procedure)]
 
 
-log = logging.getLogger(__name__)
-
-
-class Assigned:
-    """Follows the bucket."""
+class AssignmentWatch:
+    """The current assignments of all procedures, from a watch of the bucket."""
 
     def __init__(self, client: Client, changed: Callable[[], None]) -> None:
-        """`changed` is called when there is another assignment."""
+        """`changed` is called after each new assignment."""
         self._client = client
         self._changed = changed
-        self._watching = Watching(client, "the assignments", self._note)
-        self.found: dict[str, Assignment] = {}
-        """By procedure."""
+        self._watch = BucketWatch(client, "the assignments", self._note)
+        self.current: dict[str, Assignment] = {}
+        """The assignments by procedure."""
         self.revision = 0
-        """That of the last assignment, 0 for none."""
+        """Revision of the last assignment; 0 without any."""
 
     async def start(self) -> KeyValue:
-        """Begin; the bucket. What there is is known when it returns, or is not told in a second.
+        """Start to watch, and return the bucket.
+
+        Returns when the existing assignments are known, after one second at most.
 
         Raises:
-            nats.errors.Error: JetStream has no bucket, and makes none.
+            nats.errors.Error: the bucket does not exist and JetStream does not make it.
         """
-        kv = await bucket(self._client)
-        await self._watching.start(kv)
+        kv = await assignment_bucket(self._client)
+        await self._watch.start(kv)
         return kv
 
     async def refresh(self) -> None:
-        """Begin anew after a reconnection. To be called every second or so."""
-        await self._watching.refresh()
+        """Watch again after a reconnection. The caller calls this about once a second."""
+        await self._watch.refresh()
 
     async def stop(self) -> None:
-        """Follow it no more."""
-        await self._watching.stop()
+        """Stop to watch."""
+        await self._watch.stop()
 
     def _note(self, entry: KeyValue.Entry) -> None:
         revision = entry.revision or 0
         if revision <= self.revision:
-            return  # seen before the watch began anew
+            return  # known from an earlier watch
         try:
             assignment = decode(entry.value or b"")
         except msgspec.DecodeError as err:
             log.warning("the assignment of %s cannot be read: %s", entry.key, err)
             return
-        self.found[entry.key] = assignment
+        self.current[entry.key] = assignment
         self.revision = revision
         self._changed()

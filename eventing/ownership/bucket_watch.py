@@ -1,4 +1,4 @@
-"""Following a key-value bucket, through restarts of the broker."""
+"""A watch of a key-value bucket that survives restarts of the broker."""
 
 import asyncio
 import contextlib
@@ -10,49 +10,48 @@ from nats.aio.client import Client
 from nats.errors import Error
 from nats.js.kv import KeyValue
 
-from eventing.process import end
+from eventing.process import cancel_and_wait
 
 log = logging.getLogger(__name__)
 
-KNOWN: Final = 1.0
-"""Seconds for which what there is already is waited for."""
-AGAIN: Final = 1.0
-"""Seconds after which a bucket that cannot be watched is tried again."""
+INITIAL_TIMEOUT: Final = 1.0
+"""Seconds that `start` waits for the entries that exist already."""
+RETRY: Final = 1.0
+"""Seconds between two attempts to watch a bucket."""
 
 
-class Watching:
-    """Gives each entry of a bucket to `note`: those that there are, then those that come."""
+class BucketWatch:
+    """Calls `note` with each entry of a bucket: first the existing entries, then each change."""
 
-    def __init__(self, client: Client, what: str, note: Callable[[KeyValue.Entry], None]) -> None:
-        """`what` is what the entries are, in a sentence: ``"the leases"``."""
+    def __init__(self, client: Client, title: str, note: Callable[[KeyValue.Entry], None]) -> None:
+        """`title` names the entries in log messages, as ``"the leases"``."""
         self._client = client
-        self._what = what
+        self._title = title
         self._note = note
-        self._connects = 0
+        self._reconnects = 0
         self._watcher: KeyValue.KeyWatcher | None = None
         self._task: asyncio.Task[None] | None = None
-        self._known = asyncio.Event()
-        """Set once the entries that there were at the start have been seen."""
+        self._initialized = asyncio.Event()
+        """Set once `note` has had the entries that existed at the start."""
 
     async def start(self, kv: KeyValue) -> None:
-        """Begin. What there is has been noted when it returns, or is not told within a second."""
-        self._connects = self._client.stats["reconnects"]
+        """Start to watch. Returns after the existing entries, or after `INITIAL_TIMEOUT`."""
+        self._reconnects = self._client.stats["reconnects"]
         self._task = asyncio.get_running_loop().create_task(self._watch(kv))
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(KNOWN):
-                await self._known.wait()
+            async with asyncio.timeout(INITIAL_TIMEOUT):
+                await self._initialized.wait()
 
     async def refresh(self) -> None:
-        """Begin anew if there was a reconnection: a broker that was started anew has forgotten who
-        watches."""
-        if self._client.stats["reconnects"] != self._connects and self._watcher is not None:
-            self._connects = self._client.stats["reconnects"]
+        """Watch again after a reconnection: a restarted broker has lost the watch."""
+        if self._client.stats["reconnects"] != self._reconnects and self._watcher is not None:
+            self._reconnects = self._client.stats["reconnects"]
             await self._watcher.stop()
 
     async def stop(self) -> None:
-        """Watch no more."""
+        """Stop to watch."""
         if self._task is not None:
-            await end([self._task])
+            await cancel_and_wait([self._task])
 
     async def _watch(self, kv: KeyValue) -> None:
         while True:
@@ -60,9 +59,9 @@ class Watching:
                 self._watcher = await kv.watchall()
                 async for entry in self._watcher:
                     if entry is None:
-                        self._known.set()  # after what there was: nats-py's sign
+                        self._initialized.set()  # nats-py's mark after the existing entries
                     else:
                         self._note(entry)
             except (TimeoutError, Error) as err:
-                log.warning("%s cannot be watched: %s", self._what, err)
-            await asyncio.sleep(AGAIN)
+                log.warning("%s cannot be watched: %s", self._title, err)
+            await asyncio.sleep(RETRY)

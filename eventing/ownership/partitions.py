@@ -1,4 +1,4 @@
-"""This process's share of the partitions: pulled from as workers come and go."""
+"""The partitions that this process owns: it pulls their events as workers join and leave."""
 
 import asyncio
 import contextlib
@@ -11,18 +11,18 @@ from nats.aio.client import Client
 
 from eventing import subjects
 from eventing.jetstream.intake import Intake
-from eventing.ownership.assignments import Assigned, Assignment
+from eventing.ownership.assignments import Assignment, AssignmentWatch
 from eventing.ownership.leases import Lease, Membership
-from eventing.process import end
+from eventing.process import cancel_and_wait
 
 log = logging.getLogger(__name__)
 
-LOOK: Final = 1.0
-"""Seconds between looks at the leases and the pull requests, when nothing else asks for one."""
+REFRESH: Final = 1.0
+"""Maximum seconds between two checks of the leases and the pull requests."""
 
 
-class Share:
-    """Joins those that share the partitions, and has an intake pull what falls to this one."""
+class OwnedPartitions:
+    """Joins the workers that share the partitions, and has an intake pull the owned ones."""
 
     def __init__(
         self,
@@ -32,39 +32,41 @@ class Share:
         partitions: int,
         reassigned: Callable[[], None] | None = None,
     ) -> None:
-        """`reassigned` is called when versions of procedures are assigned to other partitions, to
-        call `take_over`; without it, the assignments are not for this one."""
+        """`reassigned` is called when an assignment changes; the caller then calls `adopt`.
+
+        Without `reassigned`, this process ignores assignments.
+        """
         self._client = client
         self._intake = intake
         self._partitions = partitions
         self._changed = asyncio.Event()
         self.membership = Membership(client, lease, self._changed.set)
-        self._assigned = None if reassigned is None else Assigned(client, reassigned)
+        self._watch = None if reassigned is None else AssignmentWatch(client, reassigned)
         self._assignments: Mapping[str, Assignment] = MappingProxyType({})
         self._revision = 0
         self._task: asyncio.Task[None] | None = None
 
     async def join(self) -> None:
-        """Begin to pull; if there may be assignments, with `take_over`. The consumers are there."""
+        """Start to pull, or with assignments, be ready for `adopt`. The consumers must exist."""
         await self._intake.start()
         await self.membership.join()
-        if self._assigned is None:
+        if self._watch is None:
             await self._begin()
         else:
-            # After the lease: who writes an assignment waits for all leases to say so.
-            await self._assigned.start()
+            # After the lease: the writer of an assignment waits until all leases have adopted it.
+            await self._watch.start()
 
     def latest(self) -> Mapping[str, Assignment]:
-        """The assignments as they are now. Once everything is decided by them, call `take_over`."""
-        if self._assigned is not None:
-            self._assignments = dict(self._assigned.found)
-            self._revision = self._assigned.revision
+        """Return the current assignments. Call `adopt` once all decisions follow them."""
+        if self._watch is not None:
+            self._assignments = dict(self._watch.current)
+            self._revision = self._watch.revision
         return self._assignments
 
-    async def take_over(self) -> None:
-        """Say that this one goes by the `latest` assignments, and pull by them."""
+    async def adopt(self) -> None:
+        """Pull by the assignments of the last `latest`, and tell the other processes so."""
         if self._revision != self.membership.lease.assignments:
-            await self.membership.took_over(self._revision)
+            await self.membership.adopt(self._revision)
         if self._task is None:
             await self._begin()
         else:
@@ -75,31 +77,33 @@ class Share:
         self._task = asyncio.get_running_loop().create_task(self._follow())
 
     async def leave(self) -> None:
-        """Pull no more, and leave the partitions to the others. What has been delivered until
-        this returns can still be taken."""
+        """Stop to pull, and leave the partitions to the other workers.
+
+        Events that were delivered before this returns can still be taken from the intake.
+        """
         if self._task is not None:
-            await end([self._task])
+            await cancel_and_wait([self._task])
         await self._intake.stop()
-        if self._assigned is not None:
-            await self._assigned.stop()
+        if self._watch is not None:
+            await self._watch.stop()
         await self.membership.leave()
 
     async def _follow(self) -> None:
-        """Pull from what is this one's, as others come and go, and after reconnections."""
-        connects = self._client.stats["reconnects"]
+        """Pull the owned partitions as workers join and leave, and after reconnections."""
+        reconnects = self._client.stats["reconnects"]
         while True:
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), LOOK)
+                await asyncio.wait_for(self._changed.wait(), REFRESH)
             self._changed.clear()
             try:
                 await self._pull()
-                reconnected = self._client.stats["reconnects"] != connects
-                connects = self._client.stats["reconnects"]
-                await self._intake.refresh(forget=reconnected)
-                if self._assigned is not None:
-                    await self._assigned.refresh()
+                reconnected = self._client.stats["reconnects"] != reconnects
+                reconnects = self._client.stats["reconnects"]
+                await self._intake.refresh(reconnected=reconnected)
+                if self._watch is not None:
+                    await self._watch.refresh()
             except Exception as err:
-                log.warning("the partitions could not be followed: %s", err)
+                log.warning("the pull requests cannot be refreshed: %s", err)
 
     async def _pull(self) -> None:
         owned = self.membership.owned(self._partitions, self._assignments)

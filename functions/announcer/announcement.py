@@ -17,13 +17,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from eventing.cloudevents.nats_binding import header_value
+from eventing.cloudevents import http_binding
 from functions.announcer import node_facts, ue_facts
 from functions.announcer.ue_facts import Fact
 from schemas.aggregates import UNIDENTIFIED
-from schemas.cloudevents import SPECVERSION
 from schemas.domain import JSON_MEDIA_TYPE, PREFIX, DomainType, FunctionFailed
-from schemas.flags import Flag
 from schemas.step import Step
 from statestore.log import Aggregate
 
@@ -50,8 +48,8 @@ def announcements(aggregate: Aggregate, step: Step[Any], source: str) -> Iterato
         for fact in _facts(name, state, event, after, step.events[index + 1 :]):
             yield _announcement(name, step, index, fact, source)
         state = after
-    if Flag.POISONED in step.flags:
-        failed = FunctionFailed(name, step.seq, step.procedure, step.version)
+    if step.poisoned:
+        failed = FunctionFailed(name, step.seq, step.procedure, step.code)
         fact = (DomainType.FUNCTION_FAILED, failed)
         yield _announcement(name, step, len(step.events), fact, source)
     aggregate.state, aggregate.seq = state, step.seq
@@ -76,19 +74,20 @@ def _announcement(name: str, step: Step[Any], index: int, fact: Fact, source: st
     kind, data = fact
     identity = f"{name}/{step.seq}/{index}/{kind.removeprefix(PREFIX)}"
     time = datetime.fromtimestamp(step.at / 1000, UTC)
-    attributes = {
-        "specversion": SPECVERSION,
+    attributes: dict[str, Any] = {
         "id": identity,
         "source": source,
         "type": str(kind),
-        "time": time.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+        "time": time,
         "partitionkey": name,
         "sequence": f"{step.seq:010}-{index:03}",
+        "datacontenttype": JSON_MEDIA_TYPE,
     }
     if not name.startswith(UNIDENTIFIED):
         attributes["subject"] = name.partition("/")[2]
     if step.trigger.traceparent:
         attributes["traceparent"] = step.trigger.traceparent
-    headers = {f"ce-{key}": header_value(value) for key, value in attributes.items()}
-    headers["content-type"] = JSON_MEDIA_TYPE
+    headers = http_binding.binary_headers(attributes)
+    # Always with milliseconds, so that times sort as text; the SDK leaves zeros out.
+    headers["ce-time"] = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Announcement(name, identity, kind, headers, msgspec.json.encode(data))

@@ -21,7 +21,7 @@ from nats.errors import Error
 from eventing import subjects
 from eventing.cloudevents.nats_binding import header_value
 from eventing.dispatcher.lanes import Lanes
-from eventing.process import end
+from eventing.process import cancel_and_wait
 from functions.announcer.announcement import Announcement
 from functions.announcer.position import RENEW, NotHolderError, Position, Positions
 from functions.announcer.reader import Reader
@@ -154,7 +154,7 @@ class Announcer:
                         async with asyncio.timeout(_DRAIN):
                             await lanes.below(1)
             finally:
-                await end((keeping, following, stopped))
+                await cancel_and_wait((keeping, following, stopped))
                 await lanes.cancel()
         if not keeping.cancelled():
             keeping.result()
@@ -248,4 +248,4 @@ class Announcer:
             await asyncio.wait((task, stopped), return_when=asyncio.FIRST_COMPLETED)
             return task.result() if task.done() else None
         finally:
-            await end((task, stopped))
+            await cancel_and_wait((task, stopped))

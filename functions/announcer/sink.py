@@ -17,7 +17,6 @@ from typing import Final, Self
 import aiohttp
 
 from eventing.cloudevents import http_binding
-from eventing.cloudevents.nats_binding import header_value
 from functions.announcer.announcement import Announcement
 
 log = logging.getLogger(__name__)
@@ -41,7 +40,7 @@ class Sink:
     def __init__(self, url: str, extensions: Mapping[str, str]) -> None:
         """`extensions` are attributes that every event has, or has in the place of its own."""
         self._url = url
-        self._extra = {f"ce-{name}": header_value(value) for name, value in extensions.items()}
+        self._extra = http_binding.extension_headers(extensions)
         timeout = aiohttp.ClientTimeout(total=ATTEMPT)
         # As many connections as there are callers: it is they who are bounded.
         connector = aiohttp.TCPConnector(limit=0)

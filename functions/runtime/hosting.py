@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from eventing.ownership.assignments import Assignment, wanted
+from eventing.ownership.assignments import Assignment, variant_for
 from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
 
@@ -18,7 +18,7 @@ def hosted_in(
     return frozenset(
         procedure
         for procedure in hosted
-        if variants.get(procedure, "") == wanted(assignments, procedure, partition)
+        if variants.get(procedure, "") == variant_for(assignments, procedure, partition)
     )
 
 

@@ -22,8 +22,9 @@ from eventing.jetstream.intake import Intake
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from eventing.ownership.leases import Lease
-from eventing.ownership.partitions import Share
+from eventing.ownership.partitions import OwnedPartitions
 from functions.gmm.identification import HomeNetworkKey
+from functions.runtime.code import this_code
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
 from functions.runtime.hosting import by_partition, on_trial
@@ -83,9 +84,12 @@ async def working(
         StoreError: the store cannot be used.
     """
     version = await events.publish_network(config.network)
+    code = await events.publish_code(this_code())
+    for module in config.variants.values():
+        await events.publish_code(vars(module)["VARIANT"])
     return Decider(
         events,
-        Procedures(config.procedures, config.variants),
+        Procedures(config.procedures, config.variants, code),
         Subscriptions(subscribers),
         config.network,
         version,
@@ -124,7 +128,9 @@ class Worker:
         )
         self._meter = Meter(client, lease.worker, config.version)
         self._finisher = Finisher(client, self._intake, self._publisher, effects, self._meter)
-        self._share = Share(client, self._intake, lease, config.bus.partitions, self._reassigned)
+        self._owned = OwnedPartitions(
+            client, self._intake, lease, config.bus.partitions, self._reassigned
+        )
         self._is_reassigned = False
         """Whether there are assignments that this worker does not go by yet."""
         self._batch = BATCH
@@ -165,15 +171,15 @@ class Worker:
     async def _take_over(self) -> None:
         """Decide, and pull, by the assignments as they are now. Nothing is being decided."""
         self._is_reassigned = False
-        assignments = self._share.latest()
-        variants = self._share.membership.lease.variants
+        assignments = self._owned.latest()
+        variants = self._owned.membership.lease.variants
         partitions = self._config.bus.partitions
         hosting = by_partition(self._decider.procedures, variants, assignments, partitions)
         self._decider.host(hosting)
         trial = on_trial(variants, assignments)
         self._work.spares = trial
         self._batch = TRIAL_BATCH if trial else BATCH
-        await self._share.take_over()
+        await self._owned.adopt()
 
     def stop(self) -> None:
         """Finish what is begun, give the rest back, and return from `run`."""
@@ -198,7 +204,7 @@ class Worker:
         )
         await ensure(self._client, config.bus, config.procedures)
         await self._publisher.start()
-        await self._share.join()
+        await self._owned.join()
         await self._take_over()
         loop = asyncio.get_running_loop()
         self._tasks = [
@@ -209,7 +215,7 @@ class Worker:
     async def _end(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await self._share.leave()
+        await self._owned.leave()
         left = [job.delivery for job in self._work.held]
         while self._intake.waiting:
             left.extend(await self._intake.take(BATCH))

@@ -16,8 +16,8 @@ from eventing.jetstream.streams import bus_config, ensure_streams
 from eventing.process import beating, collect_seldom
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
-from schemas import config as configuration
-from schemas.config import Config, ConfigError, Secrets
+from schemas.config import reading as configuration
+from schemas.config.reading import Config, ConfigError, Secrets
 from transport import Limits, Mode, TransportError, listen
 
 

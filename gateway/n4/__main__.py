@@ -15,8 +15,8 @@ from eventing.jetstream.streams import bus_config, ensure_streams
 from eventing.process import beating, collect_seldom
 from gateway.n4.endpoint import EndpointError
 from gateway.n4.gateway import N4Gateway
-from schemas import config as configuration
-from schemas.config import Config, ConfigError
+from schemas.config import reading as configuration
+from schemas.config.reading import Config, ConfigError
 
 
 async def serve(config: Config) -> None:

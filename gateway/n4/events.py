@@ -11,7 +11,7 @@ from schemas.cloudevents import (
     PFCP_MEDIA_TYPE,
     CloudEvent,
     EventType,
-    UpfLoadTold,
+    UpfLoadReported,
     UpfPath,
 )
 from schemas.identity import index_seid, slot_of_seid
@@ -83,7 +83,7 @@ class Events:
         route = node(peer)
         self._put(peer, route, EventType.UPF_PATH, data, MSGPACK_MEDIA_TYPE)
 
-    def load(self, peer: Peer, told: UpfLoadTold) -> None:
+    def load(self, peer: Peer, told: UpfLoadReported) -> None:
         """What a UPF has told of its load."""
         self._put(peer, node(peer), EventType.UPF_LOAD, encode(told), MSGPACK_MEDIA_TYPE)
 

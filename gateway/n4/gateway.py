@@ -24,7 +24,7 @@ from gateway.n4.peer import Peer, Peers
 from gateway.n4.relay import Downlink, Uplink
 from gateway.n4.requests import Asked, Requests, Sequences, first_sequence
 from gateway.outbox import Outbox
-from schemas.config_n4 import N4Config, UpfConfig
+from schemas.config.n4 import N4Config, UpfConfig
 
 QUEUE_GROUP: Final = "n4"
 """Of several gateways of a UPF, one takes each message."""

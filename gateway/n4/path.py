@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import wire
-from schemas.cloudevents import UpfLoadTold
+from schemas.cloudevents import UpfLoadReported
 
 SERVED_FIRST: Final = 2.0
 SERVED_MOST: Final = 600.0
@@ -165,7 +165,7 @@ class LoadControl:
         self._sequences: dict[str, int] = {}
         self._told: int | None = None
 
-    def heard(self, octets: bytes, stamp: int | None) -> UpfLoadTold | None:
+    def heard(self, octets: bytes, stamp: int | None) -> UpfLoadReported | None:
         """What a message tells that is new; `stamp` is the UPF's Recovery Time Stamp."""
         if not any(mark in octets for mark in _MARKS) or self._clock() < self._next:
             return None
@@ -182,7 +182,7 @@ class LoadControl:
         if load in (None, self._told) and reduction is None:
             return None
         self._told = self._told if load is None else load
-        return UpfLoadTold(load, reduction, _seconds(overload.get("Timer", {})))
+        return UpfLoadReported(load, reduction, _seconds(overload.get("Timer", {})))
 
     def _newest(self, ies: list[dict[str, Any]], name: str) -> dict[str, Any]:
         """The members of a group that is newer than the last of its name, else nothing."""

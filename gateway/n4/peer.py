@@ -9,7 +9,7 @@ from gateway.n4.endpoint import Address
 from gateway.n4.path import LoadControl, Path
 from gateway.n4.requests import Requests
 from schemas.cloudevents import CloudEvent
-from schemas.config_n4 import UpfConfig, node_id_of
+from schemas.config.n4 import UpfConfig, node_id_of
 from schemas.identity import slot_of
 
 MAX_LEARNT: Final = 16

@@ -15,6 +15,7 @@ from evcore.swap import asking, kept
 from evcore.swap.asking import Asking
 from eventing import subjects
 from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments
 from eventing.ownership.assignments import Assignment, Margins
 from eventing.stats import ProcedureStats, StatsWatch
@@ -71,7 +72,7 @@ class Loaded:
     async def state(self, state: str) -> Assignment:
         """Wait until the last swap is in a state."""
         async with connected(self.it.core.broker.url, "test") as client:
-            kv = await assignments.bucket(client)
+            kv = await assignment_bucket(client)
             watcher = await kv.watch(SERVICE)
             async for entry in watcher:
                 if entry is not None:

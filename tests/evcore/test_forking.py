@@ -17,7 +17,8 @@ from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer
 from evcore.local.process import Process
 from eventing.jetstream.connection import connected
-from eventing.ownership.leases import Lease, bucket
+from eventing.jetstream.streams import lease_bucket
+from eventing.ownership.leases import Lease
 from schemas.config.reading import Config, NatsConfig
 from tests.evcore.cores import ended
 from tests.servers import nats_server
@@ -35,7 +36,7 @@ class Plant:
         """Start a worker, and wait until it has joined the others."""
         files = ("--config", str(self.data.config_file), "--secrets", str(self.data.secrets_file))
         worker = await self.forks.start("a worker", files, self.data.log("worker"))
-        watcher = await (await bucket(self.client)).watchall()
+        watcher = await (await lease_bucket(self.client)).watchall()
         async for entry in watcher:
             lease = msgspec.json.decode(entry.value, type=Lease) if entry and entry.value else None
             if lease is not None and lease.pid == worker.pid:

@@ -8,8 +8,15 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments as assignment
-from eventing.ownership.assignments import Assigned, Assignment, Margins, SwapError, wanted
+from eventing.ownership.assignments import (
+    Assignment,
+    AssignmentWatch,
+    Margins,
+    SwapError,
+    variant_for,
+)
 from eventing.ownership.leases import Lease, owner
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus
@@ -51,7 +58,7 @@ def canary() -> Assignment:
 def test_whoever_owns_a_partition_hosts_the_version_that_is_to_decide_there(
     fleet: list[Lease], assigned: Assignment, partition: int, procedure: Procedure
 ) -> None:
-    variant = wanted({PAGING: assigned}, procedure, partition)
+    variant = variant_for({PAGING: assigned}, procedure, partition)
     found = owner(fleet, procedure, partition, variant)
     fit = {lease.worker for lease in fleet if lease.hosts(procedure, variant)}
     assert (found in fit) if fit else (found is None)
@@ -71,7 +78,7 @@ def test_only_a_canary_decides_in_its_partitions_and_it_nowhere_else(
 @given(assignments)
 def test_other_procedures_are_left_alone(assigned: Assignment) -> None:
     found = {str(PAGING): assigned}
-    assert {wanted(found, p, 3) for p in ALL if p != PAGING} == {""}
+    assert {variant_for(found, p, 3) for p in ALL if p != PAGING} == {""}
 
 
 def test_workers_are_started_before_a_canary_decides() -> None:
@@ -120,7 +127,7 @@ def test_what_cannot_be() -> None:
 
 
 async def test_it_is_written_once_and_all_of_it_is_kept(client: Client) -> None:
-    kv = await assignment.bucket(client)
+    kv = await assignment_bucket(client)
     assert await assignment.read(kv, PAGING) == (None, 0)
     assert await assignment.history(kv, PAGING) == []
     first = await assignment.write(kv, begun(), 0)
@@ -134,9 +141,9 @@ async def test_it_is_written_once_and_all_of_it_is_kept(client: Client) -> None:
 async def test_it_is_followed_through_a_restart_of_the_broker(bus: Bus) -> None:
     changed = asyncio.Event()
 
-    async def seen(follower: Assigned, wanted: Assignment) -> None:
+    async def seen(follower: AssignmentWatch, wanted: Assignment) -> None:
         async with asyncio.timeout(20):
-            while follower.found.get(PAGING) != wanted:
+            while follower.current.get(PAGING) != wanted:
                 changed.clear()
                 await follower.refresh()
                 try:
@@ -145,11 +152,11 @@ async def test_it_is_followed_through_a_restart_of_the_broker(bus: Bus) -> None:
                     continue
 
     async with connected(bus.url, "follower") as client, connected(bus.url, "other") as other:
-        kv = await assignment.bucket(other)
+        kv = await assignment_bucket(other)
         revision = await assignment.write(kv, begun(), 0)
-        follower = Assigned(client, changed.set)
+        follower = AssignmentWatch(client, changed.set)
         await follower.start()
-        assert (follower.found[PAGING], follower.revision) == (begun(), revision)
+        assert (follower.current[PAGING], follower.revision) == (begun(), revision)
         await kv.put("what", b"{}")
         await bus.end()
         await bus.start()

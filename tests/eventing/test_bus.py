@@ -15,7 +15,7 @@ from tests.eventing.brokers import Bus, until
 
 @pytest.fixture
 def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bus_module, "PATIENCE", 0.3)
+    monkeypatch.setattr(bus_module, "CONNECT_TIMEOUT", 0.3)
 
 
 @pytest.mark.usefixtures("_impatient")

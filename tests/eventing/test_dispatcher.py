@@ -16,11 +16,11 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher import replies
 from eventing.dispatcher import sink as sink_module
 from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfig
-from eventing.dispatcher.sink import OverridesError, Sink, overrides
+from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
 from eventing.jetstream.delivery import deliveries_of
 from eventing.jetstream.messages import Outgoing, addressed, gathered
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import BusConfig, ensure
+from eventing.jetstream.streams import BusConfig, assignment_bucket, ensure
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment
 from schemas.cloudevents import CloudEvent
@@ -96,7 +96,7 @@ class Dispatching:
     def __init__(self, client: Client, url: str, **changes: Any) -> None:
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
         config = DispatcherConfig(PROCEDURES, BUS, "test", **changes)
-        sink = Sink(self._session, url, {"tenant": "a b"})
+        sink = FunctionSink(self._session, url, {"tenant": "a b"})
         self.dispatcher = Dispatcher(config, client, sink)
         self.task = asyncio.ensure_future(self.dispatcher.run())
 
@@ -277,7 +277,7 @@ async def test_a_sink_that_is_not_there_yet(
 ) -> None:
     await publish(publisher, of_slot(1, 1))
     absent = start("http://127.0.0.1:9/")
-    await until(lambda: bool(absent.dispatcher.in_hand))
+    await until(lambda: bool(absent.dispatcher.unfinished))
     await absent.end()
     start()
     await gone(client)
@@ -323,11 +323,11 @@ async def test_an_answer_that_is_none_is_no_success(
         (http_binding.STRUCTURED, b'{"a":' + b"[" * 100_000),
         (
             http_binding.STRUCTURED,
-            http_binding.to_body(http_binding.to_json(event(9), {"subject": "ue.0.session"})),
+            http_binding.to_json(event(9), {"subject": "ue.0.session"}),
         ),
         (
             http_binding.STRUCTURED,
-            http_binding.to_body(http_binding.to_json(event(9), {"subject": "n2.a.b c"})),
+            http_binding.to_json(event(9), {"subject": "n2.a.b c"}),
         ),
         (http_binding.STRUCTURED, b" " * 200_000),
     ],
@@ -405,7 +405,7 @@ def test_overrides_of_knative() -> None:
 async def test_a_version_that_is_swapped_in_has_its_partitions_to_itself(
     client: Client, publisher: Publisher, start: Start, function: Function
 ) -> None:
-    kv = await assignments.bucket(client)
+    kv = await assignment_bucket(client)
     start()
     swap = Assignment("registration", "canary", 1, canary="2+x", partitions=(0,))
     revision = await assignments.write(kv, swap, 0)

@@ -349,7 +349,7 @@ async def test_pulling_goes_on_after_a_restart_of_the_broker(
     await bus.start()
     await until(lambda: client.is_connected)
     await publish(publisher, 1, [2])
-    await intake.refresh(forget=True)
+    await intake.refresh(reconnected=True)
     found = await take(intake, 2)
     assert set(data(found)) == {first.data, b"pdu 2"}
     for delivery in found:
@@ -407,5 +407,5 @@ async def test_an_answer_that_cannot_be_sent_is_no_error(
     await client.close()
     await intake.ack(delivery)
     await intake.again(delivery, 0)
-    await intake.refresh(forget=True)
+    await intake.refresh(reconnected=True)
     await intake.stop()

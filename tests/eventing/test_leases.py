@@ -10,10 +10,12 @@ from nats.aio.client import Client
 from nats.errors import OutboundBufferLimitError
 
 from eventing import subjects
+from eventing.jetstream import streams
 from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import lease_bucket
 from eventing.ownership import leases as leases_module
-from eventing.ownership.leases import Lease, Membership, bucket, live
-from eventing.process import end
+from eventing.ownership.leases import Lease, Membership, live
+from eventing.process import cancel_and_wait
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, until
 
@@ -26,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("_fast")
 
 @pytest.fixture
 def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases_module, "TTL", 1.5)
+    monkeypatch.setattr(streams, "LEASE_TTL", 1.5)
     monkeypatch.setattr(leases_module, "RENEW", 0.1)
 
 
@@ -108,7 +110,7 @@ async def test_a_worker_owns_only_what_it_hosts(fleet: Fleet) -> None:
 async def test_who_leaves_is_succeeded_at_once(
     fleet: Fleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(leases_module, "TTL", 600.0)
+    monkeypatch.setattr(streams, "LEASE_TTL", 600.0)
     stays, leaves = await fleet.join("a"), await fleet.join("b")
     await until(lambda: stays.sees("a", "b"))
     told = stays.changes
@@ -140,7 +142,7 @@ async def test_what_is_no_lease_is_left_alone(
     client: Client, fleet: Fleet, caplog: pytest.LogCaptureFixture
 ) -> None:
     worker = await fleet.join("a")
-    kv = await bucket(client)
+    kv = await lease_bucket(client)
     await kv.put("x", b"{}")
     await kv.put("y", msgspec.json.encode(Lease("y", ALL, "1")))
     await until(lambda: worker.sees("a", "y"))
@@ -149,7 +151,7 @@ async def test_what_is_no_lease_is_left_alone(
 
 async def test_several_workers_make_the_bucket_at_once(bus: Bus) -> None:
     async with clients(bus, 6) as several:
-        found = await asyncio.gather(*map(bucket, several))
+        found = await asyncio.gather(*map(lease_bucket, several))
         states = [await one.status() for one in found]
     assert {state.ttl for state in states} == {1.5}
     assert {state.history for state in states} == {1}
@@ -192,7 +194,7 @@ async def test_leaving_a_broker_that_is_gone_is_no_error(bus: Bus, fleet: Fleet)
 
 
 async def test_whoever_renews_a_lease_just_then_is_not_overlooked(client: Client) -> None:
-    kv = await bucket(client)
+    kv = await lease_bucket(client)
     names = [f"w{number}" for number in range(4)]
 
     async def renew(name: str) -> None:
@@ -206,4 +208,4 @@ async def test_whoever_renews_a_lease_just_then_is_not_overlooked(client: Client
         for _ in range(200):
             assert sorted(one.worker for one in await live(client)) == names
     finally:
-        await end(renewing)
+        await cancel_and_wait(renewing)

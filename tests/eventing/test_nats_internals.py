@@ -1,7 +1,11 @@
-"""`BusClient` sends and takes what nats-py's own client does."""
+"""The internals of nats-py are as `nats_internals` expects; its shortcuts do what nats-py does."""
 
 import asyncio
 import gc
+import hashlib
+import inspect
+import subprocess
+import sys
 import weakref
 from collections.abc import Awaitable, Callable
 from operator import attrgetter
@@ -14,15 +18,74 @@ from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 from nats.js.api import Header
+from nats.protocol import command
 
 from eventing.cloudevents import nats_binding
 from eventing.jetstream.connection import listen
-from eventing.jetstream.nats_internals import BusClient
+from eventing.jetstream.nats_internals import BusClient, parse_headers
 from tests.eventing import brokers
 from tests.eventing.test_binding import TRICKY, events
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
 NAMES = st.text("abcXYZ-_019", min_size=1, max_size=8)
+
+SOURCES = {
+    "_process_msg": "6cff75947e97717a",
+    "_process_headers": "fe656f61147df989",
+    "_parse_header_lines": "049cf69148e0bb4f",
+    "_send_publish": "300b534f8eabee74",
+    "_send_command": "ed57e8e86389cf94",
+    "_flush_pending": "317c8d7ef54b90b7",
+}
+"""SHA-256 (its first half is enough) of the methods that `BusClient` overrides, copies or calls."""
+
+
+@pytest.mark.parametrize(("name", "digest"), SOURCES.items())
+def test_the_methods_of_nats_py_have_not_changed(name: str, digest: str) -> None:
+    """If this fails: compare `BusClient` with the new source, then write the new digest here."""
+    source = inspect.getsource(getattr(Client, name))
+    assert hashlib.sha256(source.encode()).hexdigest().startswith(digest)
+
+
+def test_the_signatures_of_the_overridden_methods_are_those_of_nats_py() -> None:
+    for name in ("_process_msg", "_send_publish"):
+        ours, theirs = (inspect.signature(getattr(made, name)) for made in (BusClient, Client))
+        assert list(ours.parameters) == list(theirs.parameters)
+        assert inspect.iscoroutinefunction(getattr(Client, name))
+
+
+def test_only_these_methods_of_nats_py_are_overridden() -> None:
+    assert set(vars(BusClient)) & set(vars(Client)) - {"__doc__", "__module__"} == {
+        "_process_msg",
+        "_send_publish",
+    }
+
+
+def test_the_attributes_that_are_read_exist() -> None:
+    client = Client()
+    assert attrgetter("_subs")(client) == {}
+    assert attrgetter("_flush_queue")(client) is None
+    assert inspect.iscoroutinefunction(attrgetter("_error_cb")(client))
+    assert {"in_msgs", "in_bytes", "out_msgs", "out_bytes"} <= client.stats.keys()
+
+    async def callback(_: object) -> None: ...
+
+    assert attrgetter("_cb")(Subscription(client, cb=callback)) is callback
+    assert command.hpub_cmd("a", "b", b"NATS/1.0\r\n\r\n", b"x") == (
+        b"HPUB a b 12 13\r\nNATS/1.0\r\n\r\nx\r\n"
+    )
+
+
+def test_nats_py_is_imported_without_aiohttp_and_aiohttp_can_be_imported_later() -> None:
+    """nats-py itself imports it: if that ends, `_import_without_aiohttp` can go."""
+    nats_alone = "import sys, nats.aio.client; sys.exit('aiohttp' not in sys.modules)"
+    ours = (
+        "import sys, eventing.subjects, nats.aio.client; from nats.aio import transport;"
+        "assert 'aiohttp' not in sys.modules; assert transport.aiohttp is None;"
+        "import aiohttp; assert aiohttp.ClientSession"
+    )
+    for script in (nats_alone, ours):
+        subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def sent(made: type[Client], headers: dict[str, Any]) -> bytes | type[Exception]:
@@ -59,6 +122,9 @@ def read(made: type[Client], command: bytes) -> dict[str, str]:
 
 
 def parsed(made: type[Client], lines: bytes) -> dict[str, str]:
+    """The headers in some lines, as a client reads them."""
+    if made is BusClient:
+        return parse_headers(lines)
     found: dict[str, str] = attrgetter("_parse_header_lines")(made())(lines)
     return found
 

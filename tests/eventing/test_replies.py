@@ -43,11 +43,9 @@ def test_messages_come_back_as_they_were(count: int) -> None:
 def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
     made = http_binding.to_json(event(1), {"subject": "$JS.API.STREAM.DELETE.EVCORE"})
     with pytest.raises(BadEventError, match="is no subject that a function writes to"):
-        replies.decode(http_binding.STRUCTURED, http_binding.to_body(made))
+        replies.decode(http_binding.STRUCTURED, made)
     with pytest.raises(BadEventError, match="is no subject that a function writes to"):
-        replies.decode(
-            http_binding.STRUCTURED, http_binding.to_body(http_binding.to_json(event(1)))
-        )
+        replies.decode(http_binding.STRUCTURED, http_binding.to_json(event(1)))
 
 
 @pytest.mark.parametrize(
@@ -79,6 +77,4 @@ def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
 )
 def test_what_jetstream_would_never_take_is_refused(changes: dict[str, str]) -> None:
     with pytest.raises(BadEventError):
-        replies.decode(
-            http_binding.STRUCTURED, http_binding.to_body(http_binding.to_json(event(1), changes))
-        )
+        replies.decode(http_binding.STRUCTURED, http_binding.to_json(event(1), changes))

@@ -146,7 +146,7 @@ async def test_it_outlives_the_broker(bus: Bus, client: Client, clock: Clock, ki
     await until(lambda: not client.is_connected and now() > begun + 100)
     await bus.start()
     await until(lambda: client.is_connected)
-    await clock.intake.refresh(forget=True)
+    await clock.intake.refresh(reconnected=True)
     found = {(await clock.next())[0].partitionkey for _ in range(2)}
     assert found == {UE, OTHER}
     assert now() >= begun + 1500

@@ -20,7 +20,7 @@ from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from gateway.n4.gateway import N4Gateway
 from schemas.cloudevents import CloudEvent, EventType, UpfPath
-from schemas.config import N4Config, UpfConfig
+from schemas.config.reading import N4Config, UpfConfig
 from schemas.identity import index_seid, make_seid, slot_of, slot_of_seid
 from tests.eventing import brokers
 from tests.eventing.brokers import Bus

@@ -8,7 +8,7 @@ import pytest
 from msgspec import msgpack
 
 from gateway.n4.path import PACE, LoadControl
-from schemas.cloudevents import CloudEvent, EventType, UpfLoadTold
+from schemas.cloudevents import CloudEvent, EventType, UpfLoadReported
 from tests.gateway import n4_edge
 from tests.gateway.n4_edge import ACCEPTED, KEY, SEID, Edge, deletion, encode
 
@@ -30,10 +30,10 @@ class Heard:
         self.now = 0.0
         self.control = LoadControl(lambda: self.now)
 
-    def __call__(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadTold | None:
+    def __call__(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadReported | None:
         return self.control.heard(message(*ies), stamp)
 
-    def later(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadTold | None:
+    def later(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadReported | None:
         self.now += PACE
         return self(*ies, stamp=stamp)
 
@@ -41,21 +41,21 @@ class Heard:
 def test_a_load_is_told_once_and_at_a_bounded_rate() -> None:
     heard = Heard()
     assert heard() is None
-    assert heard(control("Load", 1, 40)) == UpfLoadTold(load=40)
+    assert heard(control("Load", 1, 40)) == UpfLoadReported(load=40)
     assert heard(control("Load", 2, 50)) is None
-    assert heard.later(control("Load", 2, 50)) == UpfLoadTold(load=50)
+    assert heard.later(control("Load", 2, 50)) == UpfLoadReported(load=50)
     assert heard.later(control("Load", 3, 50)) is None
 
 
 def test_what_is_older_does_not_count() -> None:
     """6.2.3.3.2: the sequence number tells, across its end too."""
     heard = Heard()
-    assert heard(control("Load", 0xFFFF_FFFE, 40)) == UpfLoadTold(load=40)
+    assert heard(control("Load", 0xFFFF_FFFE, 40)) == UpfLoadReported(load=40)
     assert heard.later(control("Load", 0xFFFF_FFFE, 60)) is None
     assert heard.later(control("Load", 0xFFFF_FFF0, 60)) is None
-    assert heard.later(control("Load", 3, 70)) == UpfLoadTold(load=70)
+    assert heard.later(control("Load", 3, 70)) == UpfLoadReported(load=70)
     assert heard.later(control("Load", 1, 80)) is None
-    assert heard.later(control("Load", 1, 80), stamp=STAMP + 1) == UpfLoadTold(load=80)
+    assert heard.later(control("Load", 1, 80), stamp=STAMP + 1) == UpfLoadReported(load=80)
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_what_is_older_does_not_count() -> None:
 def test_an_overload_has_a_period(unit: str, value: int, seconds: int) -> None:
     heard = Heard()
     period = {"Timer": {"unit": unit, "value": value}}
-    told = UpfLoadTold(reduction=20, period=seconds)
+    told = UpfLoadReported(reduction=20, period=seconds)
     assert heard(control("Overload", 1, 20, period)) == told
     assert heard.later(control("Overload", 1, 20, period)) is None
     assert heard.later(control("Overload", 2, 20, period)) == told
@@ -96,4 +96,4 @@ async def test_the_core_is_told(edge: Edge) -> None:
     assert set(found) == {EventType.PFCP_UPLINK, EventType.UPF_LOAD}
     told = found[EventType.UPF_LOAD]
     assert (told.partitionkey, told.procedure) == (upf.key, "upf")
-    assert msgpack.decode(told.data, type=UpfLoadTold) == UpfLoadTold(load=33)
+    assert msgpack.decode(told.data, type=UpfLoadReported) == UpfLoadReported(load=33)

@@ -8,7 +8,7 @@ from msgspec import structs
 
 from gateway.n4 import path as module
 from schemas.cloudevents import EventType
-from schemas.config import UpfConfig
+from schemas.config.reading import UpfConfig
 from tests.eventing import brokers
 from tests.gateway import n4_edge
 from tests.gateway.n4_edge import (

@@ -10,7 +10,7 @@ import wire
 from gateway.n4 import peer as module
 from gateway.n4 import pfcp
 from schemas.cloudevents import EventType, order_of
-from schemas.config import UpfConfig
+from schemas.config.reading import UpfConfig
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.procedures import Procedure
 from tests.eventing import brokers

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from eventing.jetstream import streams
 from eventing.ownership import leases
 from functions.runtime import worker
 from tests.runtime import plant as plants
@@ -28,7 +29,7 @@ async def impatient(
     tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncGenerator[Plant]:
     """One where nobody is waited for long."""
-    monkeypatch.setattr(leases, "TTL", 0.6)
+    monkeypatch.setattr(streams, "LEASE_TTL", 0.6)
     monkeypatch.setattr(leases, "RENEW", 0.15)
     monkeypatch.setattr(worker, "DRAIN", 0.1)
     async with plants.running(tmp_path, script, IMPATIENT) as plant:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from eventing.cloudevents import http_binding
 from eventing.dispatcher import replies
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
-from eventing.dispatcher.sink import Sink
+from eventing.dispatcher.sink import FunctionSink
 from eventing.jetstream.connection import connected
 from functions.runtime import service as module
 from functions.runtime.http_function import DELIVERY, application
@@ -93,7 +93,7 @@ async def dispatched(
         connected(plant.bus.url, "dispatcher") as client,
     ):
         config = DispatcherConfig(procedures, plant.config, "test")
-        dispatcher = Dispatcher(config, client, Sink(called.session, called.url, {}))
+        dispatcher = Dispatcher(config, client, FunctionSink(called.session, called.url, {}))
         task = asyncio.ensure_future(dispatcher.run())
         try:
             yield called

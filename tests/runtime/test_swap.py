@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment
 from functions.gmm.deregistration import procedure
@@ -48,7 +49,7 @@ async def plant(tmp_path: Path) -> AsyncGenerator[Plant]:
 
 async def assign(plant: Plant, one: Assignment) -> None:
     """Write an assignment, and wait until all workers go by it."""
-    kv = await assignments.bucket(plant.client)
+    kv = await assignment_bucket(plant.client)
     _, last = await assignments.read(kv, one.procedure)
     revision = await assignments.write(kv, one, last)
 

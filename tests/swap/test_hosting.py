@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eventing.ownership.assignments import Assignment, wanted
+from eventing.ownership.assignments import Assignment, variant_for
 from functions.runtime.hosting import by_partition, hosted_in, on_trial
 from functions.ue.dispatch import Procedures
 from schemas.procedures import Procedure
@@ -33,7 +33,7 @@ def test_a_worker_decides_what_is_assigned_to_its_variants_and_nothing_else(
     for partition in range(PARTITIONS):
         found = hosted_in(hosted, mine, {str(PAGING): assigned}, partition)
         assert found - {PAGING} == hosted - {PAGING}
-        fits = wanted({PAGING: assigned}, PAGING, partition) == variant
+        fits = variant_for({PAGING: assigned}, PAGING, partition) == variant
         assert (PAGING in found) == (PAGING in hosted and fits)
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.jetstream.deadline_queue import ByDeadline
+from eventing.jetstream.deadline_queue import DeadlineQueue
 from eventing.jetstream.delivery import Delivery
 from eventing.jetstream.intake import PULL, Intake
 from eventing.jetstream.streams import BusConfig, ensure
@@ -37,14 +37,14 @@ def objective(found: Delivery) -> float:
     return OBJECTIVES[found.subject.split(".")[2]]
 
 
-def waiting(events: Sequence[Event]) -> ByDeadline:
-    queue = ByDeadline(objective)
+def waiting(events: Sequence[Event]) -> DeadlineQueue:
+    queue = DeadlineQueue(objective)
     for number, event in enumerate(events):
         queue.append(delivery(event, number))
     return queue
 
 
-def emptied(queue: ByDeadline) -> list[Delivery]:
+def emptied(queue: DeadlineQueue) -> list[Delivery]:
     return [queue.popleft() for _ in range(len(queue))]
 
 
@@ -67,7 +67,7 @@ events = st.builds(
 @given(st.lists(events, max_size=60), st.lists(st.booleans(), max_size=60))
 def test_the_order_of_a_ue_is_never_changed(found: list[Event], takes: list[bool]) -> None:
     """However arrivals and takes follow on each other; and all that comes in goes out once."""
-    queue, taken = ByDeadline(objective), list[Delivery]()
+    queue, taken = DeadlineQueue(objective), list[Delivery]()
     for index, event in enumerate(found):
         queue.append(delivery(event, index))
         if index < len(takes) and takes[index]:
