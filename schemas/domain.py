@@ -255,7 +255,8 @@ class FunctionFailed(Data, frozen=True):
     aggregate: str
     seq: int
     procedure: str
-    version: str
+    code: str
+    """The id of the code that could not decide."""
 
 
 DATA: Final[dict[DomainType, type[Data]]] = {

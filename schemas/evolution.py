@@ -62,7 +62,7 @@ class StepReader(Generic[E]):
 
     def _mended(self, octets: bytes) -> Step[E]:
         tree = msgspec.msgpack.decode(octets, type=dict[str, Any])
-        writer = tree.get("version", "?")
+        writer = tree.get("code", "?")
         events = msgspec.convert(tree.get("events"), tuple[Fields, ...])
         tree["events"] = [self._today(event, writer) for event in events]
         for output in msgspec.convert(tree.get("outputs"), tuple[Fields, ...]):
@@ -71,7 +71,7 @@ class StepReader(Generic[E]):
         try:
             return self._step.decode(encode(tree))
         except msgspec.ValidationError as err:
-            raise UnreadableError(f"version {writer} wrote it: {err}") from None
+            raise UnreadableError(f"the code {writer} wrote it: {err}") from None
 
     def _today(self, event: Fields, writer: str) -> Fields:
         """An event as this version would have written it."""
@@ -92,14 +92,12 @@ class StepReader(Generic[E]):
         if name not in self._known:
             raise UnreadableError(self._unknown("event", name, writer))
         raise UnreadableError(
-            f"version {writer} wrote the event {name}, and version {self._version} cannot read "
+            f"the code {writer} wrote the event {name}, and version {self._version} cannot read "
             f"it: {problem}"
         )
 
     def _unknown(self, what: str, name: object, writer: str) -> str:
-        return (
-            f"version {writer} wrote the {what} {name}, which version {self._version} does not know"
-        )
+        return f"the code {writer} wrote the {what} {name}, which version {self._version} does not know"
 
     def _problem(self, event: Fields) -> msgspec.ValidationError | None:
         try:
@@ -137,10 +135,7 @@ class Snapshots:
 
     def decode(self, octets: bytes) -> Any | None:
         """The state of a snapshot; None for one that this version cannot take."""
-        try:
-            shape, state = self._outer.decode(octets)
-        except msgspec.ValidationError:
-            return None  # of a version that wrote the state alone
+        shape, state = self._outer.decode(octets)
         return self._state.decode(state) if shape == self.shape else None
 
 

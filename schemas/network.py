@@ -3,12 +3,11 @@
 A step names the version of the `Network` it was decided with, so that it can be decided again.
 """
 
-import hashlib
 from typing import Annotated
 
-import msgspec
 from msgspec import Meta, Struct, field
 
+from schemas import document
 from schemas.identity import Guami, Plmn, SNssai, Tai
 from schemas.nitz import Nitz
 
@@ -16,7 +15,7 @@ Algorithms = Annotated[tuple[Annotated[int, Meta(ge=0, le=3)], ...], Meta(min_le
 Seconds = Annotated[int, Meta(ge=1)]
 
 
-class TrackingArea(Struct, frozen=True, omit_defaults=True):
+class TrackingArea(Struct, frozen=True):
     """A tracking area that is served, and the slices in it."""
 
     tac: int
@@ -29,7 +28,7 @@ class TrackingArea(Struct, frozen=True, omit_defaults=True):
         return Tai(self.plmn, self.tac)
 
 
-class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
+class SecurityPolicy(Struct, frozen=True):
     """Algorithm numbers in the operator's order of priority (TS 33.501 6.7.1.1)."""
 
     integrity: Algorithms = (2, 1, 3)
@@ -42,7 +41,7 @@ class SecurityPolicy(Struct, frozen=True, omit_defaults=True):
     0 for as many as there are (TS 24.501 4.4.3.5)."""
 
 
-class Timers(Struct, frozen=True, omit_defaults=True):
+class Timers(Struct, frozen=True):
     """Timer values in seconds (TS 24.501 tables 10.2.1 and 10.2.2; `ng_release` is our own)."""
 
     t3502: Seconds = 720
@@ -70,7 +69,7 @@ class Timers(Struct, frozen=True, omit_defaults=True):
     request is handed to the gateway again: it may have died with it."""
 
 
-class Congestion(Struct, frozen=True, omit_defaults=True):
+class Congestion(Struct, frozen=True):
     """When requests of UEs are put off (TS 24.501 5.3.9), and for how long."""
 
     after: Annotated[int, Meta(ge=0)] = 0
@@ -81,7 +80,7 @@ class Congestion(Struct, frozen=True, omit_defaults=True):
     """Seconds, of which each UE gets a number by chance (as a GPRS timer 2 can say it)."""
 
 
-class DataNetwork(Struct, frozen=True, omit_defaults=True):
+class DataNetwork(Struct, frozen=True):
     """What UEs are told about a data network (TS 24.008 10.5.6.3)."""
 
     name: str
@@ -92,7 +91,7 @@ class DataNetwork(Struct, frozen=True, omit_defaults=True):
     """The IPv4 link MTU, 0 for none to tell."""
 
 
-class UpfPool(Struct, frozen=True, omit_defaults=True):
+class UpfPool(Struct, frozen=True):
     """A data network at a UPF, and the addresses that are routed to this UPF for it."""
 
     dnn: str
@@ -102,7 +101,7 @@ class UpfPool(Struct, frozen=True, omit_defaults=True):
     """A network of /64 prefixes as ``"2001:db8::/48"``, empty for no IPv6."""
 
 
-class UpfNode(Struct, frozen=True, omit_defaults=True):
+class UpfNode(Struct, frozen=True):
     """A UPF that sessions may be put on."""
 
     node_id: str
@@ -116,7 +115,7 @@ class UpfNode(Struct, frozen=True, omit_defaults=True):
     """Its address on N3, where it leaves F-TEIDs to the core."""
 
 
-class Network(Struct, frozen=True, omit_defaults=True):
+class Network(Struct, frozen=True):
     """One AMF's worth of network: who it is, what it serves and its policies."""
 
     name: str
@@ -166,5 +165,5 @@ class Network(Struct, frozen=True, omit_defaults=True):
 
 
 def version_of(network: Network) -> str:
-    """The name of exactly this configuration: a digest of its canonical encoding."""
-    return hashlib.blake2b(msgspec.json.encode(network, order="sorted"), digest_size=8).hexdigest()
+    """Return the name of exactly this configuration."""
+    return document.digest(network)

@@ -1,26 +1,20 @@
-"""Network name and time (TS 22.042, NITZ): what UEs are told of them.
+"""Network name and time, as the network sends them to UEs (TS 22.042, NITZ).
 
-The rules of time zones change, and hosts differ in when they learn it. So the changes of the
-offset from UTC are worked out once, when the configuration is read, and are part of the `Network`
-that steps name: a decision that tells the time is decided the same on any host, for ever.
+The rules of time zones change, and hosts learn of a change at different times. So
+`schemas.config.time_zone` computes the offsets from UTC when the configuration is read, and they are
+part of the `Network` that a step names. A decision that sends the time gives the same octets on
+any host.
 """
 
-from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
-from zoneinfo import ZoneInfo
 
 from msgspec import Struct
 
-FIRST_YEAR, LAST_YEAR = 2024, 2049
-"""Of the changes that are worked out. After the last one, its offset stays."""
-
-_QUARTER: Final = timedelta(minutes=15)
-_HOUR: Final = timedelta(hours=1)
-_MOST_DAYLIGHT_SAVING: Final = 2
-"""Hours (TS 24.008 10.5.3.12)."""
+_DAY: Final = 86_400
+"""Seconds."""
 
 
-class Offset(Struct, frozen=True, omit_defaults=True):
+class Offset(Struct, frozen=True):
     """An offset from UTC, from a moment on."""
 
     since: int
@@ -31,7 +25,7 @@ class Offset(Struct, frozen=True, omit_defaults=True):
     """Hours of them that are daylight saving time, 0 to 2."""
 
 
-class Nitz(Struct, frozen=True, omit_defaults=True):
+class Nitz(Struct, frozen=True):
     """The name of the network and its time, as far as it tells them."""
 
     full_name: str = ""
@@ -59,47 +53,21 @@ class UniversalTime(NamedTuple):
 
 def universal_time(now: int) -> UniversalTime:
     """The moment of a time in milliseconds since the Unix epoch."""
-    at = datetime.fromtimestamp(now // 1000, UTC)
-    return UniversalTime(at.year % 100, at.month, at.day, at.hour, at.minute, at.second)
+    days, second = divmod(now // 1000, _DAY)
+    year, month, day = _date(days)
+    return UniversalTime(year % 100, month, day, second // 3600, second // 60 % 60, second % 60)
 
 
-def offsets_of(zone: str) -> tuple[Offset, ...]:
-    """The offsets of an IANA time zone, by the database that this host has.
+def _date(days: int) -> tuple[int, int, int]:
+    """Return year, month and day of a number of days since 1970-01-01, in the Gregorian calendar.
 
-    Raises:
-        ValueError, OSError: there is no such zone (`zoneinfo.ZoneInfoNotFoundError` is a KeyError).
+    It counts years from 1 March, so that a leap day is the last day of its year. `datetime` can do
+    the same, but it has a clock, so a decision must not import it.
     """
-    there = ZoneInfo(zone)
-    at, end = datetime(FIRST_YEAR, 1, 1, tzinfo=UTC), datetime(LAST_YEAR + 1, 1, 1, tzinfo=UTC)
-    found = [_offset(at, there)]
-    while at < end:
-        after = at + timedelta(days=1)
-        if _rule(after, there) != _rule(at, there):
-            found.append(_offset(_change(at, after, there), there))
-        at = after
-    return tuple(found)
-
-
-def _rule(at: datetime, zone: ZoneInfo) -> tuple[timedelta, timedelta]:
-    local = at.astimezone(zone)
-    return local.utcoffset() or timedelta(), local.dst() or timedelta()
-
-
-def _change(before: datetime, after: datetime, zone: ZoneInfo) -> datetime:
-    """The second at which the rule of `before` has become that of `after`."""
-    low, high = int(before.timestamp()), int(after.timestamp())
-    first = _rule(before, zone)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _rule(datetime.fromtimestamp(middle, UTC), zone) == first:
-            low = middle
-        else:
-            high = middle
-    return datetime.fromtimestamp(high, UTC)
-
-
-def _offset(at: datetime, zone: ZoneInfo) -> Offset:
-    """Ireland's winter time counts as daylight saving backwards: UEs are told of none then."""
-    offset, saving = _rule(at, zone)
-    hours = min(max(saving // _HOUR, 0), _MOST_DAYLIGHT_SAVING)
-    return Offset(int(at.timestamp()), round(offset / _QUARTER), hours)
+    era, day_of_era = divmod(days + 719_468, 146_097)
+    leap_days = day_of_era // 1_460 - day_of_era // 36_524 + day_of_era // 146_096
+    year_of_era = (day_of_era - leap_days) // 365
+    day = day_of_era - (365 * year_of_era + year_of_era // 4 - year_of_era // 100)
+    month = (5 * day + 2) // 153
+    year = year_of_era + era * 400 + month // 10
+    return year, (month + 2) % 12 + 1, day - (153 * month + 2) // 5 + 1

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from schemas.cloudevents import CloudEvent
 from schemas.identity import Tai
+from schemas.lookups import Lookup
 
 
 class _Output(Struct, frozen=True, omit_defaults=True, tag_field="kind"):
@@ -102,7 +103,8 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     seq: int
     at: int
     procedure: str
-    version: str
+    code: str
+    """The id of the code that decided it (`schemas.code.Code`)."""
     trigger: CloudEvent
     entropy: bytes
     network: str
@@ -111,8 +113,10 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     outputs: tuple[Output, ...]
     subscription: int = 0
     """The version of the subscription; 0 for none."""
-    answers: tuple[tuple[str, str], ...] = ()
-    """What the decision asked of its surroundings, and was told (`functions.decision.env.Env.ask`)."""
+    lookups: tuple[Lookup, ...] = ()
+    """What the decision looked up, with the answers."""
+    poisoned: bool = False
+    """Whether no decision was possible: each attempt raised, and the UE got a cause instead."""
     flags: tuple[int, ...] = ()
     """The numbered behaviours in force (docs/architecture.md, "Behaviour flags")."""
 

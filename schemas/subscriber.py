@@ -31,7 +31,7 @@ class Ambr(Struct, frozen=True):
     downlink: int
 
 
-class Dnn(Struct, frozen=True, omit_defaults=True):
+class Dnn(Struct, frozen=True):
     """What a subscriber may have in one data network of one slice."""
 
     name: str
@@ -43,7 +43,7 @@ class Dnn(Struct, frozen=True, omit_defaults=True):
     arp_preemption_vulnerability: bool = False
 
 
-class SubscribedSlice(Struct, frozen=True, omit_defaults=True):
+class SubscribedSlice(Struct, frozen=True):
     """A slice of the subscription; `default` as in TS 23.501 5.15.3."""
 
     nssai: SNssai
@@ -51,7 +51,7 @@ class SubscribedSlice(Struct, frozen=True, omit_defaults=True):
     dnns: tuple[Dnn, ...] = ()
 
 
-class Subscriber(Struct, frozen=True, omit_defaults=True):
+class Subscriber(Struct, frozen=True):
     """One subscriber. `k`, `opc` are secret and sealed at rest; `sqn` is where SQN starts."""
 
     supi: str

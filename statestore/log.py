@@ -1,20 +1,26 @@
 """The typed event log: folds aggregates from sealed steps, and prepares steps for append."""
 
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
+from schemas import document
 from schemas.aggregates import Entries, Kind, kind_of
+from schemas.code import Code
+from schemas.document import DocumentError
 from schemas.network import Network, version_of
 from schemas.step import Step, encode
 from statestore.contract import Append, Engine, IndexKey, Loaded, Record, StoreDamaged
 from statestore.vault import AggregateSealer, Vault
 
+D = TypeVar("D", bound=msgspec.Struct)
+
 SNAPSHOT_EVERY = 64
 """Steps between snapshots. This bounds the replay of a cold read."""
 
 _NETWORK = "network/"
+_CODE = "code/"
 _PAGE = 500
 
 
@@ -166,7 +172,9 @@ class EventLog:
             name = _NETWORK + version
             if await self.engine.get_document(name) is None:
                 wrapped = self._vault.new_data_key()
-                sealed = self._vault.sealer(wrapped, name).seal("network", 1, encode(network))
+                sealed = self._vault.sealer(wrapped, name).seal(
+                    "network", 1, document.encode(network)
+                )
                 await self.engine.put_document(name, msgspec.msgpack.encode([wrapped, sealed]))
             self._networks[version] = network
         return version
@@ -179,13 +187,32 @@ class EventLog:
         """
         if version not in self._networks:
             name = _NETWORK + version
-            document = await self.engine.get_document(name)
-            if document is None:
+            stored = await self.engine.get_document(name)
+            if stored is None:
                 raise StoreDamaged(f"the network configuration {version!r} is not in the store")
-            wrapped, sealed = msgspec.msgpack.decode(document.body, type=tuple[bytes, bytes])
+            wrapped, sealed = msgspec.msgpack.decode(stored.body, type=tuple[bytes, bytes])
             plain = self._vault.sealer(wrapped, name).open("network", 1, sealed)
-            self._networks[version] = msgspec.msgpack.decode(plain, type=Network)
+            self._networks[version] = _read(plain, Network, f"network configuration {version!r}")
         return self._networks[version]
+
+    async def publish_code(self, code: Code) -> str:
+        """Store which code decides, once, and return the id for its steps."""
+        name = _CODE + code.id
+        if await self.engine.get_document(name) is None:
+            await self.engine.put_document(name, document.encode(code))
+        return code.id
+
+    async def code(self, identifier: str) -> Code | None:
+        """Return the code of an id; None if the store does not have it."""
+        stored = await self.engine.get_document(_CODE + identifier)
+        return None if stored is None else _read(stored.body, Code, f"code {identifier!r}")
+
+
+def _read(octets: bytes, kind: type[D], what: str) -> D:
+    try:
+        return document.decode(octets, kind)
+    except DocumentError as err:
+        raise StoreDamaged(f"the {what} cannot be read: {err}") from None
 
 
 def _opened(name: str, kind: Kind, sealer: AggregateSealer, record: Record) -> Step[Any]:

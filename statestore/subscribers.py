@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from schemas import document
+from schemas.document import DocumentError
 from schemas.subscriber import Subscriber
 from statestore.contract import Document, Engine, StoreDamaged
 from statestore.vault import Vault
@@ -15,7 +17,6 @@ _KIND = "subscription"
 _AT_ONCE = 32
 
 _decode_body = msgspec.msgpack.Decoder(tuple[bytes, bytes | None]).decode
-_decode_subscriber = msgspec.msgpack.Decoder(Subscriber).decode
 _encode = msgspec.msgpack.Encoder().encode
 _WITHDRAWN = _encode([b"", None])
 
@@ -46,7 +47,7 @@ class SubscriberStore:
             return last.version
         name = _PREFIX + subscriber.supi
         wrapped = self._vault.new_data_key()
-        sealed = self._vault.sealer(wrapped, name).seal(_KIND, 0, _encode(subscriber))
+        sealed = self._vault.sealer(wrapped, name).seal(_KIND, 0, document.encode(subscriber))
         return await self._engine.put_document(name, _encode([wrapped, sealed]))
 
     async def put_all(self, subscribers: Sequence[Subscriber]) -> list[int]:
@@ -65,8 +66,8 @@ class SubscriberStore:
             StoreDamaged: the stored document is not a subscription.
             WrongKeyError: the subscription was sealed under another master key.
         """
-        document = await self._engine.get_document(_PREFIX + supi, version)
-        return None if document is None else self._open(supi, document)
+        stored = await self._engine.get_document(_PREFIX + supi, version)
+        return None if stored is None else self._open(supi, stored)
 
     async def withdraw(self, supi: str) -> int | None:
         """Withdraw a subscription and return the version that records this; None if there is
@@ -94,15 +95,15 @@ class SubscriberStore:
             found += (one for one in got if one is not None)
         return found
 
-    def _open(self, supi: str, document: Document) -> Subscription:
+    def _open(self, supi: str, stored: Document) -> Subscription:
         name = _PREFIX + supi
         try:
-            wrapped, sealed = _decode_body(document.body)
+            wrapped, sealed = _decode_body(stored.body)
             if not sealed:
-                return Subscription(supi, document.version, None)
+                return Subscription(supi, stored.version, None)
             plain = self._vault.sealer(wrapped, name).open(_KIND, 0, sealed)
-            return Subscription(supi, document.version, _decode_subscriber(plain))
-        except msgspec.DecodeError as err:
+            return Subscription(supi, stored.version, document.decode(plain, Subscriber))
+        except (msgspec.DecodeError, DocumentError) as err:
             raise StoreDamaged(
-                f"version {document.version} of the subscription of {supi} cannot be read: {err}"
+                f"version {stored.version} of the subscription of {supi} cannot be read: {err}"
             ) from None

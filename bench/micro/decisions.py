@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench.figures import Figure, Row
-from functions.runtime.decider import Inputs, decide
-from functions.runtime.replay import told
+from functions.decider import Inputs, decide
+from functions.runtime.replay import RecordedLookups
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.step import Step, encode
@@ -38,7 +38,8 @@ class Case:
             subscriber=self._subscriber,
             subscription=step.subscription,
             flags=step.flags,
-            oracle=told(step),
+            lookups=RecordedLookups(step),
+ poisoned=step.poisoned,
         )
         decide(procedures, self.state, step.seq, step.trigger, given)
 

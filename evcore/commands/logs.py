@@ -110,10 +110,14 @@ async def _show(name: str, where: Where, *, seq: int | None, as_json: bool, asn1
             if as_json:
                 print_json(described)
             else:
-                print_step(out, step, described, asn1=asn1)
+                print_step(out, step, described, await _code(access, step), asn1=asn1)
             if seq is not None:
                 return
     _must_have(name, head, seq)
+
+
+async def _code(access: Access, step: Step[Any]) -> str:
+    return str(await access.log.code(step.code) or f"unknown code ({step.code})")
 
 
 def _must_have(name: str, head: int, seq: int | None) -> None:
@@ -198,6 +202,7 @@ def verify(
         f"verify: aggregates={result.aggregates} steps={result.steps} "
         f"differences={len(result.differing)}"
         + (f" elsewhere={len(result.elsewhere)}" if result.elsewhere else "")
+        + f", {result.codes}"
     )
     raise typer.Exit(FAILED if result.differing else 0)
 

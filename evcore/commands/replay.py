@@ -17,6 +17,7 @@ from evcore.commands.running import run_tool
 from evcore.logs.access import opened
 from evcore.logs.candidate import load_module, procedure_of
 from evcore.logs.describe import describe
+from evcore.logs.verify import code_to_fetch, codes_then_and_now
 from functions.runtime.replay import Redecided, Replayer
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
@@ -71,13 +72,15 @@ async def _replay(name: str | None, procedures: Procedures, where: Where) -> int
                 steps += 1
                 if not found.same:
                     differing += 1
-                    _print(out, found)
-    typer.echo(f"replay: aggregates={len(names)} steps={steps} differences={differing}")
+                    _print(out, found, code_to_fetch(replayer, found))
+    codes = codes_then_and_now([replayer.decided_by(code) for code in replayer.codes])
+    typer.echo(f"replay: aggregates={len(names)} steps={steps} differences={differing}, {codes}")
     return differing
 
 
-def _print(out: Console, found: Redecided) -> None:
-    out.print(Text(f"{clean(found.aggregate)} step {found.recorded.seq}", style="bold underline"))
+def _print(out: Console, found: Redecided, code: str) -> None:
+    title = f"{clean(found.aggregate)} step {found.recorded.seq}{code}"
+    out.print(Text(title, style="bold underline"))
     if found.now is None:
         why = clean(without_keys(found.error)) or "nothing would be recorded"
         out.print(Text(why, style="red"))

@@ -23,8 +23,8 @@ def load_module(name: str) -> ModuleType:
         raise
     except (Exception, SystemExit) as err:  # whatever somebody's code does
         raise UsageError(f"{name} cannot be imported: {type(err).__name__}: {err}") from None
-    if not callable(getattr(module, "decide", None)) or not hasattr(module, "VERSION"):
-        raise UsageError(f"{name} is no procedure: it has no decide, or no VERSION")
+    if not callable(getattr(module, "decide", None)):
+        raise UsageError(f"{name} is no procedure: it has no decide")
     return module
 
 

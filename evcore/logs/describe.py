@@ -21,14 +21,15 @@ def describe(step: Step[Any], before: Any, after: Any) -> Tree:
         "seq": step.seq,
         "at": step.at,
         "procedure": step.procedure,
-        "version": step.version,
+        "code": step.code,
         "trigger": trigger(step.trigger, before),
         "events": plain(step.events),
         "outputs": [output(found, after) for found in step.outputs],
         "changes": changes(plain(before), plain(after)),
         "network": step.network,
         "subscription": step.subscription,
-        "answers": dict(step.answers),
+        "lookups": plain(step.lookups),
+        "poisoned": step.poisoned,
         "flags": list(step.flags),
     }
 

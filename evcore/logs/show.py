@@ -13,10 +13,13 @@ from schemas.cloudevents import EventType
 from schemas.step import Page, SendNgap, SendPfcp, Step
 
 
-def print_step(console: Console, step: Step[Any], shown: dict[str, Any], *, asn1: bool) -> None:
-    """Print a step that `describe` has made plain; NGAP as ASN.1 text with `asn1`."""
+def print_step(
+    console: Console, step: Step[Any], shown: dict[str, Any], code: str, *, asn1: bool
+) -> None:
+    """Print a step that `describe` has made plain, and the code that decided it; NGAP as ASN.1 text
+    with `asn1`."""
     when = datetime.fromtimestamp(step.at / 1000, UTC).isoformat(" ", "milliseconds")
-    title = f"step {step.seq}  {when[:23]}  {step.procedure} {step.version}"
+    title = f"step {step.seq}  {when[:23]}  {step.procedure}  {code}"
     console.print(Text(title, style="bold underline"))
     page = _Page(console, asn1=asn1)
     page.trigger(step, shown["trigger"])

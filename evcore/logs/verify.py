@@ -1,9 +1,10 @@
 """Deciding recorded logs again, and counting what differs."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evcore.logs.access import Access
-from functions.runtime.replay import Replayer
+from functions.runtime.code import this_code
+from functions.runtime.replay import Redecided, Replayer
 from statestore.contract import StoreError, StoreUnavailable
 
 
@@ -16,7 +17,14 @@ class Verification:
         self.differing: list[str] = []
         """A line for each step that is decided otherwise now, or cannot be read."""
         self.elsewhere: list[str] = []
-        """A line for each step that a version has decided which is not here."""
+        """A line for each step of a variant that is not here."""
+        self.decided_by: tuple[str, ...] = ()
+        """The code of the steps, such as ``"0.1.0 (3f2a9c01)"``."""
+
+    @property
+    def codes(self) -> str:
+        """Which code decided the steps then, and which decides them now."""
+        return codes_then_and_now(self.decided_by)
 
 
 async def verify_aggregates(access: Access, names: Iterable[str]) -> Verification:
@@ -31,7 +39,21 @@ async def verify_aggregates(access: Access, names: Iterable[str]) -> Verificatio
             raise
         except StoreError as err:
             result.differing.append(f"{name}: {err}")
+    result.decided_by = tuple(replayer.decided_by(code) for code in replayer.codes)
     return result
+
+
+def codes_then_and_now(decided_by: Sequence[str]) -> str:
+    """Return ``"decided by 0.1.0 (3f2a9c01), now 0.2.0 (9c015e7d)"``."""
+    return f"decided by {' and '.join(decided_by) or 'no code'}, now {this_code()}"
+
+
+def code_to_fetch(replayer: Replayer, found: Redecided) -> str:
+    """Return which code decides a differing step again; empty if it is this one."""
+    decided_by = replayer.decided_by(found.recorded.code)
+    return (
+        "" if decided_by == str(this_code()) else f": fetch evcore {decided_by}, which decided it"
+    )
 
 
 async def _verify(replayer: Replayer, name: str, result: Verification) -> None:
@@ -41,6 +63,7 @@ async def _verify(replayer: Replayer, name: str, result: Verification) -> None:
             result.elsewhere.append(f"{name} step {found.recorded.seq}: {found.error}")
         elif not found.same:
             why = found.error or "events or outputs differ"
+            why += code_to_fetch(replayer, found)
             result.differing.append(f"{name} step {found.recorded.seq}: {why}")
     if not await replayer.state_is_the_fold(name):
         result.differing.append(f"{name}: its snapshot is not the fold of its steps")

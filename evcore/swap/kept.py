@@ -38,7 +38,7 @@ def keep(data: DataDirectory, procedure: Procedure, path: Path) -> str:
         with os.fdopen(number, "wb") as file:
             file.write(path.read_bytes())
         try:
-            variant: str = load_variant(part).VERSION
+            variant: str = load_variant(part).CODE
         except VariantError as err:
             raise VariantError(str(err).replace(str(part), str(path))) from None
         part.replace(path_of(data, procedure, variant))
@@ -74,7 +74,7 @@ class Kept:
             self._loaded[key] = None
             with contextlib.suppress(VariantError):
                 found = load_variant(path_of(self._data, procedure, version))
-                if version == found.VERSION:  # else somebody has changed it since
+                if version == found.CODE:  # else somebody has changed it since
                     self._loaded[key] = found
         return self._loaded[key]
 

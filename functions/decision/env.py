@@ -1,72 +1,107 @@
-"""All that a decision may know beside the state and the trigger, and all of it recorded."""
+"""All that a decision may know beside the state and the trigger. All of it is recorded in the step."""
 
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from typing import Protocol
 
 from schemas.identity import Tai
+from schemas.lookups import (
+    AddressLookup,
+    AssociationLookup,
+    CongestionLookup,
+    FeaturesLookup,
+    IpVersion,
+    Lookup,
+    UpfsLookup,
+    UsableUpf,
+)
 from schemas.network import Network
-from schemas.ran import tai_index_prefix
 from schemas.subscriber import Subscriber
 from schemas.upf import Upf
 
 ENTROPY_OCTETS = 32
 
-UPFS = "upfs"
-"""The question for the UPFs that can be used: ``"<node id>=<load>,..."``, load in per cent, with a
-``*`` behind it where the core allocates the F-TEIDs."""
-
-
-def upfs_answer(upfs: Iterable[Upf], now: int) -> str:
-    """The answer to it at a time in milliseconds, of the states of UPFs."""
-    usable = [upf for upf in upfs if upf.associated and upf.reachable]
-    return ",".join(
-        f"{upf.node_id}={upf.load_at(now)}{'' if 'FTUP' in upf.features else '*'}" for upf in usable
-    )
-
-
-def address_question(dnn: str, upf: str, version: int) -> str:
-    """The question for a free address of a UPF's pool, ``""`` for none left. `version` is that of
-    IP: an IPv4 address, or an IPv6 prefix of 64 bits."""
-    return f"address {version} {upf} {dnn}"
-
-
-def features_question(upf: str) -> str:
-    """The question for the UP Function Features of a UPF that can be used: ``"EMPU,FTUP"``."""
-    return f"features {upf}"
-
-
-def association_question(tai: Tai, gnb: str) -> str:
-    """The question for the association by which a gNB serves a tracking area, ``""`` for none."""
-    return f"association {tai_index_prefix(tai)}{gnb}"
-
-
-CONGESTION = "congestion"
-"""The question whether the worker is behind with its events: ``"behind"``, or ``""`` if not, which
-is not recorded."""
-
 
 class NotReadyError(LookupError):
-    """A question cannot be answered yet: the runtime looks it up, and decides again."""
+    """A lookup has no answer yet: the runtime reads it and decides again."""
 
 
-def nobody(_: str) -> str:
-    """The oracle of surroundings without UPFs and addresses."""
-    return ""
+class Lookups(Protocol):
+    """Answers the lookups of one decision. The runtime and replay implement it.
+
+    Each method raises `NotReadyError` if the answer must be read first. A procedure lets it pass.
+    """
+
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        """See `UpfsLookup`."""
+        ...
+
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        """See `FeaturesLookup`."""
+        ...
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """See `AddressLookup`."""
+        ...
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        """See `AssociationLookup`."""
+        ...
+
+    def congested(self) -> bool:
+        """See `CongestionLookup`."""
+        ...
+
+
+class NoLookups:
+    """The lookups of a core without UPFs and gNBs."""
+
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        """No UPF."""
+        return ()
+
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        """No feature."""
+        del upf
+        return ()
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """No address."""
+        del dnn, upf, ip_version
+        return ""
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        """No association."""
+        del tai, gnb
+        return ""
+
+    def congested(self) -> bool:
+        """No congestion."""
+        return False
+
+
+def usable_upfs(upfs: Iterable[Upf], now: int) -> tuple[UsableUpf, ...]:
+    """Return the UPFs that can be used at a time, in milliseconds since the Unix epoch."""
+    return tuple(
+        UsableUpf(upf.node_id, upf.load_at(now), "FTUP" in upf.features)
+        for upf in upfs
+        if upf.associated and upf.reachable
+    )
 
 
 class Env:
     """The inputs of one decision: the same values give the same decision, for ever.
 
-    `now` is in milliseconds since the Unix epoch. `random` draws from `entropy` alone. What `ask`
-    is answered is recorded in the step, and given again when it is replayed.
+    `now` is in milliseconds since the Unix epoch. `random` draws from `entropy` alone. `lookups` has
+    each lookup with its answer, for the step; replay gives the same answers again.
     """
 
     __slots__ = (
         "_drawn",
-        "_oracle",
-        "answers",
+        "_lookups",
         "entropy",
         "flags",
+        "lookups",
         "network",
         "now",
         "rejected",
@@ -80,37 +115,57 @@ class Env:
         network: Network,
         subscriber: Subscriber | None = None,
         flags: tuple[int, ...] = (),
-        oracle: Callable[[str], str] = nobody,
+        lookups: Lookups | None = None,
     ) -> None:
         self.now = now
         self.entropy = entropy
         self.network = network
         self.subscriber = subscriber
         self.flags = flags
-        self.answers: list[tuple[str, str]] = []
+        self.lookups: list[Lookup] = []
         self.rejected = False
-        """Whether the UE is denied what it asked for. It is counted, and in no step."""
+        """Whether the decision denies the UE its request. It is counted, and in no step."""
         self._drawn = 0
-        self._oracle = oracle
+        self._lookups = lookups or NoLookups()
 
     def random(self, octets: int) -> bytes:
-        """The next `octets` octets of the stream that the entropy of this step gives."""
+        """Return the next `octets` octets of the stream that the entropy of this step gives."""
         self._drawn += 1
         seed = self.entropy + self._drawn.to_bytes(4, "big")
         return hashlib.shake_256(seed).digest(octets)
 
     def random_int(self, bits: int) -> int:
-        """A number of up to `bits` bits from the same stream."""
+        """Return a number of up to `bits` bits from the same stream."""
         drawn = int.from_bytes(self.random((bits + 7) // 8), "big")
         return drawn & ((1 << bits) - 1)
 
-    def ask(self, question: str) -> str:
-        """The answer of the runtime to one of the questions above, ``""`` for nothing.
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        """Look up the UPFs that can be used."""
+        found = self._lookups.usable_upfs()
+        self.lookups.append(UpfsLookup(found))
+        return found
 
-        Raises:
-            NotReadyError: it has to be looked up first. A procedure lets it pass.
-        """
-        answer = self._oracle(question)
-        if answer or question != CONGESTION:
-            self.answers.append((question, answer))
-        return answer
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        """Look up the UP Function Features of a usable UPF."""
+        found = self._lookups.upf_features(upf)
+        self.lookups.append(FeaturesLookup(upf, found))
+        return found
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """Look up a free address, empty if no address is left."""
+        found = self._lookups.free_address(dnn, upf, ip_version)
+        self.lookups.append(AddressLookup(dnn, upf, ip_version, found))
+        return found
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        """Look up the association by which a gNB serves a tracking area, empty if it does not."""
+        found = self._lookups.association(tai, gnb)
+        self.lookups.append(AssociationLookup(tai, gnb, found))
+        return found
+
+    def congested(self) -> bool:
+        """Look up whether the worker is behind with its events."""
+        found = self._lookups.congested()
+        if found:
+            self.lookups.append(CongestionLookup())
+        return found

@@ -11,7 +11,6 @@ from schemas.cloudevents import CloudEvent, EventType, order_of
 from schemas.connection.events import ConnectionReleasing
 from schemas.connection.state import Connection
 from schemas.event import Noted
-from schemas.flags import Flag
 from schemas.gmm.events import DownlinkCounted
 from schemas.gmm.state import SecurityContext
 from schemas.procedures import Procedure, procedure_of_timer
@@ -193,17 +192,20 @@ class UeDecision:
         return procedure_of_timer(name)
 
     def _wake_by(self, at: int, name: str) -> None:
+        """Ask for a wake-up at a time, unless the pending wake-up comes early enough.
+
+        A shared wake-up may come after its time (`schemas.ue.waking`).
+        """
         now, pending = self.env.now, self._wake_at
         relied_on = now < pending <= at
-        if Flag.SHARED_WAKES in self.env.flags:
-            running, coming = self.ue.timers, self.ue.wake_for
-            late = [] if self._woken else [(t.at, n) for n, t in running.items() if t.at <= now]
-            if late and pending <= now < shared_at(pending, coming):
-                return  # it comes a little after its time
-            if late:  # that wake-up is on its way, or has been displaced
-                relied_on, (at, name) = False, min(late)
-            elif coming == MOBILE_REACHABLE and coming not in running:
-                relied_on = False  # it may come a minute after its time
+        running, coming = self.ue.timers, self.ue.wake_for
+        late = [] if self._woken else [(t.at, n) for n, t in running.items() if t.at <= now]
+        if late and pending <= now < shared_at(pending, coming):
+            return  # it comes a little after its time
+        if late:  # that wake-up is on its way, or has been displaced
+            relied_on, (at, name) = False, min(late)
+        elif coming == MOBILE_REACHABLE and coming not in running:
+            relied_on = False  # it may come a minute after its time
         if relied_on:
             return
         self._wake_at = at

@@ -3,7 +3,6 @@ behind."""
 
 from typing import Final
 
-from functions.decision.env import CONGESTION
 from functions.decision.ue_decision import UeDecision
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
@@ -22,7 +21,7 @@ BACK_OFFS: Final = (*range(2, 64, 2), *range(120, 1920, 60), *range(2160, 11520,
 
 def puts_off(d: UeDecision) -> bool:
     """Whether a request that opens a connection is to come again later."""
-    return d.connection.establishment_cause not in SPARED and d.env.ask(CONGESTION) != ""
+    return d.connection.establishment_cause not in SPARED and d.env.congested()
 
 
 def back_off(d: UeDecision) -> Tree:

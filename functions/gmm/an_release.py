@@ -1,7 +1,5 @@
 """AN release and what else ends an N2 connection (TS 23.502 4.2.6, TS 38.413 8.3.2, 8.3.3)."""
 
-from typing import Final
-
 from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
@@ -11,8 +9,6 @@ from functions.mobility import end
 from schemas.cloudevents import ConnectionLost
 from schemas.connection.events import ConnectionReleasing
 from schemas.connection.state import NO_RAN_UE_NGAP_ID
-
-VERSION: Final = "1"
 
 
 def decide(d: UeDecision, received: Input) -> None:

@@ -28,8 +28,6 @@ from schemas.gmm.events import (
 from schemas.gmm.state import ConfigurationUpdate
 from schemas.identity import SNssai
 
-VERSION: Final = "1"
-
 TIMER: Final = "T3555"
 
 _SILENT: Final = "T3555 has stopped"

@@ -21,8 +21,6 @@ from schemas.identity import slot_of
 from schemas.procedures import Procedure
 from schemas.step import encode
 
-VERSION: Final = "1"
-
 PROFILES: Final = {1: "A", 2: "B"}
 """The protection schemes of TS 33.501 annex C.3."""
 

@@ -20,8 +20,6 @@ from schemas.gsm.events import DownlinkReported, N4Lost, UserPlaneOff
 from schemas.gsm.state import PduSession
 from schemas.step import Page, SendPfcp
 
-VERSION: Final = "1"
-
 TIMER: Final = "downlink-data"
 """Runs, with the session's number behind a slash, while the UPF buffers packets of that session."""
 

@@ -14,8 +14,6 @@ from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.gmm.events import ConfigurationUpdateStopped, Deregistered, GutiConfirmed, PagingEnded
 
-VERSION: Final = "1"
-
 FALLBACK: Final = "emergency-services-fallback"
 EMERGENCY: Final = ("emergency-services", FALLBACK)
 TERMINATED: Final = "mobile-terminated-services"

@@ -1,7 +1,5 @@
 """UE CONTEXT MODIFICATION (TS 38.413 8.3.4): another key, or another AMBR, of a UE at its gNB."""
 
-from typing import Final
-
 from functions.decision import connection
 from functions.decision.inputs import Input, NgapReceived
 from functions.decision.ue_decision import UeDecision
@@ -60,9 +58,6 @@ def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> Non
         connection.handover_triggered(d)
     elif asked != "ambr":
         d.release(ngap.NAS_UNSPECIFIED)
-
-
-VERSION: Final = "1"
 
 
 def decide(d: UeDecision, received: Input) -> None:

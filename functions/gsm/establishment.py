@@ -2,7 +2,6 @@
 
 from typing import Final, NamedTuple
 
-from functions.decision.env import UPFS, address_question
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import release, user_plane
 from functions.messages import ngap
@@ -12,6 +11,7 @@ from schemas.causes import GmmCause, GsmCause
 from schemas.gsm.events import SessionReleased, SessionRequested, UserPlanePending
 from schemas.gsm.state import N4Session, PduAddress, PduSession, Tunnel
 from schemas.identity import SNssai, make_seid, slot_of
+from schemas.lookups import IpVersion, UsableUpf
 from schemas.network import UpfNode, UpfPool
 from schemas.subscriber import Dnn, PduSessionType
 
@@ -39,15 +39,6 @@ class _Place(NamedTuple):
     """Why the type is another than the UE asked for."""
     allocates: bool
     """Whether the core allocates the F-TEID."""
-
-
-class _There(NamedTuple):
-    """A UPF that is there."""
-
-    load: int
-    """In per cent."""
-    allocates: bool
-    """Whether the core allocates the F-TEIDs."""
 
 
 def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
@@ -225,12 +216,12 @@ def _place(d: UeDecision, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place,
     if not possible:
         causes = [found for _, _, found in typed if isinstance(found, GsmCause)]
         raise _RefusedError(causes[0])
-    loads = _loads(d.env.ask(UPFS))
-    there = [item for item in possible if _usable(item[0], loads)]
-    for upf, pool, (kind, cause) in _shuffled(d, there, loads):
+    usable = {upf.node_id: upf for upf in d.env.usable_upfs()}
+    there = [item for item in possible if _serves(item[0], usable)]
+    for upf, pool, (kind, cause) in _shuffled(d, there, usable):
         address = _address(d, upf, pool, kind)
         if address is not None:
-            return _Place(upf, kind, cause, loads[upf.node_id].allocates), address
+            return _Place(upf, kind, cause, not usable[upf.node_id].ftup), address
     raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES)
 
 
@@ -258,24 +249,18 @@ def _type(pool: UpfPool, dnn: Dnn, wanted: str) -> _Typed | GsmCause:
     return GsmCause.UNKNOWN_PDU_SESSION_TYPE
 
 
-def _loads(answer: str) -> dict[str, _There]:
-    """The UPFs that are there."""
-    items = (item.rpartition("=") for item in answer.split(",") if item)
-    return {node: _There(int(load.rstrip("*")), "*" in load) for node, _, load in items}
-
-
-def _usable(upf: UpfNode, loads: dict[str, _There]) -> bool:
-    there = loads.get(upf.node_id)
-    return there is not None and bool(upf.n3 or not there.allocates)
+def _serves(upf: UpfNode, usable: dict[str, UsableUpf]) -> bool:
+    found = usable.get(upf.node_id)
+    return found is not None and bool(upf.n3 or found.ftup)
 
 
 def _shuffled(
-    d: UeDecision, candidates: list[_Candidate], loads: dict[str, _There]
+    d: UeDecision, candidates: list[_Candidate], usable: dict[str, UsableUpf]
 ) -> list[_Candidate]:
     """Candidates in an order of chance: first the one with capacity to spare, most often."""
     left, order = list(candidates), list[_Candidate]()
     while left:
-        weights = [max(1, upf.capacity * (100 - loads[upf.node_id].load)) for upf, _, _ in left]
+        weights = [max(1, upf.capacity * (100 - usable[upf.node_id].load)) for upf, _, _ in left]
         drawn = d.env.random_int(32) % sum(weights)
         index = 0
         while drawn >= weights[index]:
@@ -287,11 +272,18 @@ def _shuffled(
 
 def _address(d: UeDecision, upf: UpfNode, pool: UpfPool, kind: PduSessionType) -> PduAddress | None:
     """An address of each version that the type has; None when one of them is not to be had."""
-    found: dict[int, str] = {}
-    for version, kinds in ((4, ("IPV4", "IPV4V6")), (6, ("IPV6", "IPV4V6"))):
+    found: dict[IpVersion, str] = {}
+    for version, kinds in _KINDS:
         if kind in kinds:
-            found[version] = d.env.ask(address_question(pool.dnn, upf.node_id, version))
+            found[version] = d.env.free_address(pool.dnn, upf.node_id, version)
     if not all(found.values()):
         return None
     interface = d.env.random_int(63) | 1 if 6 in found else 0
     return PduAddress(found.get(4, ""), found.get(6, ""), interface)
+
+
+_KINDS: Final[tuple[tuple[IpVersion, tuple[str, ...]], ...]] = (
+    (4, ("IPV4", "IPV4V6")),
+    (6, ("IPV6", "IPV4V6")),
+)
+"""IP versions, and the PDU session types that have an address of each."""

@@ -5,7 +5,6 @@ from typing import Final
 from msgspec.structs import replace
 
 import wire
-from functions.decision.env import features_question
 from functions.decision.ue_decision import UeDecision
 from functions.messages import pfcp
 from functions.messages.pfcp import rules
@@ -47,7 +46,7 @@ def modify(d: UeDecision, session: PduSession) -> None:
     request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
     if to is not None and before not in (None, to):
         # From one gNB to another: the first is told when the last packet has come (23.502 4.9.1.2).
-        features = d.env.ask(features_question(session.n4.upf)).split(",")
+        features = d.env.upf_features(session.n4.upf)
         request = replace(request, end_marker="EMPU" in features)
     _send(d, session, request)
 

@@ -24,8 +24,6 @@ from schemas.cloudevents import SessionLost, SessionRelease
 from schemas.gsm.events import N4Failed, N4Lost, SessionDeleted
 from schemas.gsm.state import PduSession
 
-VERSION: Final = "1"
-
 
 def decide(d: UeDecision, received: Input) -> None:
     """Decide about one input of the procedures of a session."""

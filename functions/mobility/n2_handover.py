@@ -3,7 +3,6 @@
 from typing import Final
 
 from functions.decision import connection
-from functions.decision.env import association_question
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
@@ -61,7 +60,7 @@ def _prepare(d: UeDecision, ies: Tree) -> Cause | None:
     area = d.env.network.area(found.tai)
     if area is None or subscriber is None or found.tai.tac in subscriber.forbidden_tacs:
         return messages.NOT_ALLOWED
-    association = d.env.ask(association_question(found.tai, found.gnb))
+    association = d.env.association(found.tai, found.gnb)
     if not association:
         return messages.UNKNOWN_TARGET
     asked = dict.fromkeys(item["pDUSessionID"] for item in ies.get(_SESSIONS, ()))

@@ -16,8 +16,6 @@ from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending, User
 from schemas.mobility.events import HandoverCompleted, NasNotDelivered
 from schemas.mobility.state import Moving
 
-VERSION: Final = "1"
-
 
 def decide(d: UeDecision, received: Input) -> None:
     """Decide about one message of a handover, or the timer that guards it."""

@@ -20,8 +20,6 @@ from schemas.procedures import UE_MESSAGES
 from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output
 
-VERSION: Final = "1"
-
 _ERROR_INDICATION: Final = b"\x00\x09"
 """How one begins, whatever follows: an initiating message, and its procedure code."""
 

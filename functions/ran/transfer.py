@@ -4,7 +4,6 @@ gNBs find out by them where to set Xn up."""
 from collections.abc import Callable
 
 import wire
-from functions.decision.env import association_question
 from functions.messages.ngap import node as ngap_node
 from functions.messages.trees import Tree, subtree
 from functions.ran.decision import GnbDecision
@@ -39,7 +38,7 @@ def _relay(d: GnbDecision, content: Tree, node: Tree, pdu: Callable[[Tree], byte
         d.note("a transfer to what is no node of the 5GS")
         return
     gnb, tai = target
-    association = d.env.ask(association_question(tai, gnb))
+    association = d.env.association(tai, gnb)
     if not association:
         d.note(f"a transfer to {gnb}, which does not serve {tai.plmn} {tai.tac}")
         return

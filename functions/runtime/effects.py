@@ -12,8 +12,8 @@ from eventing.cloudevents import nats_binding
 from eventing.jetstream import messages as timers
 from eventing.jetstream.messages import Addressed, Outgoing, addressed, gathered, outgoing
 from functions.runtime import fan_out, wakes
-from functions.runtime.coverage import Coverage
 from functions.runtime.fan_out import Audience
+from functions.runtime.lookups import Coverage
 from functions.runtime.wakes import SharedWakes, wake_up
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import (

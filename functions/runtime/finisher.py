@@ -125,7 +125,7 @@ class Finisher:
     async def again(self, job: Job, after: float) -> None:
         """See `Desk.again`. One that came with others gets a message of its own: it does not wait
         for them, nor do they come again with it."""
-        if job.delivery.parts is None or self.stopping:
+        if job.delivery.progress is None or self.stopping:
             await self._intake.again(job.delivery, after)
         else:
             await self._later(self._alone(job.delivery), [job])

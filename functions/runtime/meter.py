@@ -45,11 +45,11 @@ class Meter:
         first = _procedure(delivery)
         if first == Procedure.IDENTIFICATION:
             self._done(first, "", delivery.reply)
-            self._of(step.procedure, step.version).steps += 1
+            self._of(step.procedure, step.code).steps += 1
         else:
-            self._done(step.procedure, step.version, delivery.reply)
+            self._done(step.procedure, step.code, delivery.reply)
         if rejected:
-            self._of(step.procedure, step.version).rejects += 1
+            self._of(step.procedure, step.code).rejects += 1
 
     def passed(self, delivery: Delivery) -> None:
         """An event is acknowledged that has left no step: it changed nothing, or was handed on."""

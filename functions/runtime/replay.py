@@ -1,33 +1,72 @@
 """Deciding recorded steps again: what the log is verified and new versions are tried with."""
 
-from collections import defaultdict, deque
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from functions.runtime.decider import Forward, Inputs, decide
-from functions.runtime.variants import is_variant
+from functions.decider import Forward, Inputs, decide
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import UNIDENTIFIED, kind_of
+from schemas.code import Code
+from schemas.identity import Tai
+from schemas.lookups import (
+    AddressLookup,
+    AssociationLookup,
+    CongestionLookup,
+    FeaturesLookup,
+    IpVersion,
+    Lookup,
+    UpfsLookup,
+    UsableUpf,
+)
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
 
+_L = TypeVar("_L", bound=Lookup)
 
-def told(step: Step[Any]) -> Callable[[str], str]:
-    """An oracle that gives what was answered when a step was decided: each question its answers
-    in their order, and ``""`` to one that was not asked then, or not as often."""
-    answers: defaultdict[str, deque[str]] = defaultdict(deque)
-    for question, answer in step.answers:
-        answers[question].append(answer)
 
-    def again(question: str) -> str:
-        left = answers.get(question)
-        return left.popleft() if left else ""
+class RecordedLookups:
+    """Gives the answers that a step has, each once and in their order, to the same lookups.
 
-    return again
+    A lookup that the step does not have, or not as often, has no answer.
+    """
+
+    def __init__(self, step: Step[Any]) -> None:
+        self._left = list(step.lookups)
+
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        """See `Lookups.usable_upfs`."""
+        found = self._next(UpfsLookup)
+        return found.upfs if found is not None else ()
+
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        """See `Lookups.upf_features`."""
+        found = self._next(FeaturesLookup, upf=upf)
+        return found.features if found is not None else ()
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """See `Lookups.free_address`."""
+        found = self._next(AddressLookup, dnn=dnn, upf=upf, ip_version=ip_version)
+        return found.address if found is not None else ""
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        """See `Lookups.association`."""
+        found = self._next(AssociationLookup, tai=tai, gnb=gnb)
+        return found.association if found is not None else ""
+
+    def congested(self) -> bool:
+        """See `Lookups.congested`."""
+        return self._next(CongestionLookup) is not None
+
+    def _next(self, kind: type[_L], **asked: object) -> _L | None:
+        for index, found in enumerate(self._left):
+            if isinstance(found, kind) and all(getattr(found, k) == v for k, v in asked.items()):
+                del self._left[index]
+                return found
+        return None
 
 
 class Redecided(Struct, frozen=True):
@@ -74,6 +113,8 @@ class Replayer:
         self._subscribers = subscribers
         self._procedures = procedures or Procedures()
         self._variants = variants
+        self.codes: dict[str, Code | None] = {}
+        """The code of every step so far, by its id; None if the log does not have it."""
 
     async def steps(self, aggregate: str) -> AsyncIterator[Redecided]:
         """Every step of an aggregate, decided again on the state that is recorded before it."""
@@ -85,9 +126,9 @@ class Replayer:
                 state = kind.evolve(state, event)
 
     async def _again(self, aggregate: str, state: Any, step: Step[Any]) -> Redecided:
-        procedures = self._decides(step)
+        procedures = await self._decides(step)
         if procedures is None:
-            why = f"decided by {step.procedure} {step.version}, which is not here"
+            why = f"decided by {self.decided_by(step.code)}, which is not here"
             return Redecided(aggregate, step, None, state, why, elsewhere=True)
         given = Inputs(
             now=step.at,
@@ -97,7 +138,8 @@ class Replayer:
             subscriber=await self._subscriber(aggregate, step.subscription),
             subscription=step.subscription,
             flags=step.flags,
-            oracle=told(step),
+            lookups=RecordedLookups(step),
+            poisoned=step.poisoned,
         )
         try:
             now = decide(procedures, state, step.seq, step.trigger, given)
@@ -107,11 +149,26 @@ class Replayer:
             return Redecided(aggregate, step, None, state, f"forwarded to {now.procedure}")
         return Redecided(aggregate, step, now, state)
 
-    def _decides(self, step: Step[Any]) -> Procedures | None:
-        """The procedures for a step: those it was decided by, if they are not replaced here."""
-        if is_variant(step.version) and step.procedure not in self._procedures.replaced:
-            return None if self._variants is None else self._variants(step.procedure, step.version)
+    async def _decides(self, step: Step[Any]) -> Procedures | None:
+        """Return the procedures for a step: the variant that decided it, unless it is replaced here.
+
+        A step of another release is decided again by this one; a difference says so.
+        """
+        if step.procedure in self._procedures.replaced:
+            return self._procedures
+        code = await self._code(step.code)
+        if code is not None and code.variant:
+            return None if self._variants is None else self._variants(step.procedure, step.code)
         return self._procedures
+
+    async def _code(self, identifier: str) -> Code | None:
+        if identifier not in self.codes:
+            self.codes[identifier] = await self._log.code(identifier)
+        return self.codes[identifier]
+
+    def decided_by(self, identifier: str) -> str:
+        """Return the name of the code of a step, such as ``"0.1.0 (3f2a9c01)"``."""
+        return str(self.codes.get(identifier) or f"unknown code ({identifier})")
 
     async def _subscriber(self, aggregate: str, version: int) -> Subscriber | None:
         if not version or aggregate.startswith(UNIDENTIFIED):

@@ -8,17 +8,17 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from functions.decider import Forward, Inputs, decide
 from functions.decision.env import ENTROPY_OCTETS, NotReadyError
 from functions.runtime import resolve
 from functions.runtime.cache import Cache
-from functions.runtime.decider import Forward, Inputs, decide
 from functions.runtime.job import Job, out_of_turn
-from functions.runtime.oracle import Oracle
+from functions.runtime.lookups import WorkerLookups
 from functions.runtime.subscriptions import Subscriptions
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.flags import DEFAULT_FLAGS, Flag
+from schemas.flags import DEFAULT_FLAGS
 from schemas.identity import PARTITIONS, partition_of
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -88,7 +88,7 @@ class Decider:
         partitions: int = PARTITIONS,
     ) -> None:
         self._log = events
-        self._oracle = Oracle(events, network, partitions)
+        self._lookups = WorkerLookups(events, network, partitions)
         self.procedures = procedures
         self._subscriptions = subscriptions
         self._network = network
@@ -128,9 +128,9 @@ class Decider:
             # What was decided is not appended, and the states here have moved past it.
             for job in jobs:
                 self.cache.drop(job.aggregate)
-            self._oracle.addresses.doubt()
+            self._lookups.addresses.doubt()
             raise
-        self._oracle.addresses.free_unstored()
+        self._lookups.addresses.free_unstored()
         return result
 
     async def _steps(
@@ -143,7 +143,6 @@ class Decider:
         poisoned: bool,
     ) -> None:
         held: set[str] = set()
-        flags = (*DEFAULT_FLAGS, Flag.POISONED.value) if poisoned else DEFAULT_FLAGS
         for job in jobs:
             if not job.aggregate:
                 result.nothing.append(job)
@@ -164,7 +163,7 @@ class Decider:
                 held.add(job.aggregate)
                 result.out_of_turn.append(job)
                 continue
-            await self._decide(job, aggregate, flags, result, attempt)
+            await self._decide(job, aggregate, result, attempt, poisoned=poisoned)
 
     async def _resolve(self, jobs: Sequence[Job]) -> dict[IndexKey, str]:
         """Find the aggregate of each job; the owners of index entries that the store told."""
@@ -223,15 +222,16 @@ class Decider:
         self,
         job: Job,
         aggregate: Aggregate,
-        flags: tuple[int, ...],
         result: Round,
         attempt: _Attempt,
+        *,
+        poisoned: bool,
     ) -> None:
         if job.event.type == EventType.SUBSCRIPTION_CHANGED:
             self._subscriptions.forget(aggregate.name)
         version, subscriber = await self._subscriptions.of(aggregate.name)
         now, entropy = self._draw(job.event)
-        asking = self._oracle.asking(aggregate, job.event, lambda: job.age(_milliseconds()))
+        lookups = self._lookups.for_decision(aggregate, job.event, lambda: job.age(_milliseconds()))
         given = Inputs(
             now=now,
             entropy=entropy,
@@ -239,8 +239,9 @@ class Decider:
             network_version=self._version,
             subscriber=subscriber,
             subscription=version,
-            flags=flags,
-            oracle=asking,
+            flags=DEFAULT_FLAGS,
+            lookups=lookups,
+            poisoned=poisoned,
             rejects=job.reject,
         )
         before = aggregate.state
@@ -254,11 +255,11 @@ class Decider:
             except NotReadyError:
                 pass
             except Exception as err:
-                asking.withdraw()
+                lookups.withdraw()
                 self.cache.drop(aggregate.name)
                 result.failed.append((job, err))
                 return
-            await asking.ready()
+            await lookups.ready()
         if isinstance(step, Step):
             take_from = await self._previous_owner(job)
             append = EventLog.entry(aggregate, step, before, take_from)
@@ -315,14 +316,14 @@ class Decider:
         ):
             if isinstance(outcome, Appended):
                 self.cache.appended(append)
-                self._oracle.addresses.appended(append)
+                self._lookups.addresses.appended(append)
                 job.wake = next((key for kind, key in append.put if kind == WAKE), "")
                 result.appended.append((job, step))
                 continue
             job.rejected = False
             self.cache.drop(append.aggregate)
             if isinstance(outcome, IndexTaken):
-                self._oracle.addresses.conflict(outcome.entry)
+                self._lookups.addresses.conflict(outcome.entry)
             if isinstance(outcome, Duplicate):
                 result.duplicate.append((job, outcome.seq))
             else:

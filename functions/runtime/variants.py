@@ -8,12 +8,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
+from msgspec.structs import replace
+
+from functions.runtime.code import this_code
 from schemas.procedures import Procedure
 
 DIGITS: Final = 8
 """Of the hash of a module's text, in the name of its variant."""
-LONGEST: Final = 64
-"""Octets of a VERSION, which names files."""
 
 
 class VariantError(Exception):
@@ -43,7 +44,7 @@ def load_file(path: Path) -> ModuleType:
 
 
 def load_variant(path: Path) -> ModuleType:
-    """The same, as it decides in a swap: its VERSION says which text it is.
+    """Return the same as it decides in a swap: `VARIANT` is its `schemas.code.Code`, `CODE` its id.
 
     Raises:
         VariantError: it cannot be imported, or is no procedure.
@@ -54,21 +55,12 @@ def load_variant(path: Path) -> ModuleType:
         raise
     except (Exception, SystemExit) as err:  # whatever somebody's code does
         raise VariantError(f"{path} cannot be imported: {type(err).__name__}: {err}") from None
-    version = getattr(module, "VERSION", None)
-    if not callable(getattr(module, "decide", None)) or not isinstance(version, str):
-        raise VariantError(f"{path} is no procedure: it has no decide, or no VERSION")
-    if not version or set(version) & set("+/ ") or not version.isprintable():
-        raise VariantError(f"the VERSION of {path} is {version!r}: no word, or with + or / in it")
-    if len(version.encode()) > LONGEST:
-        raise VariantError(f"the VERSION of {path} has more than {LONGEST} octets")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    vars(module)["VERSION"] = f"{version}+{digest[:DIGITS]}"
+    if not callable(getattr(module, "decide", None)):
+        raise VariantError(f"{path} is no procedure: it has no decide")
+    text = hashlib.sha256(path.read_bytes()).hexdigest()
+    code = replace(this_code(), variant=f"{path.stem.partition('@')[0]}+{text[:DIGITS]}")
+    vars(module).update(VARIANT=code, CODE=code.id)
     return module
-
-
-def is_variant(version: str) -> bool:
-    """Whether the version of a step is that of a variant."""
-    return "+" in version
 
 
 def file_name(procedure: str, variant: str) -> str:
@@ -93,7 +85,7 @@ def load_all(options: Iterable[str]) -> dict[Procedure, ModuleType]:
 
 def versions(modules: Mapping[Procedure, ModuleType]) -> dict[str, str]:
     """The variants of modules that were loaded, by procedure."""
-    return {str(procedure): str(vars(module)["VERSION"]) for procedure, module in modules.items()}
+    return {str(procedure): str(vars(module)["CODE"]) for procedure, module in modules.items()}
 
 
 def version_with(version: str, variants: Mapping[str, str]) -> str:

@@ -19,8 +19,8 @@ from eventing.jetstream.streams import BusConfig
 from functions.gmm import identification
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.job import Job, in_turn, parse
+from functions.runtime.resendable import resendable
 from functions.runtime.round import Decider, Round
-from functions.runtime.standing import standing
 from schemas.aggregates import gnb_aggregate, slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import partition_of, slot_of
@@ -266,7 +266,7 @@ class Work:
             raise StoreDamaged(f"{job.aggregate} has no step {seq}")
         (aggregate,) = await self._log.load([job.aggregate])
         if aggregate.seq != seq:
-            step = standing(step, aggregate.state)
+            step = resendable(step, aggregate.state)
         await self._desk.steps([(job, step)])
 
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Addressed]:

@@ -59,14 +59,15 @@ CLOCK_SKEW_MS = 250
 """How early a wake-up may come by this host's clock, and be believed all the same."""
 
 Decide = Callable[[UeDecision, Input], None]
-"""What a procedure module has under the name `decide`, beside its `VERSION`."""
+"""What a procedure module has under the name `decide`."""
 
 
 class Decision(NamedTuple):
     """What came of an event. Without a procedure there is nothing to record."""
 
     procedure: Procedure | None
-    version: str
+    code: str
+    """The id of the code that decided."""
     events: tuple[Any, ...]
     outputs: tuple[Output, ...]
     forward: bool = False
@@ -90,16 +91,23 @@ class Procedures:
         self,
         hosted: Collection[Procedure] = tuple(Procedure),
         replaced: Mapping[Procedure, Any] | None = None,
+        code: str = "",
     ) -> None:
+        self.code = code
+        """The id of the code that decides (`schemas.code.Code`)."""
         self.hosted = frozenset(hosted)
         self.replaced = frozenset(replaced or ())
         self._modules: dict[Procedure, Any] = dict(replaced or {})
 
     def narrowed(self, hosted: Collection[Procedure]) -> "Procedures":
         """The same modules, of which only those of some procedures are hosted."""
-        found = Procedures(hosted)
+        found = Procedures(hosted, code=self.code)
         found._modules = self._modules
         return found
+
+    def code_of(self, procedure: Procedure) -> str:
+        """The id of the code that decides for a procedure."""
+        return getattr(self._modules.get(procedure), "CODE", self.code)
 
     def module(self, procedure: Procedure) -> Any:
         """The module of a procedure that is hosted."""
@@ -119,10 +127,12 @@ class Procedures:
             if procedure is None and not draft.events and not draft.outputs:
                 return Decision(None, "", (), ())
             procedure = procedure or DEFAULT
-            version: str = self.module(procedure).VERSION
+            self.module(procedure)
         except _NotHostedError as elsewhere:
             return Decision(elsewhere.procedure, "", (), (), forward=True)
-        return Decision(procedure, version, tuple(draft.events), tuple(draft.outputs))
+        return Decision(
+            procedure, self.code_of(procedure), tuple(draft.events), tuple(draft.outputs)
+        )
 
     def poisoned(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         """Give the UE a cause for an event that could not be decided, by a bug of ours.
@@ -131,7 +141,7 @@ class Procedures:
         """
         draft = UeDecision(ue, env, trigger)
         poisoned.answer(draft, trigger)
-        return Decision(DEFAULT, "", tuple(draft.events), tuple(draft.outputs))
+        return Decision(DEFAULT, self.code, tuple(draft.events), tuple(draft.outputs))
 
     def _run(self, d: UeDecision, trigger: CloudEvent) -> Procedure | None:
         match trigger.type:

@@ -9,7 +9,6 @@ from schemas import upf as fold
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.event import Noted
-from schemas.flags import Flag
 from schemas.identity import slot_of
 from schemas.step import FanOutSessions, Output, SendPfcp
 from schemas.upf import Upf, UpfAsked, UpfEvent
@@ -81,6 +80,6 @@ class UpfDecision:
     def sessions_lost(self, recovery_time_stamp: int, known: int = 0) -> None:
         """Tell the sessions of the UPF that it has them no more. `known` is the Recovery Time Stamp
         that it had before: with the same one it has not restarted, and may have kept them."""
-        kept = recovery_time_stamp == known and Flag.SESSIONS_KEPT in self.env.flags
+        kept = recovery_time_stamp == known
         lost = FanOutSessions(self.node_id, recovery_time_stamp, self.env.now, kept)
         self.outputs.append(lost)

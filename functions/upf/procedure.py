@@ -25,8 +25,6 @@ from schemas.upf import (
     UpfRestarted,
 )
 
-VERSION: Final = "1"
-
 _CLOCK_SKEW_MS: Final = 250
 
 

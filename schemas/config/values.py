@@ -7,8 +7,9 @@ from zoneinfo import ZoneInfoNotFoundError
 
 from msgspec import Meta
 
+from schemas.config.time_zone import offsets_of
 from schemas.identity import SNssai
-from schemas.nitz import Nitz, Offset, offsets_of
+from schemas.nitz import Nitz, Offset
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
 Text = Annotated[str, Meta(min_length=1)]

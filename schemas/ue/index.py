@@ -1,6 +1,6 @@
 """What leads to a UE: the entries that its state has in the index of the store."""
 
-from socket import AF_INET, AF_INET6, inet_pton
+from ipaddress import IPv4Address, IPv6Address
 
 from schemas.identity import index_ngap, index_seid, index_tmsi
 from schemas.index import Lead
@@ -45,8 +45,8 @@ def address_index_key(dnn: str, address: str) -> str:
 
     `address` is an IPv4 address or the IPv6 prefix of a UE.
     """
-    family = AF_INET6 if ":" in address else AF_INET
-    return f"{dnn}/{inet_pton(family, address).hex()}"
+    kind = IPv6Address if ":" in address else IPv4Address
+    return f"{dnn}/{kind(address).packed.hex()}"
 
 
 def _of_association(gnb: str, association: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> str:

@@ -16,7 +16,6 @@ from schemas import domain, generate, upf
 from schemas.aggregates import kind_of
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.domain import DATA, PREFIX, SCHEMA_OF, DomainType
-from schemas.flags import Flag
 from schemas.step import Step
 from schemas.ue import events as ue_events
 from schemas.ue.state import Ue
@@ -230,14 +229,14 @@ def test_what_happens_to_a_upf_is_told() -> None:
 
 
 def test_a_function_that_fails_is_told() -> None:
-    (one,) = told([made(f"ue/{SUPI}", ue_events.Noted("poisoned"), flags=(Flag.POISONED,))])
+    (one,) = told([made(f"ue/{SUPI}", ue_events.Noted("poisoned"), poisoned=True)])
     assert one.name == "function.failed"
     assert one.event.id == f"ue/{SUPI}/1/1/function.failed"
     assert one.data == {
         "aggregate": f"ue/{SUPI}",
         "seq": 1,
         "procedure": "upf",
-        "version": "0.1.0",
+        "code": "3f2a9c01",
     }
 
 

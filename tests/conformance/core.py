@@ -7,9 +7,8 @@ from typing import Any, Self
 
 from msgspec import msgpack
 
-from functions.decision.env import CONGESTION
-from functions.runtime.decider import Inputs, decide
-from functions.runtime.replay import told
+from functions.decider import Inputs, decide
+from functions.runtime.replay import RecordedLookups
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.step import encode
@@ -39,10 +38,8 @@ class Core(World):
         made.steps = defaultdict(list, {name: [*steps] for name, steps in self.steps.items()})
         return made
 
-    def oracle(self, question: str) -> str:
-        if question == CONGESTION:
-            return "behind" if self.busy else ""
-        return super().oracle(question)
+    def congested(self) -> bool:
+        return self.busy
 
     def inputs(self, name: str) -> Inputs:
         given = super().inputs(name)
@@ -71,7 +68,8 @@ class Core(World):
                     subscriber=self.subscriptions.get((supi, step.subscription)),
                     subscription=step.subscription,
                     flags=step.flags,
-                    oracle=told(step),
+                    lookups=RecordedLookups(step),
+                    poisoned=step.poisoned,
                 )
                 again = decide(procedures, state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)

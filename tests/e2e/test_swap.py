@@ -94,7 +94,7 @@ class Loaded:
             async for name, _ in all_aggregates(access.log, "ue/imsi-"):
                 partition = partition_of(slot_of(name.removeprefix("ue/")), PARTITIONS)
                 found += [
-                    Decided(step.at, partition, step.version)
+                    Decided(step.at, partition, step.code)
                     async for step in access.log.steps(name)
                     if step.procedure == Procedure.SERVICE_REQUEST
                 ]

@@ -41,7 +41,7 @@ class Swapped:
                 steps = [step async for step in access.log.steps(name)]
                 *_, last = (step for step in steps if step.procedure == "service-request")
                 partition = partition_of(slot_of(name[3:]), PARTITIONS)
-                found.setdefault(partition, set()).add(last.version)
+                found.setdefault(partition, set()).add(last.code)
         supi = f"imsi-{1010000000001:015d}"
         status, said = await run("log", "show", supi, "--data", self.core.data)
         assert status == 0, said

@@ -14,7 +14,6 @@ from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.connection import fold as connection_fold
 from schemas.connection.state import Connection
-from schemas.flags import Flag
 from schemas.gmm.events import (
     AuthenticationFailed,
     AuthenticationStarted,
@@ -96,7 +95,7 @@ class CheckedWorld(World):
             self._check_context(before, step, after)
             self._check_downlinks(before, step, after, downlinks)
             _check_timers(name, after)
-            if Flag.POISONED not in step.flags:
+            if not step.poisoned:
                 _check_owed(name, after)
             _check_wakes(step)
             check_handover(after)

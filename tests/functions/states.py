@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import wire
-from functions.runtime.decider import Inputs
+from functions.decider import Inputs
 from schemas.cloudevents import CloudEvent
-from schemas.flags import Flag
 from schemas.procedures import Procedure
 from tests.functions import operator
 from tests.functions.checked import CheckedWorld
@@ -28,8 +27,7 @@ class SlowWorld(CheckedWorld):
         self.poisoned = False
 
     def inputs(self, name: str) -> Inputs:
-        flags = (int(Flag.POISONED),) if self.poisoned else ()
-        return super().inputs(name)._replace(flags=flags)
+        return super().inputs(name)._replace(poisoned=self.poisoned)
 
     def _processed(self, event: CloudEvent) -> None:
         if self.hold and event.procedure == Procedure.IDENTIFICATION:

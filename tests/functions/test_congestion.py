@@ -6,8 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 import wire
-from functions.decision.env import CONGESTION
 from functions.gmm.admission import BACK_OFFS
+from schemas.lookups import CongestionLookup
 from schemas.network import Congestion
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone
@@ -32,10 +32,8 @@ class BusyWorld(CheckedWorld):
         super().__init__(*(subscriber(n) for n in range(1, 40)), network=network)
         self.behind = False
 
-    def oracle(self, question: str) -> str:
-        if question == CONGESTION:
-            return "behind" if self.behind else ""
-        return super().oracle(question)
+    def congested(self) -> bool:
+        return self.behind
 
 
 @pytest.fixture
@@ -80,7 +78,7 @@ def test_a_registration_is_put_off_before_anything_is_done_for_it(phone: Phone) 
     assert 60 <= put_off(phone, "registration-reject") <= 300
     ue = phone.world.ue()
     assert (ue.challenge, ue.sqn, ue.registration) == (None, 0, None)
-    assert phone.world.order[-1][1].answers == ((CONGESTION, "behind"),)
+    assert phone.world.order[-1][1].lookups == (CongestionLookup(),)
     phone.world.verify()
 
 
@@ -111,7 +109,7 @@ def test_establishment_causes_that_are_spared(phone: Phone, cause: str) -> None:
     busy(phone)
     phone.initial(wire.nas_encode(phone.request()), RRCEstablishmentCause=cause)
     assert phone.hear()[-1][MESSAGE] == "authentication-request"
-    assert phone.world.order[-1][1].answers == ()
+    assert phone.world.order[-1][1].lookups == ()
 
 
 @pytest.mark.parametrize(
@@ -141,7 +139,7 @@ def test_a_ue_that_is_connected_is_served(phone: Phone) -> None:
 def test_a_question_that_has_no_answer_leaves_nothing_in_the_log(phone: Phone) -> None:
     idle(phone)
     phone.open_again(service_request(phone, "signalling"))
-    assert all(step.answers == () for _, step in phone.world.order)
+    assert all(step.lookups == () for _, step in phone.world.order)
     phone.world.verify()
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from functions.decider import Inputs
 from functions.decision.ue_decision import UeDecision
 from functions.runtime import resolve
-from functions.runtime.decider import Inputs
 from functions.runtime.job import out_of_turn
 from functions.ue import dispatch
 from schemas.cloudevents import CloudEvent

@@ -1,11 +1,10 @@
-"""When a wake-up is asked for, where it may come a little after its time (Flag.SHARED_WAKES)."""
+"""When a wake-up is asked for, where it may come a little after its time."""
 
 from msgspec.structs import replace
 
 from functions.decision.env import Env
 from functions.decision.ue_decision import UeDecision
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.flags import DEFAULT_FLAGS
 from schemas.procedures import Procedure
 from schemas.step import Output, Wake
 from schemas.ue.state import Timer, Ue
@@ -17,12 +16,10 @@ T = 1_700_000_000_000
 """When the mobile reachable timer ends, or another: no multiple of what wake-ups are rounded to."""
 
 
-def started(
-    ue: Ue, now: int, name: str, seconds: float, flags: tuple[int, ...] = DEFAULT_FLAGS
-) -> list[Output]:
+def started(ue: Ue, now: int, name: str, seconds: float) -> list[Output]:
     """What a step puts out that starts a timer."""
     trigger = CloudEvent("t", "/test", EventType.NGAP_UPLINK, f"ue/{SUPI}", slot=1)
-    draft = UeDecision(ue, Env(now, bytes(32), NETWORK, flags=flags), trigger)
+    draft = UeDecision(ue, Env(now, bytes(32), NETWORK), trigger)
     draft.start_timer(name, seconds)
     return draft.outputs
 
@@ -35,7 +32,6 @@ def test_a_short_timer_does_not_wait_for_the_mobile_reachable_timer() -> None:
     back = replace(waiting(MOBILE_REACHABLE, T), timers={})  # it has come back
     now = T - 5000
     assert started(back, now, "T3560", 6) == [Wake(now + 6000, Procedure.REGISTRATION)]
-    assert started(back, now, "T3560", 6, ()) == []
 
 
 def test_the_mobile_reachable_timer_is_relied_on_while_it_runs() -> None:
@@ -46,7 +42,6 @@ def test_a_wake_up_that_is_about_to_come_is_not_replaced() -> None:
     ue, now = waiting("T3560", T + 1), T + 100
     assert now < shared_at(T + 1, "T3560")
     assert started(ue, now, "T3592/5", 16) == []
-    assert started(ue, now, "T3592/5", 16, ()) == [Wake(now + 16_000, Procedure.SESSION)]
 
 
 def test_a_timer_whose_wake_up_is_late_is_woken_before_any_other() -> None:

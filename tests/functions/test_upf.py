@@ -11,6 +11,7 @@ from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, UpfLoadReported
 from schemas.event import Noted
 from schemas.identity import index_seid, make_seid, slot_of
+from schemas.lookups import UsableUpf
 from schemas.step import FanOutSessions, SendPfcp, Wake
 from tests.functions.world import N4_NETWORK, World
 from tests.functions.world_n4 import OTHER_UPF, UPF
@@ -84,11 +85,11 @@ def test_the_core_asks_for_an_association_once_a_gateway_is_there(world: World) 
         "Recovery Time Stamp": since,
         "CP Function Features": ["LOAD"],
     }
-    assert world.oracle("upfs") == ""
+    assert world.usable_upfs() == ()
     world.answer_pfcp(setup_response(), UPF, key, number)
     state = world.upf()
     assert (state.associated, state.reachable, state.features) == (True, True, ("FTUP",))
-    assert world.oracle("upfs") == f"{UPF}=0"
+    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
     world.verify()
 
 
@@ -260,10 +261,10 @@ def test_a_stranger(world: World) -> None:
 def test_the_path_goes_down_and_comes_up_and_nothing_is_lost(world: World) -> None:
     world.associate(UPF)
     world.path("down")
-    assert world.oracle("upfs") == ""
+    assert world.usable_upfs() == ()
     world.path("down")
     world.path("up", recovery_time_stamp=STAMP)
-    assert world.oracle("upfs") == f"{UPF}=0"
+    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
     assert fanned(world) == []
     # Each `down` may be late, and is asked about.
     assert [request["message"] for request in sent(world)] == ["HeartbeatRequest"] * 2
@@ -274,11 +275,11 @@ def test_a_upf_that_has_let_the_association_go(world: World) -> None:
     """It has not restarted, and says #72: it is associated again, and gets its sessions anew."""
     world.associate(UPF)
     world.path("unknown", recovery_time_stamp=STAMP)
-    assert world.oracle("upfs") == ""
+    assert world.usable_upfs() == ()
     upf, key, number, pdu = world.pfcp.pop()
     assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
     world.answer_pfcp(setup_response(), upf, key, number)
-    assert world.oracle("upfs") == f"{UPF}=0"
+    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
     assert fanned(world) == [STAMP]
     world.verify()
 
@@ -289,7 +290,7 @@ def test_a_upf_that_has_restarted_is_associated_before_its_sessions_come_back(
     world.associate(UPF)
     world.owners["upf", f"{UPF}/{SEID:016x}"] = "ue/imsi-001010000000001"
     world.path("up", recovery_time_stamp=STAMP + 60)
-    assert world.oracle("upfs") == ""
+    assert world.usable_upfs() == ()
     upf, key, number, pdu = world.pfcp.pop()
     assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
     assert fanned(world) == []
@@ -393,7 +394,7 @@ def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> N
     (request,) = sent(world)
     assert (request["message"], request["seid"]) == ("SessionDeletionRequest", 0x77)
     assert (upf, key) == (UPF, upf_aggregate(UPF))
-    assert world.oracle("upfs") == f"{UPF}=40"
+    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
     world.unanswered(upf, key, number, pdu)
     world.path("down")
     world.pfcp.clear()
@@ -441,11 +442,11 @@ def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
     assert notes(world) == ["the load of a UPF that is not associated"]
     world.associate(UPF)
     world.told_load(UpfLoadReported(load=40))
-    assert world.oracle("upfs") == f"{UPF}=40"
+    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
     world.told_load(UpfLoadReported(reduction=50, period=20))
-    assert world.oracle("upfs") == f"{UPF}=70", "of the 60 % that are left, half"
+    assert world.usable_upfs() == (UsableUpf(UPF, 70),), "of the 60 % that are left, half"
     world.advance(21)
-    assert world.oracle("upfs") == f"{UPF}=40"
+    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
     world.verify()
 
 

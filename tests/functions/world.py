@@ -12,13 +12,13 @@ from msgspec import msgpack
 from msgspec.structs import replace
 
 import wire
+from functions.decider import Inputs, decide
 from functions.decision.connection import source
 from functions.gmm import identification
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime import resolve
-from functions.runtime.decider import Inputs, decide
-from functions.runtime.replay import told
-from functions.runtime.standing import stands
+from functions.runtime.replay import RecordedLookups
+from functions.runtime.resendable import is_resendable
 from functions.ue.dispatch import Procedures
 from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
@@ -195,7 +195,7 @@ class World(N4Side):
 
     def _stands(self, name: str, step: Step[Any], output: Output) -> bool:
         """Whether a copy of the trigger sends an output again, as the runtime does (0008)."""
-        return step is self.steps[name][-1] or stands(output, self.states[name])
+        return step is self.steps[name][-1] or is_resendable(output, self.states[name])
 
     def inputs(self, name: str) -> Inputs:
         number = sum(map(len, self.steps.values()))
@@ -209,7 +209,7 @@ class World(N4Side):
             subscriber=found,
             subscription=1 if found else 0,
             flags=DEFAULT_FLAGS,
-            oracle=self.oracle,
+            lookups=self,
         )
 
     def record(self, name: str, step: Step[Any]) -> None:
@@ -359,7 +359,8 @@ class World(N4Side):
                     subscriber=found,
                     subscription=step.subscription,
                     flags=step.flags,
-                    oracle=told(step),
+                    lookups=RecordedLookups(step),
+                    poisoned=step.poisoned,
                 )
                 again = decide(Procedures(), state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)

@@ -4,7 +4,7 @@ from collections import deque
 from typing import Any
 
 import wire
-from functions.decision.env import CONGESTION, UPFS, upfs_answer
+from functions.decision.env import usable_upfs
 from functions.messages.pfcp import node_id
 from functions.runtime.fan_out import audience_of
 from functions.runtime.pools import pools_of
@@ -17,7 +17,8 @@ from schemas.cloudevents import (
     UpfLoadReported,
     UpfPath,
 )
-from schemas.identity import index_seid, slot_of, slot_of_seid
+from schemas.identity import Tai, index_seid, slot_of, slot_of_seid
+from schemas.lookups import IpVersion, UsableUpf
 from schemas.network import Network, UpfNode, UpfPool
 from schemas.procedures import PFCP_MESSAGES, Procedure
 from schemas.ran import tai_index_prefix
@@ -190,28 +191,29 @@ class N4Side:
                 assert event is not None
                 self.events.append(event)
 
-    # What decisions ask
+    # The lookups of decisions, as the runtime answers them
 
-    def oracle(self, question: str) -> str:
-        """What the runtime would answer: the UPFs that are there, and the first free address."""
-        if question == UPFS:
-            return self._upfs()
-        if question == CONGESTION:
-            return ""
-        kind, _, asked = question.partition(" ")
-        if kind == "features":
-            state = self.states.get(upf_aggregate(asked))
-            return ",".join(state.features) if state is not None else ""
-        if kind == "association":
-            found = [key for index, key in self.owners if index == "tai"]
-            return next(
-                (k.removeprefix(f"{asked}/") for k in found if k.startswith(asked + "/")), ""
-            )
-        return self._free_address(question)
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        if self.upfs is not None:
+            return tuple(UsableUpf(upf, load) for upf, load in self.upfs.items())
+        states = [self.states.get(upf_aggregate(u.node_id)) for u in self.network.upfs]
+        return usable_upfs([state for state in states if state is not None], self.now)
 
-    def _free_address(self, question: str) -> str:
-        _, version, upf, dnn = question.split(" ", 3)
-        pool = pools_of(self.network).get((upf, dnn, int(version)))
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        state = self.states.get(upf_aggregate(upf))
+        return tuple(state.features) if state is not None else ()
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        prefix = f"{tai_index_prefix(tai)}{gnb}/"
+        found = (key for index, key in self.owners if index == "tai" and key.startswith(prefix))
+        return next((key.removeprefix(prefix) for key in found), "")
+
+    def congested(self) -> bool:
+        return False
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """The first address that is free."""
+        pool = pools_of(self.network).get((upf, dnn, ip_version))
         if pool is None:
             return ""
         for block in range(pool.blocks):
@@ -219,9 +221,3 @@ class N4Side:
                 if ("address", pool.key(number)) not in self.owners:
                     return pool.text(number)
         return ""
-
-    def _upfs(self) -> str:
-        if self.upfs is not None:
-            return ",".join(f"{upf}={load}" for upf, load in self.upfs.items())
-        states = [self.states.get(upf_aggregate(u.node_id)) for u in self.network.upfs]
-        return upfs_answer([state for state in states if state is not None], self.now)

@@ -3,10 +3,11 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from functions.runtime.decider import Inputs, decide
-from functions.runtime.replay import Redecided, Replayer, told
+from functions.decider import Inputs, decide
+from functions.runtime.replay import RecordedLookups, Redecided, Replayer
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
+from schemas.code import Code
 from schemas.network import Network
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
@@ -29,6 +30,10 @@ class _Log(EventLog):
     async def network(self, version: str) -> Network:
         del version
         return self._given.network
+
+    async def code(self, identifier: str) -> Code | None:
+        del identifier
+        return None
 
 
 class _Subscribers(SubscriberStore):
@@ -89,7 +94,8 @@ def _again(given: Given, recorded: Recorded, state: Any) -> Step[Any] | None:
         subscriber=found,
         subscription=step.subscription,
         flags=step.flags,
-        oracle=told(step),
+        lookups=RecordedLookups(step),
+        poisoned=step.poisoned,
     )
     made = decide(Procedures(), state, step.seq, step.trigger, inputs)
     assert made is None or isinstance(made, Step)

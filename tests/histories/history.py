@@ -15,6 +15,7 @@ from msgspec import Struct
 
 import wire
 from schemas.aggregates import kind_of
+from schemas.document import whole
 from schemas.network import Network
 from schemas.step import SendNgap, Step, encode
 from schemas.subscriber import Subscriber
@@ -63,7 +64,7 @@ def of(world: World) -> History:
 
 def text(history: History) -> str:
     """The file of a history."""
-    lines = [msgspec.json.encode(history.given).decode()]
+    lines = [msgspec.json.encode(whole(history.given)).decode()]
     lines += [json.dumps(_line(recorded)) for recorded in history.steps]
     return "\n".join([*lines, ""])
 

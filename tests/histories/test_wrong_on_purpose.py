@@ -11,7 +11,7 @@ import pytest
 
 import wire
 from functions.decision.env import Env
-from functions.decision.ue_decision import UeDecision, NoSecurityError, seal
+from functions.decision.ue_decision import NoSecurityError, UeDecision, seal
 from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
 from functions.messages import ngap
@@ -164,11 +164,11 @@ async def test_a_difference_names_its_step_and_says_why(monkeypatch: pytest.Monk
 
 
 async def test_a_replaced_procedure_differs_in_its_steps_alone() -> None:
-    quiet = SimpleNamespace(VERSION="quiet", decide=lambda d, _: d.note("heard"))
+    quiet = SimpleNamespace(CODE="quiet", decide=lambda d, _: d.note("heard"))
     procedures = Procedures(replaced={Procedure.DEREGISTRATION: quiet})
     found = await warm(recorded("deregistration"), procedures)
     assert {d.recorded.procedure for d in found} == {Procedure.DEREGISTRATION}
-    assert all(d.now is not None and d.now.version == "quiet" for d in found)
+    assert all(d.now is not None and d.now.code == "quiet" for d in found)
 
 
 def test_the_entropy_of_a_step_is_all_that_is_drawn_from() -> None:

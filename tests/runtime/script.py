@@ -109,7 +109,7 @@ def _fanned_out(event_id: str) -> str:
 def told(steps: Iterable[Step[Any]]) -> list[bytes]:
     """Steps without what depends on who carried their triggers."""
     return [
-        encode((s.seq, s.at, s.entropy, s.procedure, s.version, s.events, s.outputs, s.flags))
+        encode((s.seq, s.at, s.entropy, s.procedure, s.code, s.events, s.outputs, s.poisoned))
         for s in steps
     ]
 

@@ -102,7 +102,7 @@ async def test_what_is_not_known_is_looked_up(engine: SqliteEngine) -> None:
 
 async def test_what_was_not_stored_comes_back(engine: SqliteEngine) -> None:
     found = worker(engine, "10.45.0.0/30")
-    for end in (found.settle, found.doubt, lambda: found.withdraw("internet", "10.45.0.2")):
+    for end in (found.free_unstored, found.doubt, lambda: found.withdraw("internet", "10.45.0.2")):
         assert await take(found) == "10.45.0.2"
         end()
     assert await take(found) == "10.45.0.2"

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from functions.decision.env import UPFS, Env, address_question
+from functions.decision.env import Env
 from functions.runtime import addresses
 from functions.runtime.round import Decider
 from functions.ue.dispatch import Decision, Procedures
@@ -19,6 +19,7 @@ from schemas.event import Noted
 from schemas.gsm.events import SessionDeleted, SessionRequested
 from schemas.gsm.state import N4Session, PduAddress, PduSession
 from schemas.identity import SNssai, slot_of
+from schemas.lookups import UpfsLookup, UsableUpf
 from schemas.network import UpfNode, UpfPool
 from schemas.procedures import Procedure
 from schemas.step import Step
@@ -47,9 +48,9 @@ class Sessions(Procedures):
         if trigger.data == b"release":
             events: Any = tuple(SessionDeleted(s.n4.seid, "released") for s in ue.sessions[:1])
             return Decision(Procedure.SESSION, "1", events or (Noted("none"),), ())
-        assert env.ask(UPFS) == f"{UPF}=0"
-        ipv6 = env.ask(address_question(DNN, UPF, 6))
-        ipv4 = env.ask(address_question(DNN, UPF, 4))
+        assert env.usable_upfs() == (UsableUpf(UPF, 0),)
+        ipv6 = env.free_address(DNN, UPF, 6)
+        ipv4 = env.free_address(DNN, UPF, 4)
         if not ipv4:
             return Decision(Procedure.SESSION, "1", (Noted("exhausted"),), ())
         seid = env.random_int(60) << 4 | 1
@@ -236,6 +237,6 @@ async def test_the_upfs_are_read_once_for_a_while(tmp_path: Path) -> None:
     for number in range(1, 4):
         done = await worker.run([job(ask(1, "take", number))], patient=True)
         ((_, step),) = done.appended
-        assert step.answers[0] == (UPFS, f"{UPF}=0")
+        assert step.lookups[0] == UpfsLookup((UsableUpf(UPF, 0),))
     assert loads.count("load") == 2, "the UE's, and the UPF's"
     await store.close()

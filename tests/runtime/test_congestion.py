@@ -6,9 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from eventing.jetstream.delivery import Delivery, stored_at
-from functions.decision.env import CONGESTION
 from functions.runtime.job import Job
-from functions.runtime.oracle import Oracle
+from functions.runtime.lookups import WorkerLookups
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.network import Congestion
 from statestore.log import EventLog
@@ -41,13 +40,13 @@ def test_other_subjects_say_nothing(reply: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("after", "age", "answer"), [(5, 4.9, ""), (5, 5.0, "behind"), (0, 999.0, "")]
+    ("after", "age", "answer"), [(5, 4.9, False), (5, 5.0, True), (0, 999.0, False)]
 )
-async def test_the_answer(after: int, age: float, answer: str, tmp_path: Path) -> None:
+async def test_the_answer(after: int, age: float, answer: bool, tmp_path: Path) -> None:
     network = replace(NETWORK, congestion=Congestion(after=after))
     engine = await SqliteEngine.open(tmp_path / "evcore.db")
     log = EventLog(engine, Vault(bytes(32)))
     (aggregate,) = await log.load(["ue/imsi-001010000000001"])
-    asking = Oracle(log, network, 16).asking(aggregate, EVENT, lambda: age)
-    assert asking(CONGESTION) == answer
+    lookups = WorkerLookups(log, network, 16).for_decision(aggregate, EVENT, lambda: age)
+    assert lookups.congested() is answer
     await engine.close()

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from eventing.cloudevents.nats_binding import from_message
 from eventing.jetstream.messages import Outgoing
-from functions.runtime import coverage, fan_out
+from functions.runtime import fan_out, lookups
 from functions.runtime.effects import Effects
-from functions.runtime.standing import is_last_word, stands
+from functions.runtime.resendable import is_last_word, is_resendable
 from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType, SessionLost
 from schemas.connection.events import ConnectionReleasing
 from schemas.connection.state import Connection
@@ -108,8 +108,8 @@ async def test_who_serves_a_tracking_area_is_looked_up_once_for_many(
     assert len(await out.send(Page((TAI,), b"1"), Page((TAI,), b"2"))) == 2
     await out.put("gnb/2", "tai", "001-01-000001/gnb-2/a2")
     assert len(await out.send(Page((TAI,), b"3"))) == 1
-    monkeypatch.setattr(coverage, "KEPT", -1.0)
-    found = coverage.Coverage(out.store)
+    monkeypatch.setattr(lookups, "KEPT", -1.0)
+    found = lookups.Coverage(out.store)
     assert await found.of([TAI, TAI]) == [("gnb-1", "a1"), ("gnb-2", "a2")]
 
 
@@ -184,7 +184,7 @@ SESSION = PduSession(
 def test_what_leaves_again_with_a_copy_of_its_trigger(
     output: Output, state: object, stays: bool
 ) -> None:
-    assert stands(output, state) is stays
+    assert is_resendable(output, state) is stays
 
 
 @pytest.mark.parametrize(

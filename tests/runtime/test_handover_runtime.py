@@ -1,16 +1,16 @@
 """What the runtime has to know of handovers: which message comes before its turn, and which
 association a gNB has."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from functions.decision.env import NotReadyError, association_question, features_question
+from functions.decision.env import NotReadyError
 from functions.runtime.job import in_turn, out_of_turn
-from functions.runtime.oracle import Oracle
+from functions.runtime.lookups import DecisionLookups, WorkerLookups
 from schemas.aggregates import upf_aggregate
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection, Place
 from schemas.identity import Tai, index_ngap
@@ -86,16 +86,18 @@ async def engine(tmp_path: Path) -> AsyncIterator[SqliteEngine]:
     await opened.close()
 
 
-async def answer(log: EventLog, oracle: Oracle, question: str) -> tuple[str, int]:
-    """The answer, and how often it had to be looked up."""
+async def answer(
+    log: EventLog, worker: WorkerLookups, ask: Callable[[DecisionLookups], object]
+) -> tuple[object, int]:
+    """The answer, and how often it had to be read."""
     (aggregate,) = await log.load(["ue/imsi-1"])
-    asking, looked = oracle.asking(aggregate, UPLINK), 0
+    lookups, reads = worker.for_decision(aggregate, UPLINK), 0
     while True:
         try:
-            return asking(question), looked
+            return ask(lookups), reads
         except NotReadyError:
-            looked += 1
-            await asking.ready()
+            reads += 1
+            await lookups.ready()
 
 
 async def test_who_serves_a_tracking_area(engine: SqliteEngine) -> None:
@@ -103,14 +105,15 @@ async def test_who_serves_a_tracking_area(engine: SqliteEngine) -> None:
     put = tuple(IndexKey("tai", key) for key in keys)
     await engine.append([Append("gnb/gnb-1", 1, "t-1", encode({}), put=put)])
     log = EventLog(engine, VAULT)
-    oracle = Oracle(log, N4_NETWORK, 1)
+    worker = WorkerLookups(log, N4_NETWORK, 1)
     for area, gnb, association in (
         (TAI, "gnb-1", "a1"),
         (TAI, "gnb-12", "a2"),
         (TAI, "gnb-2", ""),
         (Tai("001-01", 2), "gnb-1", ""),
     ):
-        assert await answer(log, oracle, association_question(area, gnb)) == (association, 1)
+        found = await answer(log, worker, lambda asked: asked.association(area, gnb))  # noqa: B023
+        assert found == (association, 1)
 
 
 async def test_features_of_a_upf(engine: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,6 +125,8 @@ async def test_features_of_a_upf(engine: SqliteEngine, monkeypatch: pytest.Monke
         return found if names[0].startswith("upf/") else await EventLog.load(log, names)
 
     monkeypatch.setattr(log, "load", load)
-    oracle = Oracle(log, N4_NETWORK, 1)
-    assert await answer(log, oracle, features_question(UPF)) == ("FTUP,EMPU", 1)
-    assert await answer(log, oracle, features_question("nobody")) == ("", 0)
+    worker = WorkerLookups(log, N4_NETWORK, 1)
+    read = await answer(log, worker, lambda asked: asked.upf_features(UPF))
+    assert read == (("FTUP", "EMPU"), 1)
+    read = await answer(log, worker, lambda asked: asked.upf_features("unknown"))
+    assert read == ((), 0)

@@ -13,7 +13,7 @@ from eventing.cloudevents.nats_binding import BadEventError
 from functions.runtime import resolve
 from functions.runtime.job import in_turn, out_of_turn
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
-from schemas.connection.state import ParkedConnection, Connection
+from schemas.connection.state import Connection, ParkedConnection
 from schemas.identity import Tai, index_ngap, slot_of
 from schemas.mobility.fold import place_of
 from schemas.procedures import Procedure

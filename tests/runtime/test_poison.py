@@ -15,7 +15,6 @@ from eventing.jetstream.publisher import Publisher
 from functions.runtime import round as round_module
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
-from schemas.flags import DEFAULT_FLAGS, Flag
 from schemas.procedures import MODULES, Procedure
 from schemas.step import SendNgap
 from tests.eventing.brokers import event as any_event
@@ -82,7 +81,7 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
     assert replace(kept, procedure=poison.procedure) == poison
     assert letter.subject.startswith("dead.ue.")
     last = (await wrong.store.steps(UE))[-1]
-    assert (last.trigger.id, last.flags) == (poison.id, (*DEFAULT_FLAGS, Flag.POISONED))
+    assert (last.trigger.id, last.poisoned) == (poison.id, True)
     commands = [output for output in last.outputs if isinstance(output, SendNgap)]
     assert [wire.ngap_peek(c.pdu).message for c in commands] == [
         "DownlinkNASTransport",
@@ -146,7 +145,7 @@ async def test_one_that_works_the_second_time_is_none(
     await wrong.idle()
     assert tries == 2
     assert await wrong.letters() == []
-    assert (await wrong.store.steps(UE))[-1].flags == DEFAULT_FLAGS
+    assert not (await wrong.store.steps(UE))[-1].poisoned
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["by themselves", "in batches"])

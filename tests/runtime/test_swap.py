@@ -12,6 +12,7 @@ from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment
 from functions.gmm.deregistration import procedure
+from functions.runtime.code import this_code
 from schemas.flags import DEFAULT_FLAGS
 from schemas.identity import partition_of, slot_of
 from schemas.procedures import Procedure
@@ -78,7 +79,7 @@ async def decided_by(plant: Plant) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for name in await plant.store.heads():
         steps = await plant.store.steps(name)
-        versions = {step.version for step in steps if step.procedure == DEREGISTRATION}
+        versions = {step.code for step in steps if step.procedure == DEREGISTRATION}
         if versions:
             found[name] = versions
     return found
@@ -96,7 +97,7 @@ async def test_each_partition_is_decided_by_the_version_that_is_assigned(
     assert await plant.store.heads() == plant.script.heads
     for name, found in (await decided_by(plant)).items():
         partition = partition_of(slot_of(name.removeprefix("ue/")), IMPATIENT.partitions)
-        assert found == {VARIANT if partition in partitions else procedure.VERSION}
+        assert found == {VARIANT if partition in partitions else this_code().id}
 
 
 async def test_a_version_that_is_finished_decides_all(plant: Plant) -> None:
@@ -136,9 +137,9 @@ async def test_what_a_canary_cannot_decide_is_no_dead_letter_and_the_other_decid
     await assign(plant, assignments.rolled_back(canary(HERE), "it fails", 1))
     await plant.idle()
     last = (await plant.store.steps(UE))[-1]
-    assert (last.trigger.id, last.version, last.flags) == (
+    assert (last.trigger.id, last.code, last.flags) == (
         event.id,
-        procedure.VERSION,
+        this_code().id,
         DEFAULT_FLAGS,
     )
     assert await plant.letters() == []

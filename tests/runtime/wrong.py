@@ -4,8 +4,6 @@ from typing import Any
 
 from functions.gmm.deregistration import procedure
 
-VERSION = procedure.VERSION
-
 
 def decide(d: Any, given: Any) -> None:
     if d.ue.supi == "imsi-001010000000001":

@@ -13,8 +13,6 @@ from functions.messages.trees import Tree, subtree
 from schemas.cloudevents import Deregister, SubscriptionChanged
 from schemas.gmm.events import Deregistered, DeregistrationPending
 
-VERSION: Final = "1"
-
 REQUEST: Final = 0x45
 
 

@@ -5,8 +5,6 @@ go to `registration_identity` and `registration_answers`, and ends in `registrat
 mobility or periodic update takes the same way.
 """
 
-from typing import Final
-
 from functions.decision import connection, protocol_errors
 from functions.decision.inputs import (
     EventReceived,
@@ -35,8 +33,6 @@ from schemas.connection.events import (
 from schemas.gmm.events import GutiConfirmed, RegistrationCompleted, SubscriberIdentified
 from schemas.identity import index_ngap
 from schemas.ue.state import connections
-
-VERSION: Final = "1"
 
 REQUEST, COMPLETE = 0x41, 0x43
 AUTHENTICATION_RESPONSE, AUTHENTICATION_FAILURE = 0x57, 0x59

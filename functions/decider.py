@@ -3,10 +3,9 @@
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from functions.decision.env import Env, nobody
+from functions.decision.env import Env, Lookups
 from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent
-from schemas.flags import Flag
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.ran import Gnb
@@ -28,10 +27,12 @@ class Inputs(NamedTuple):
     subscriber: Subscriber | None = None
     subscription: int = 0
     flags: tuple[int, ...] = ()
-    oracle: Callable[[str], str] = nobody
-    """Answers what a decision asks (`Env.ask`)."""
+    lookups: Lookups | None = None
+    """Answers the lookups of the decision."""
+    poisoned: bool = False
+    """Whether each attempt to decide has raised: the UE gets a cause instead."""
     rejects: Callable[[], None] | None = None
-    """Told when the decision denies the UE what it asked for."""
+    """Called if the decision denies the UE its request."""
 
 
 class Forward(NamedTuple):
@@ -44,7 +45,7 @@ def decide(
     procedures: Procedures, state: Any, seq: int, event: CloudEvent, given: Inputs
 ) -> Step[Any] | Forward | None:
     """The step number `seq` of an aggregate; None when the event changes and says nothing."""
-    env = Env(given.now, given.entropy, given.network, given.subscriber, given.flags, given.oracle)
+    env = Env(given.now, given.entropy, given.network, given.subscriber, given.flags, given.lookups)
     node = NODES.get(state.__class__)
     if node is not None:
         if node not in procedures.hosted:
@@ -53,8 +54,8 @@ def decide(
         happened, outputs = module.decide(state, event, env)
         if not happened and not outputs:
             return None
-        made = Decision(node, module.VERSION, tuple(happened), tuple(outputs))
-    elif Flag.POISONED in given.flags:
+        made = Decision(node, procedures.code_of(node), tuple(happened), tuple(outputs))
+    elif given.poisoned:
         made = procedures.poisoned(state, event, env)
     else:
         made = procedures.decide(state, event, env)
@@ -68,13 +69,14 @@ def decide(
         seq=seq,
         at=given.now,
         procedure=made.procedure,
-        version=made.version,
+        code=made.code,
         trigger=event,
         entropy=given.entropy,
         network=given.network_version,
         events=made.events,
         outputs=made.outputs,
         subscription=given.subscription,
+        lookups=tuple(env.lookups),
+        poisoned=given.poisoned,
         flags=given.flags,
-        answers=tuple(env.answers),
     )

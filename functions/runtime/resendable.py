@@ -1,4 +1,4 @@
-"""What of a step is still to leave when its trigger comes a second time."""
+"""Which outputs of a step are sent again when its trigger comes a second time."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from schemas.ue.state import Ue, connections
 from schemas.upf import Upf
 
 
-def standing(step: Step[Any], state: object) -> Step[Any]:
+def resendable(step: Step[Any], state: object) -> Step[Any]:
     """A step with what is still to leave, now that the aggregate has moved on to `state`.
 
     The places of the rest stay, with nothing in them: what is sent has its place in its id.
@@ -19,13 +19,15 @@ def standing(step: Step[Any], state: object) -> Step[Any]:
     nothing: Any = None
     last = is_last_word(step, state)
     kept = tuple(
-        output if stands(output, state) or (last and isinstance(output, SendNgap)) else nothing
+        output
+        if is_resendable(output, state) or (last and isinstance(output, SendNgap))
+        else nothing
         for output in step.outputs
     )
     return replace(step, outputs=kept)
 
 
-def stands(output: Output, state: object) -> bool:
+def is_resendable(output: Output, state: object) -> bool:
     """Whether an output is still to leave, now that the aggregate has moved on to `state`.
 
     What was said to a gNB is not: it has moved on too, and an answer out of its time would only

@@ -1,0 +1,241 @@
+"""Answers to the lookups of decisions: usable UPFs, free addresses, the associations of gNBs."""
+
+import time
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Final, TypeAlias, TypeVar
+
+from functions.decision.env import NotReadyError, usable_upfs
+from functions.runtime.addresses import Addresses
+from schemas.aggregates import slot_of_aggregate, upf_aggregate
+from schemas.cloudevents import CloudEvent
+from schemas.identity import Tai, partition_of
+from schemas.lookups import IpVersion, UsableUpf
+from schemas.network import Network
+from schemas.ran import tai_index_prefix
+from schemas.upf import Upf
+from statestore.contract import Engine
+from statestore.log import Aggregate, EventLog
+
+KEPT: Final = 1.0
+"""Seconds after which the states of the UPFs, and the gNBs of a tracking area, are read again. A gNB
+that comes in between gets the next repetition of a PAGING, and is the target of the next handover."""
+KEPT_LACKING: Final = 0.1
+"""The same for UPFs while one of them is not usable: it is more likely to come than others are to go."""
+ATTEMPTS: Final = 4
+"""How often the answer of a lookup is read before the lookup has no answer."""
+AREAS: Final = 4096
+"""Tracking areas that are kept."""
+
+_T = TypeVar("_T")
+_Key: TypeAlias = tuple[Any, ...]
+
+
+class Upfs:
+    """The UPFs of a network that can be used, with their loads."""
+
+    def __init__(self, events: EventLog, network: Network) -> None:
+        self._log = events
+        self._names = [upf_aggregate(upf.node_id) for upf in network.upfs]
+        self._until = 0.0
+        self._usable: tuple[UsableUpf, ...] = ()
+        self._features: dict[str, tuple[str, ...]] = {}
+
+    def usable(self) -> tuple[UsableUpf, ...]:
+        """Return the usable UPFs, in the order of the configuration.
+
+        Raises:
+            NotReadyError: the states were read too long ago: `load`, and decide again.
+        """
+        if self._names and time.monotonic() > self._until:
+            raise NotReadyError("the states of the UPFs must be read")
+        return self._usable
+
+    def features(self, upf: str) -> tuple[str, ...]:
+        """Return the UP Function Features of a usable UPF.
+
+        Raises:
+            NotReadyError: as `usable`.
+        """
+        self.usable()
+        return self._features.get(upf, ())
+
+    async def load(self) -> None:
+        """Read the states of all UPFs."""
+        states: list[Upf] = [found.state for found in await self._log.load(self._names)]
+        self._usable = usable_upfs(states, int(time.time() * 1000))
+        nodes = {upf.node_id for upf in self._usable}
+        self._features = {s.node_id: tuple(s.features) for s in states if s.node_id in nodes}
+        kept = KEPT if len(self._usable) == len(self._names) else KEPT_LACKING
+        self._until = time.monotonic() + kept
+
+
+class Coverage:
+    """The associations that a PAGING goes to, looked up once for many UEs."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._kept: OrderedDict[str, tuple[float, list[tuple[str, str]]]] = OrderedDict()
+
+    async def of(self, tais: Sequence[Tai]) -> list[tuple[str, str]]:
+        """Who serves one of the tracking areas: gNB and association, each once."""
+        found: dict[tuple[str, str], None] = {}
+        for tai in tais:
+            found.update(dict.fromkeys(await self.serving(tai_index_prefix(tai))))
+        return list(found)
+
+    async def serving(self, prefix: str) -> list[tuple[str, str]]:
+        """The same for the one tracking area whose index entries begin with `prefix`."""
+        now, after = time.monotonic(), ""
+        until, kept = self._kept.get(prefix, (0.0, []))
+        if until > now:
+            return kept
+        found: list[tuple[str, str]] = []
+        while page := await self._engine.scan("tai", prefix, after):
+            after = page[-1][0]
+            for key, _ in page:
+                gnb, _, association = key.removeprefix(prefix).partition("/")
+                found.append((gnb, association))
+        self._kept[prefix] = (now + KEPT, found)
+        self._kept.move_to_end(prefix)
+        if len(self._kept) > AREAS:
+            self._kept.popitem(last=False)
+        return found
+
+
+class WorkerLookups:
+    """What the decisions of one worker look up."""
+
+    def __init__(self, events: EventLog, network: Network, partitions: int) -> None:
+        self.upfs = Upfs(events, network)
+        self.addresses = Addresses(events.engine, network, partitions)
+        self.coverage = Coverage(events.engine)
+        self._partitions = partitions
+        self._network = network
+
+    def for_decision(
+        self, aggregate: Aggregate, event: CloudEvent, age: Callable[[], float] = float
+    ) -> "DecisionLookups":
+        """Return the lookups of one decision; `age` gives the seconds that its event has waited."""
+        slot = slot_of_aggregate(aggregate.name, event.slot or 0)
+        return DecisionLookups(self, aggregate, partition_of(slot, self._partitions), age)
+
+    def behind(self, age: float) -> bool:
+        """Whether an event of that age shows that this worker cannot keep up."""
+        after = self._network.congestion.after
+        return 0 < after <= age
+
+
+class DecisionLookups:
+    """The lookups of one decision (`functions.decision.env.Lookups`).
+
+    A method raises `NotReadyError` if its answer must be read first. Then await `ready`, and decide again.
+    """
+
+    __slots__ = (
+        "_age",
+        "_aggregate",
+        "_areas",
+        "_attempts",
+        "_given",
+        "_held",
+        "_missing",
+        "_partition",
+        "_upfs",
+        "_worker",
+    )
+
+    def __init__(
+        self,
+        worker: WorkerLookups,
+        aggregate: Aggregate,
+        partition: int,
+        age: Callable[[], float] = float,
+    ) -> None:
+        self._worker = worker
+        self._age = age
+        self._aggregate = aggregate
+        self._partition = partition
+        self._attempts: Counter[_Key] = Counter()
+        self._missing: _Key = ()
+        self._upfs: tuple[UsableUpf, ...] = ()
+        self._areas: dict[Tai, list[tuple[str, str]]] = {}
+        self._held: Collection[str] | None = None
+        self._given: list[tuple[str, str]] = []
+        """The DNN and the text of each address that was given."""
+
+    def usable_upfs(self) -> tuple[UsableUpf, ...]:
+        """See `Lookups.usable_upfs`. One decision gets one answer."""
+        self._upfs = self._upfs or self._read((_UPFS,), self._worker.upfs.usable, ())
+        return self._upfs
+
+    def upf_features(self, upf: str) -> tuple[str, ...]:
+        """See `Lookups.upf_features`."""
+        return self._read((_UPFS,), lambda: self._worker.upfs.features(upf), ())
+
+    def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
+        """See `Lookups.free_address`."""
+        take, key = self._worker.addresses.take, (_ADDRESS, dnn, upf, ip_version)
+        found = self._read(
+            key, lambda: take(dnn, upf, ip_version, self._partition, self._addresses()), ""
+        )
+        if found:
+            self._given.append((dnn, found))
+        return found
+
+    def association(self, tai: Tai, gnb: str) -> str:
+        """See `Lookups.association`. If a gNB has several, the last one."""
+
+        def serving() -> str:
+            if tai not in self._areas:
+                raise NotReadyError(f"the gNBs of {tai.plmn} {tai.tac} must be read")
+            found = [association for name, association in self._areas[tai] if name == gnb]
+            return found[-1] if found else ""
+
+        return self._read((_AREA, tai), serving, "")
+
+    def congested(self) -> bool:
+        """See `Lookups.congested`."""
+        return self._worker.behind(self._age())
+
+    def _read(self, key: _Key, read: Callable[[], _T], no_answer: _T) -> _T:
+        try:
+            return read()
+        except NotReadyError:
+            if self._attempts[key] >= ATTEMPTS:
+                return no_answer
+            self._missing = key
+            raise
+
+    def _addresses(self) -> Collection[str]:
+        """The addresses that the aggregate has, by their index keys."""
+        if self._held is None:
+            entries: Any = self._aggregate.kind.indexes(self._aggregate.state)
+            self._held = frozenset(key for kind, key in entries if kind == "address")
+        return self._held
+
+    async def ready(self) -> None:
+        """Read the missing answer. Addresses that were given are looked up again."""
+        self.withdraw()
+        self._attempts[self._missing] += 1
+        match self._missing:
+            case (kind, Tai() as tai) if kind == _AREA:
+                prefix = tai_index_prefix(tai)
+                self._areas[tai] = await self._worker.coverage.serving(prefix)
+            case (kind, dnn, upf, ip_version) if kind == _ADDRESS:
+                addresses = self._worker.addresses
+                if not await addresses.load(dnn, upf, ip_version, self._partition):
+                    self._attempts[self._missing] = ATTEMPTS
+            case _:
+                await self._worker.upfs.load()
+
+    def withdraw(self) -> None:
+        """Take back the addresses that were given: the decision came to nothing."""
+        for dnn, text in self._given:
+            self._worker.addresses.withdraw(dnn, text)
+        self._given.clear()
+
+
+_UPFS: Final = "upfs"
+_ADDRESS: Final = "address"
+_AREA: Final = "area"

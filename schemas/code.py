@@ -1,0 +1,39 @@
+"""The code that decided a step: a document of the store, which steps name by a short id."""
+
+import hashlib
+
+from msgspec import Struct
+
+ID_DIGITS = 8
+"""Hexadecimal digits of an id: few enough for a step, enough for the releases of one core."""
+
+
+class Code(Struct, frozen=True):
+    """All code that can take part in a decision, by its digests (SHA-256, hexadecimal)."""
+
+    release: str
+    """The version of evcore, such as ``"0.1.0"``."""
+    functions: str
+    """The digest of the procedures and messages, in Python."""
+    schemas: str
+    """The digest of the events, states and documents."""
+    wire: str
+    """The digest of the sources of the Rust part."""
+    variant: str = ""
+    """The name of the variant that was swapped in, empty for the release itself."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of all parts."""
+        parts = (self.release, self.functions, self.schemas, self.wire, self.variant)
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+    @property
+    def id(self) -> str:
+        """The short id that a step has."""
+        return self.digest[:ID_DIGITS]
+
+    def __str__(self) -> str:
+        """As tools show it: ``"0.1.0 (3f2a9c01)"``."""
+        name = f"{self.release} {self.variant}" if self.variant else self.release
+        return f"{name} ({self.id})"
