@@ -102,13 +102,13 @@ TRIGGERS = [
     (PULL, "lagThreshold: '125'", "lagThreshold: high", "lagThreshold 'high' is not a number"),
 ]
 FORMULA = [
-    (PULL, "name: p05", "name: p04", "a name of its own"),
+    (PULL, "name: p05", "name: p04", "needs a unique name"),
     (PULL_2, "p03 + p04", "p03", "ScaledObject session: the formula must be the sum"),
     (PULL, "target: '125'", "target: ten", "the target 'ten' is not a number above 0"),
     (PULL, "activationTarget: '0'", "activationTarget: '5'", "activationTarget must be 0"),
     (PULL, "metricType: Average", "metricType: ", "metricType must be AverageValue"),
     (PULL, "minReplicaCount: 0", "minReplicaCount: 17", "minReplicaCount 17 is above"),
-    (PULL_2, "maxReplicaCount: 16", "maxReplicaCount: 17", "above the 16 partitions"),
+    (PULL_2, "maxReplicaCount: 16", "maxReplicaCount: 17", "above the number of partitions, 16"),
 ]
 # Faults that Knative's webhook would reject.
 ANNOTATIONS = [
