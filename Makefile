@@ -49,7 +49,7 @@ lint: setup-dev ## Style, types, layers, generated files
 	@.venv/bin/ruff format --check $(CODE) tests bench scripts wire
 	@.venv/bin/pyright --level error
 	@.venv/bin/pyright --level error --project pyrightconfig.tests.json
-	@$(PY) scripts/check_layers.py
+	@.venv/bin/lint-imports --no-logo --no-cache
 	@$(PY) -m schemas.generate --check
 	@scripts/lint_rust.sh
 

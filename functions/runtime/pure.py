@@ -7,18 +7,19 @@ are in docs/decisions/0018-what-a-decision-may-reach.md.
 
 import datetime as dt
 import gc
+import importlib
 import inspect
 import os
 import random
 import secrets
 import sys
+import threading
 import time
 import uuid
 import zoneinfo
 from collections.abc import Callable, Generator, Iterable, Iterator, MutableMapping
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from threading import Lock, local
 from types import ModuleType
 from typing import Any, Final, NamedTuple
 
@@ -27,11 +28,13 @@ import wire
 _CLOCK: Final = "use Env.now"
 _RANDOMNESS: Final = "use Env.random"
 _SURROUNDINGS: Final = "put the value into the configuration, or let the runtime look it up"
-_IMPORT: Final = "import it at the top of the module, if pyproject.toml allows it"
+_IMPORT: Final = "import modules at the top of a module, if pyproject.toml allows them"
 _EFFECT: Final = "return an output, and let the runtime act on it"
 
 _ADVICE: Final = {
     "import": _IMPORT,
+    "compile": _IMPORT,
+    "exec": _IMPORT,
     "open": _SURROUNDINGS,
     "os": _SURROUNDINGS,
     "glob": _SURROUNDINGS,
@@ -67,7 +70,7 @@ class ImpureError(Exception):
     """A decision depended on more than its arguments. The text says on what, and what to do."""
 
 
-class _Tried(local):
+class _Tried(threading.local):
     """The attempts of the decision that runs on this thread; None while no decision runs."""
 
     texts: list[str] | None = None
@@ -191,18 +194,25 @@ def _builtins(module: ModuleType) -> list[str]:
 @cache
 def _sources() -> list[_Names]:
     """Return the guarded names of the modules that read clocks or surroundings or draw entropy."""
-    drawing = {name for name, value in vars(random).items() if inspect.isroutine(value)}
+    drawing = ("getrandom", "urandom")
+    asking = set(_builtins(os)) - _PURE_OS - set(drawing)
+    numbers = [name for name in random.__all__ if inspect.isroutine(vars(random)[name])]
+    system = _functions(os, drawing, _RANDOMNESS)
     return [
         _functions(time, _builtins(time), _CLOCK),
         _class(dt, "datetime", ("now", "today", "utcnow"), _CLOCK),
         _class(dt, "date", ("today",), _CLOCK),
-        _functions(random, drawing, _RANDOMNESS),
+        system,
+        _Names(random.__dict__, {"_urandom": system.guarded["urandom"]}),
+        _functions(random, numbers, _RANDOMNESS),
         _class(random, "Random", ("__new__",), _RANDOMNESS),
         _functions(secrets, ("randbits", "token_bytes", "token_hex", "token_urlsafe"), _RANDOMNESS),
         _functions(uuid, ("getnode", "uuid1", "uuid4", "uuid6", "uuid7"), _RANDOMNESS),
-        _functions(os, set(_builtins(os)) - _PURE_OS, _SURROUNDINGS),
+        _functions(os, asking, _SURROUNDINGS),
         _Names(os.__dict__, {"environ": _Environment(os.environ)}),
         _class(zoneinfo, "ZoneInfo", ("__new__",), _SURROUNDINGS),
+        _functions(importlib, ("import_module",), _IMPORT),
+        _functions(threading, ("_start_new_thread", "_start_joinable_thread"), _EFFECT),
         _functions(wire, ("SctpEndpoint", "forbid_entropy", "suci_conceal"), _RANDOMNESS),
     ]
 
@@ -230,7 +240,7 @@ class _Switch:
     """Replaces the names while at least one thread decides."""
 
     def __init__(self) -> None:
-        self._lock = Lock()
+        self._lock = threading.Lock()
         self._deciding = 0
         self._before: list[tuple[_Names, dict[str, Any]]] = []
 

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from functions.decider import Forward, Inputs, decide
+from functions.runtime.pure import pure
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.code import Code
@@ -141,8 +142,10 @@ class Replayer:
             lookups=RecordedLookups(step),
             poisoned=step.poisoned,
         )
+        procedures.load()
         try:
-            now = decide(procedures, state, step.seq, step.trigger, given)
+            with pure():
+                now = decide(procedures, state, step.seq, step.trigger, given)
         except Exception as err:
             return Redecided(aggregate, step, None, state, f"{type(err).__name__}: {err}")
         if isinstance(now, Forward):
@@ -150,7 +153,7 @@ class Replayer:
         return Redecided(aggregate, step, now, state)
 
     async def _decides(self, step: Step[Any]) -> Procedures | None:
-        """Return the procedures for a step: the variant that decided it, unless it is replaced here.
+        """Return the procedures for a step: the variant that decided it, unless replaced here.
 
         A step of another release is decided again by this one; a difference says so.
         """

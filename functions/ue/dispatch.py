@@ -109,6 +109,11 @@ class Procedures:
         """The id of the code that decides for a procedure."""
         return getattr(self._modules.get(procedure), "CODE", self.code)
 
+    def load(self) -> None:
+        """Import the modules of all hosted procedures: a decision that is replayed imports none."""
+        for procedure in self.hosted:
+            self.module(procedure)
+
     def module(self, procedure: Procedure) -> Any:
         """The module of a procedure that is hosted."""
         if procedure not in self.hosted:

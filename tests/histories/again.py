@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from functions.decider import Inputs, decide
+from functions.runtime.pure import pure
 from functions.runtime.replay import RecordedLookups, Redecided, Replayer
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
@@ -97,6 +98,9 @@ def _again(given: Given, recorded: Recorded, state: Any) -> Step[Any] | None:
         lookups=RecordedLookups(step),
         poisoned=step.poisoned,
     )
-    made = decide(Procedures(), state, step.seq, step.trigger, inputs)
+    procedures = Procedures()
+    procedures.load()
+    with pure():
+        made = decide(procedures, state, step.seq, step.trigger, inputs)
     assert made is None or isinstance(made, Step)
     return made

@@ -1,12 +1,16 @@
 """The network's name and time: what of evcore.toml UEs are told."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from schemas.config.reading import ConfigError, load, network_of
+from schemas.config.time_zone import FIRST_YEAR, LAST_YEAR, offsets_of
 from schemas.network import version_of
-from schemas.nitz import FIRST_YEAR, LAST_YEAR, Nitz, Offset, offsets_of, universal_time
+from schemas.nitz import Nitz, Offset, universal_time
 
 SUMMER, WINTER = 1_782_000_000_000, 1_795_000_000_000
 """In 2026, in milliseconds."""
@@ -54,6 +58,22 @@ def test_before_and_after_the_years_that_are_known() -> None:
 
 def test_universal_time() -> None:
     assert universal_time(1_700_000_000_999) == (23, 11, 14, 22, 13, 20)
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
+def test_universal_time_is_that_of_datetime(at: datetime) -> None:
+    now = int(at.timestamp()) * 1000
+    assert universal_time(now) == (at.year % 100, *at.timetuple()[1:6])
+
+
+def test_universal_time_around_leap_days() -> None:
+    for year in (1972, 1999, 2000, 2024, 2025, 2100, 2400):
+        for day in ((2, 28), (3, 1), (12, 31)):
+            at = datetime(year, *day, tzinfo=UTC)
+            for seconds in (-1, 0, 86_399, 86_400):
+                now = int(at.timestamp()) + seconds
+                expected = datetime.fromtimestamp(now, UTC)
+                assert universal_time(now * 1000)[1:3] == (expected.month, expected.day)
 
 
 def test_a_network_tells_nothing_unless_configured(tmp_path: Path) -> None:
