@@ -1,7 +1,8 @@
-"""`python -m loadgen CONFIG.json`: run the load that a JSON file describes.
+"""`python -m loadgen CONFIG.json`: run the load of a JSON file.
 
 The file has the fields of `loadgen.LoadConfig`; ``-`` reads it from standard input. The exit
-status is 0 for a load without failures and violations, 1 with some, 2 where none could be run.
+status is 0 for a load without failures and violations, 1 for a load with some, and 2 if the load
+could not run.
 """
 
 import asyncio
@@ -18,10 +19,10 @@ from loadgen.report.report import Report
 
 
 def read_config(path: str) -> LoadConfig:
-    """The load of a JSON file.
+    """Read a load from a JSON file.
 
     Raises:
-        ConfigError: the file cannot be read, or is no load.
+        ConfigError: the file cannot be read or is not a valid load.
     """
     try:
         text = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
@@ -33,7 +34,7 @@ def read_config(path: str) -> LoadConfig:
 
 
 def run_blocking(config: LoadConfig) -> Report:
-    """Run a load in a loop of its own: uvloop's, where it is installed."""
+    """Run a load in its own event loop, of uvloop if it is installed."""
     try:
         import uvloop  # noqa: PLC0415
     except ImportError:
@@ -42,7 +43,7 @@ def run_blocking(config: LoadConfig) -> Report:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the load that the arguments name; the exit status."""
+    """Run the load that the arguments name. Return the exit status."""
     if len(arguments) != 1:
         print("usage: python -m loadgen CONFIG.json", file=sys.stderr)
         return 2

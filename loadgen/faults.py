@@ -46,7 +46,7 @@ class FaultShares(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return tuple((kind, share) for kind, share in found if share > 0)
 
     def problem(self) -> str | None:
-        """Return what is invalid, in a sentence, or None."""
+        """Return the first error, as a sentence, or None."""
         shares = [getattr(self, kind) for kind in FaultKind]
         if any(not isfinite(one) or one < 0 for one in shares) or sum(shares) > 1:
             return f"faults must be shares of 0 to 1 in all, not {shares}"
@@ -62,7 +62,7 @@ class Faults(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The longest delay of a message, in seconds."""
 
     def problem(self) -> str | None:
-        """Return what is invalid, in a sentence, or None."""
+        """Return the first error, as a sentence, or None."""
         if not isfinite(self.longest) or self.longest <= 0:
             return f"faults: longest is {self.longest}, but must be above 0"
         return self.uplink.problem() or self.downlink.problem()

@@ -1,4 +1,4 @@
-"""Identities that a UE and a gNB handle (TS 23.003), in the forms that NAS and NGAP have."""
+"""Identities of UEs, gNBs and AMFs (TS 23.003), in their NAS and NGAP forms."""
 
 from typing import Any
 
@@ -15,17 +15,17 @@ class SNssai(Struct, frozen=True, omit_defaults=True, order=True):
         return f"{self.sst}" if self.sd is None else f"{self.sst}-{self.sd}"
 
     def nas(self) -> dict[str, Any]:
-        """Its NAS tree (TS 24.501 9.11.2.8)."""
+        """Return the NAS tree (TS 24.501 9.11.2.8)."""
         return {"sst": self.sst} if self.sd is None else {"sst": self.sst, "sd": self.sd}
 
     def ngap(self) -> dict[str, Any]:
-        """Its NGAP tree (TS 38.413 9.3.1.24)."""
+        """Return the NGAP tree (TS 38.413 9.3.1.24)."""
         inner = {"sST": self.sst} if self.sd is None else {"sST": self.sst, "sD": self.sd}
         return {"s-NSSAI": inner}
 
 
 def nssai_of_nas(entries: Any) -> frozenset[SNssai]:
-    """The slices of an NSSAI IE's tree; empty for another tree."""
+    """Return the slices of an NSSAI IE's tree; empty for any other tree."""
     try:
         return frozenset(SNssai(e["sst"], e.get("sd")) for e in entries or ())
     except (AttributeError, KeyError, TypeError):
@@ -33,7 +33,7 @@ def nssai_of_nas(entries: Any) -> frozenset[SNssai]:
 
 
 def nssai_of_ngap(entries: Any) -> frozenset[SNssai]:
-    """The slices of a list of NGAP items with an S-NSSAI; empty for another tree."""
+    """Return the slices of a list of NGAP items with an S-NSSAI; empty for any other tree."""
     try:
         found = [e["s-NSSAI"] for e in entries or ()]
         return frozenset(SNssai(e["sST"], e.get("sD")) for e in found)
@@ -54,7 +54,7 @@ class Guami(Struct, frozen=True):
 
     @staticmethod
     def of_ngap(tree: Any) -> "Guami | None":
-        """The GUAMI of its NGAP tree (TS 38.413 9.3.3.3), None for another tree."""
+        """Return the GUAMI of its NGAP tree (TS 38.413 9.3.3.3); None for any other tree."""
         try:
             plmn, region = tree["pLMNIdentity"], tree["aMFRegionID"]
             return Guami(plmn, region, tree["aMFSetID"], tree["aMFPointer"])
@@ -63,14 +63,14 @@ class Guami(Struct, frozen=True):
 
 
 class Guti(Struct, frozen=True):
-    """A 5G-GUTI: a GUAMI and the 5G-TMSI below it (TS 23.003 2.10.1)."""
+    """A 5G-GUTI: a GUAMI and a 5G-TMSI (TS 23.003 2.10.1)."""
 
     guami: Guami
     tmsi: int
 
     @staticmethod
     def of_nas(tree: Any) -> "Guti | None":
-        """The 5G-GUTI of its NAS tree (TS 24.501 9.11.3.4), None for another identity."""
+        """Return the 5G-GUTI of its NAS tree (TS 24.501 9.11.3.4); None for any other identity."""
         try:
             found = tree["guti"]
             plmn, region = found["plmn"], found["amf-region-id"]
@@ -85,12 +85,12 @@ class Guti(Struct, frozen=True):
         return self.guami.set, self.guami.pointer, self.tmsi
 
     def identity(self) -> bytes:
-        """The value of a 5GS mobile identity IE with it, 11 octets."""
+        """Return the value of a 5GS mobile identity IE with the 5G-GUTI, 11 octets."""
         low = bytes([self.guami.region]) + self._set_pointer_tmsi()
         return b"\xf2" + plmn_octets(self.guami.plmn) + low
 
     def s_tmsi_identity(self) -> bytes:
-        """The value of a 5GS mobile identity IE with the 5G-S-TMSI, 7 octets."""
+        """Return the value of a 5GS mobile identity IE with the 5G-S-TMSI, 7 octets."""
         return b"\xf4" + self._set_pointer_tmsi()
 
     def _set_pointer_tmsi(self) -> bytes:
@@ -99,20 +99,20 @@ class Guti(Struct, frozen=True):
 
 
 def plmn_octets(plmn: str) -> bytes:
-    """A PLMN in its three octets (TS 24.501 9.11.3.4)."""
+    """Return the three octets of a PLMN (TS 24.501 9.11.3.4)."""
     mcc, _, mnc = plmn.partition("-")
     third = mnc[2] if len(mnc) == 3 else "f"
     return bytes.fromhex(f"{mcc[1]}{mcc[0]}{third}{mcc[2]}{mnc[1]}{mnc[0]}")
 
 
 def serving_network_name(plmn: str) -> str:
-    """The serving network name of AKA, with an MNC of three digits (TS 33.501 6.1.1.4)."""
+    """Return the serving network name of AKA, with an MNC of three digits (TS 33.501 6.1.1.4)."""
     mcc, _, mnc = plmn.partition("-")
     return f"5G:mnc{mnc.zfill(3)}.mcc{mcc}.3gppnetwork.org"
 
 
 def tais_of(tai_list: Any) -> frozenset[tuple[str, int]]:
-    """The PLMN and TAC of each TAI of a 5GS TAI list's tree (TS 24.501 9.11.3.9)."""
+    """Return the PLMN and TAC of each TAI of a 5GS TAI list's tree (TS 24.501 9.11.3.9)."""
     found: set[tuple[str, int]] = set()
     try:
         for part in tai_list or ():

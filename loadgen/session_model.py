@@ -1,4 +1,4 @@
-"""A PDU session as its UE and its gNB have it, and what a UE asks for."""
+"""A PDU session in a UE and in a gNB, and the parameters that a UE requests."""
 
 from ipaddress import ip_address
 from typing import Any, Literal, TypeAlias
@@ -13,12 +13,12 @@ MAX_PSI = 15
 
 
 class SessionRequest(Struct, frozen=True):
-    """What a UE asks for in PDU SESSION ESTABLISHMENT REQUEST and beside it."""
+    """The parameters of PDU SESSION ESTABLISHMENT REQUEST and its UL NAS TRANSPORT."""
 
     dnn: str | None = "internet"
-    """None leaves the choice to the network."""
+    """None lets the network choose."""
     s_nssai: SNssai | None = None
-    """None leaves the choice to the network."""
+    """None lets the network choose."""
     session_type: SessionType = "ipv4"
 
 
@@ -33,7 +33,7 @@ class Tunnel(Struct, frozen=True):
 
     @staticmethod
     def of_ngap(tree: Any) -> "Tunnel | None":
-        """The tunnel of UP Transport Layer Information, None for another tree."""
+        """Return the tunnel of UP Transport Layer Information; None for any other tree."""
         try:
             found = tree["gTPTunnel"]
             return Tunnel(str(ip_address(found["transportLayerAddress"])), found["gTP-TEID"])
@@ -41,12 +41,12 @@ class Tunnel(Struct, frozen=True):
             return None
 
     def ngap(self) -> dict[str, Any]:
-        """Its tree as UP Transport Layer Information."""
+        """Return the tree of UP Transport Layer Information."""
         return {"gTPTunnel": {"transportLayerAddress": self.address, "gTP-TEID": self.teid}}
 
 
 class Resource(Struct):
-    """What a gNB has set up for a PDU session: its user plane is active."""
+    """A gNB's resources of a PDU session with an active user plane."""
 
     psi: int
     ul: Tunnel
@@ -55,7 +55,7 @@ class Resource(Struct):
     """The gNB's own end."""
     session_type: str
     flows: dict[int, int | None]
-    """The 5QI of each QFI, None for a dynamic one without."""
+    """The 5QI by QFI; None for a dynamic 5QI without a value."""
     ambr: tuple[int, int] | None
     """Downlink and uplink, in bit/s."""
 
@@ -70,19 +70,19 @@ class Session(Struct):
     address: str
     """The IPv4 address; for IPv6 alone, the link-local address of its interface identifier."""
     qfis: tuple[int, ...]
-    """The first is that of the default QoS rule."""
+    """The QFI of the default QoS rule is first."""
     ambr: tuple[int, int]
     """Downlink and uplink, in kbit/s."""
     ul: Tunnel | None = None
-    """The UPF's end as the gNB was told it last, active or not."""
+    """The UPF's end that the gNB received last, active or not."""
     answered: int = 0
-    """The digest of the last 5GSM message about it that was taken."""
+    """The digest of the last processed 5GSM message of the session."""
     agreed: float = 0.0
-    """When UE and network were last known to be at one that it is there."""
+    """When UE and network last confirmed the session to each other."""
 
 
 class SessionRecord(Struct, frozen=True):
-    """A session that is there at the end of a run, to be compared with what the UPF has."""
+    """A session at the end of a run, for a comparison with the UPF."""
 
     supi: str
     psi: int
@@ -90,7 +90,7 @@ class SessionRecord(Struct, frozen=True):
     address: str
     qfi: int
     active: bool
-    """Whether its user plane is up."""
+    """Whether the user plane is active."""
     ul: Tunnel | None
     dl: Tunnel | None
-    """None while it is not active."""
+    """None if the user plane is not active."""

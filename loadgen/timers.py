@@ -1,4 +1,4 @@
-"""Timer values, and one heap of deadlines for all emulators of a process."""
+"""Timer values, and one heap with the deadlines of all emulators of a process."""
 
 from heapq import heappop, heappush
 from math import inf
@@ -8,7 +8,8 @@ from msgspec import Struct
 
 
 class TimerValues(Struct, frozen=True):
-    """Timers of a UE and a gNB, in seconds (TS 24.501 table 10.2.1); those of the gNB are ours."""
+    """Timers of a UE and a gNB in seconds (TS 24.501 table 10.2.1). Those of the gNB are our
+    own."""
 
     t3502: float = 720.0
     """Used until the network gives another value."""
@@ -21,53 +22,53 @@ class TimerValues(Struct, frozen=True):
     t3521: float = 15.0
     t3540: float = 10.0
     t3580: float = 16.0
-    """PDU SESSION ESTABLISHMENT REQUEST is repeated, four times (table 10.3.1)."""
+    """Before PDU SESSION ESTABLISHMENT REQUEST is repeated, four times (table 10.3.1)."""
     t3582: float = 16.0
-    """PDU SESSION RELEASE REQUEST is repeated, four times (table 10.3.1)."""
+    """Before PDU SESSION RELEASE REQUEST is repeated, four times (table 10.3.1)."""
     user_plane: float = 10.0
-    """How long after SERVICE ACCEPT the resources may take that it promises."""
+    """The longest time from SERVICE ACCEPT until the gNB has the resources."""
     paging: float = 30.0
-    """How long after downlink data a UE may wait for its user plane."""
+    """The longest time from downlink data until the UE has its user plane."""
     repeated_data: float = 1.0
-    """After which a sender that hears nothing sends again (RFC 6298 section 2)."""
+    """Before a sender without an answer sends again (RFC 6298 section 2)."""
     handover: float = 10.0
-    """How long the AMF may take for each part of a handover."""
+    """The longest time that the AMF may take for each part of a handover."""
     xn_preparation: float = 0.03
-    """How long the gNBs take to prepare a handover among themselves."""
+    """The time that the gNBs take to prepare an Xn handover."""
     status_transfer: float = 5.0
-    """How long a UE is under way at most when the RAN status does not come."""
+    """The longest time that the target waits for the RAN status before the UE arrives."""
     tunnel: float = 5.0
-    """How long after a handover the UPF may send packets to the tunnel of before."""
+    """The longest time after a handover until the UPF sends packets to the new tunnel."""
     recovery: float = 0.5
-    """How long a UE waits before it tries again after a fault that was injected."""
+    """Before a UE tries again after an injected fault."""
     ng_setup: float = 10.0
-    """How long NG SETUP REQUEST may go unanswered before it is repeated."""
+    """Before NG SETUP REQUEST is repeated."""
     ng_release: float = 10.0
-    """How long UE CONTEXT RELEASE REQUEST may go unanswered before it is repeated."""
+    """Before UE CONTEXT RELEASE REQUEST is repeated."""
     rrc_wait: float = 2.0
-    """How long the gNB tells a UE to wait that it cannot serve now (TS 38.331 RRCReject)."""
+    """The wait time in the gNB's RRCReject (TS 38.331)."""
 
 
 class Timed(Protocol):
-    """Something with a deadline."""
+    """An object with a deadline."""
 
     queued: float
-    """The earliest entry in the heap that is its own; inf for none. Written by `Deadlines`."""
+    """The time of its earliest valid heap entry, inf for none. Written by `Deadlines`."""
 
     def deadline(self) -> float:
-        """When `advance` is due next, inf for never."""
+        """Return when `advance` is due next, inf for never."""
         ...
 
     def advance(self, now: float) -> None:
-        """Do what is due at `now`."""
+        """Handle everything that is due at `now`."""
         ...
 
 
 class Deadlines:
     """The deadlines of any number of emulators, on one heap.
 
-    An entry is left where it is when its owner's deadline moves away, because most timers of
-    a UE are stopped long before they expire: an owner has one entry, not one a timer.
+    An owner has one heap entry, not one for each timer. If its deadline moves to a later time, the
+    entry stays in place: most timers of a UE are stopped long before they expire.
     """
 
     def __init__(self) -> None:
@@ -78,7 +79,7 @@ class Deadlines:
         return len(self._heap)
 
     def touch(self, owner: Timed) -> None:
-        """Take note that the deadline of `owner` may be earlier now."""
+        """Add a heap entry if the deadline of `owner` is earlier now."""
         at = owner.deadline()
         if at < owner.queued:
             owner.queued = at
@@ -86,7 +87,7 @@ class Deadlines:
             heappush(self._heap, (at, self._order, owner))
 
     def next(self) -> float:
-        """A time not after the next deadline, inf for none."""
+        """Return a time not after the next deadline, inf for none."""
         return self._heap[0][0] if self._heap else inf
 
     def run(self, now: float) -> None:

@@ -1,4 +1,4 @@
-"""Reading the trees of `wire`, where an IE that is not as it should be has another shape."""
+"""Readers for the trees of `wire`. A malformed IE may have a value of another type."""
 
 from typing import Any, TypeAlias, cast
 
@@ -6,13 +6,13 @@ Tree: TypeAlias = dict[str, Any]
 
 
 def part(tree: Tree, name: str) -> Tree:
-    """A value that is a tree itself; empty for any other value, or none."""
+    """Return a value that is a tree; an empty tree for any other value or no value."""
     value = tree.get(name)
     return cast("Tree", value) if isinstance(value, dict) else {}
 
 
 def items(tree: Tree, name: str) -> list[Tree]:
-    """The trees in a value that is a list; empty for any other value, or none."""
+    """Return the trees in a value that is a list; empty for any other value or no value."""
     value = tree.get(name)
     if not isinstance(value, list):
         return []
@@ -20,18 +20,18 @@ def items(tree: Tree, name: str) -> list[Tree]:
 
 
 def number(tree: Tree, name: str) -> int | None:
-    """A value that is a number; None for any other value, or none."""
+    """Return a value that is a number; None for any other value or no value."""
     value = tree.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def octets(tree: Tree, name: str) -> bytes:
-    """The octets of a value that is ``{"octets": hex}``; empty for any other value, or none."""
+    """Return the octets of ``{"octets": hex}``; empty for any other value or no value."""
     value = part(tree, name).get("octets")
     return bytes.fromhex(value) if isinstance(value, str) else b""
 
 
 def numbers(tree: Tree, name: str) -> tuple[int, ...]:
-    """A list of numbers; empty for any other value, or none."""
+    """Return a value that is a list of numbers; empty for any other value or no value."""
     value = tree.get(name)
     return tuple(cast("list[int]", value)) if isinstance(value, list) else ()

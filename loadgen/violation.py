@@ -1,4 +1,4 @@
-"""What the core may not do, and what it did: every check of the emulators has a `Kind` here."""
+"""Violations of the specifications by the core. Each check of the emulators has a `Kind`."""
 
 from collections.abc import Callable
 from enum import StrEnum
@@ -8,7 +8,7 @@ from msgspec import Struct
 
 
 class Kind(StrEnum):
-    """What a violation is about; `CLAUSES` says where the rule stands."""
+    """The rule that was violated; `CLAUSES` has its clause."""
 
     AUTN_MAC = "autn-mac"
     AUTN_SEPARATION_BIT = "autn-separation-bit"
@@ -153,22 +153,22 @@ CLAUSES: dict[Kind, str] = {
 
 
 class Violation(Struct, frozen=True):
-    """One thing that the core did and may not do."""
+    """One violation by the core."""
 
     kind: Kind
     clause: str
     text: str
-    """What was seen, in a sentence without secrets."""
+    """A sentence about the violation, without secrets."""
     who: str
     """The SUPI, or the name of the gNB."""
     at: float
-    """Seconds on the clock that the emulators are given."""
+    """Seconds on the clock of the emulators."""
 
 
 ReportViolation: TypeAlias = Callable[[Kind, str], None]
-"""How a part of an emulator reports a violation: its kind and what was seen."""
+"""Reports a violation of a part of an emulator: its kind and a sentence."""
 
 
 def violation(kind: Kind, text: str, who: str, at: float) -> Violation:
-    """A violation with the clause of its kind."""
+    """Return a violation with the clause of its kind."""
     return Violation(kind, CLAUSES[kind], text, who, at)

@@ -24,18 +24,18 @@ from loadgen.violation import Kind, Violation, violation
 
 PduDirection: TypeAlias = Literal["sent", "received"]
 PduHook: TypeAlias = Callable[[PduDirection, str, bytes], int]
-"""Returns how many copies of a PDU pass: 0 loses it. Takes direction, message name and PDU."""
+"""Returns how many copies of a PDU pass: 0 loses the PDU. Takes direction, message name and PDU."""
 
 NO_NEIGHBOUR = "no-neighbour"
 NON_UE_STREAM = 0
 _TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
 _ERROR_INDICATION = b"\x00\x09"
-"""How its PDU begins: initiating message, procedure code 9."""
+"""The first octets of its PDU: initiating message, procedure code 9."""
 _COUNTED_ONLY = frozenset({"AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
 
 
 class GnbCounts(Struct):
-    """What a gNB counted."""
+    """Counters of a gNB."""
 
     sent: int = 0
     received: int = 0
@@ -52,11 +52,11 @@ class GnbCounts(Struct):
     """AMF CONFIGURATION UPDATEs."""
     pagings: int = 0
     paged: int = 0
-    """Those of them for a UE on its cell."""
+    """PAGINGs for a UE on its cell."""
 
 
 class Gnb:
-    """One gNB and its cell. What it sends is in `out`; whoever drives it empties that."""
+    """One gNB and its cell. `out` has the PDUs to send; the driver must empty it."""
 
     def __init__(
         self,
@@ -70,17 +70,17 @@ class Gnb:
         neighbours: Neighbours | None = None,
         seed: int = 0,
     ) -> None:
-        """A gNB without an association.
+        """Create a gNB without an association.
 
         Args:
-            config: what it broadcasts.
-            deadlines: where it and its UEs keep their deadlines.
+            config: what the gNB broadcasts.
+            deadlines: the heap for the deadlines of the gNB and its UEs.
             timers: timer values.
-            rng: for what is spread at random.
+            rng: for values that must be random.
             on_violation: called with each violation; by default `violations` keeps them.
             pdu_hook: loses or duplicates PDUs, for tests.
             neighbours: the gNBs that UEs can be handed over to.
-            seed: of the faults that are injected.
+            seed: of the injected faults.
         """
         self.config = config
         self.violations: list[Violation] = []
@@ -90,9 +90,9 @@ class Gnb:
         self.refused: str | None = None
         """The cause of the last NG SETUP FAILURE without a time to wait."""
         self.put_off = ""
-        """The cause of the last one with a time to wait, empty for none."""
+        """The cause of the last NG SETUP FAILURE with a time to wait; empty for none."""
         self.errors_expected = False
-        """Whether an ERROR INDICATION is part of the test, and no violation."""
+        """Whether a test expects ERROR INDICATION, so that it is not a violation."""
         self.pdu_hook = pdu_hook
         self.now = 0.0
         self.queued = inf
@@ -132,20 +132,21 @@ class Gnb:
 
     @property
     def ready(self) -> bool:
-        """Whether NG SETUP succeeded on the association that is up."""
+        """Whether NG SETUP succeeded on the current association."""
         return self.cell.admission.interface_up
 
     # association and time
 
     def association_up(self, streams: int, now: float) -> None:
-        """The SCTP association is up, with so many outbound streams: set up the interface."""
+        """Handle the new SCTP association with its number of outbound streams: send NG SETUP
+        REQUEST."""
         self.now = now
         self._associated = True
         self.cell.contexts.streams = streams
         self._setup()
 
     def association_down(self, now: float) -> None:
-        """The association is lost, and every UE's connection with it."""
+        """Handle the loss of the association: release all UEs."""
         self.now = now
         self._associated = False
         self._next_setup = inf
@@ -157,7 +158,7 @@ class Gnb:
         self.fault_injector.forget()
 
     def deadline(self) -> float:
-        """When NG SETUP REQUEST is due again, inf for never."""
+        """Return when NG SETUP REQUEST is repeated, inf for never."""
         return self._next_setup
 
     def advance(self, now: float) -> None:
@@ -166,10 +167,11 @@ class Gnb:
         if self._next_setup <= now:
             self._setup()
 
-    # what the operator does
+    # operator actions
 
     def reset(self, pairs: list[tuple[int | None, int]] | None, now: float) -> None:
-        """NG RESET: of everything, or of some AMF and RAN UE NGAP IDs; their UEs are released."""
+        """Send NG RESET for the interface, or for pairs of AMF and RAN UE NGAP IDs; release their
+        UEs."""
         self.now = now
         some = [] if pairs is None else messages.connections(pairs)
         self._reset = some
@@ -180,7 +182,7 @@ class Gnb:
             self.cell.lose_some(some, now)
 
     def update_configuration(self, config: GnbConfig, now: float) -> None:
-        """RAN CONFIGURATION UPDATE to another name, tracking area or slices (8.7.2)."""
+        """Send RAN CONFIGURATION UPDATE with another name, tracking area or slices (8.7.2)."""
         self.now = now
         self.config = self.cell.config = config
         self._send(NON_UE_STREAM, messages.ran_configuration_update(config))
@@ -188,7 +190,7 @@ class Gnb:
     # downlink
 
     def receive(self, stream: int, payload: bytes, now: float) -> None:
-        """Take a PDU."""
+        """Handle a PDU from the AMF."""
         self.now = now
         if self.fault_injector.draws.idle:
             self._take(stream, payload)
@@ -206,7 +208,7 @@ class Gnb:
 
     def _receive(self, peek: wire.NgapPeek | None, stream: int, payload: bytes) -> None:
         if peek is None:
-            self._violate(Kind.NGAP_MALFORMED, f"{len(payload)} octets that are no NGAP PDU")
+            self._violate(Kind.NGAP_MALFORMED, f"{len(payload)} octets that are not an NGAP PDU")
             self._error({"protocol": "transfer-syntax-error"})
             return
         if self._faulty(peek, payload):
@@ -217,11 +219,11 @@ class Gnb:
             else:
                 self._receive_of_node(peek, stream, payload)
         except wire.WireError as error:
-            # An IE that may be ignored does not decode, so the tree of the PDU cannot be had.
+            # An IE with criticality ignore does not decode, so the PDU has no tree.
             self._violate(Kind.NGAP_MALFORMED, f"{peek.message}: {error}")
 
     def _faulty(self, peek: wire.NgapPeek, payload: bytes) -> bool:
-        """Check the syntax; whether the message is rejected for it (10.3)."""
+        """Check the syntax. Return True if the message must be rejected (10.3)."""
         try:
             fault = wire.ngap_check(payload)
         except wire.WireError as error:
@@ -257,7 +259,7 @@ class Gnb:
         self.cell.resume(self.now)
 
     def _reconfigured(self, ies: Tree) -> None:
-        """AMF CONFIGURATION UPDATE (8.7.3): what it serves from now on."""
+        """Handle AMF CONFIGURATION UPDATE (8.7.3): store the served GUAMIs and PLMNs."""
         self.counts.reconfigured += 1
         self._served(ies)
         self._send(NON_UE_STREAM, messages.encode("AMFConfigurationUpdateAcknowledge"))
@@ -268,7 +270,7 @@ class Gnb:
 
     def _unexpected(self, peek: wire.NgapPeek) -> None:
         ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
-        self._violate(Kind.NGAP_UNEXPECTED, f"{peek.message}, which was not to be expected")
+        self._violate(Kind.NGAP_UNEXPECTED, f"unexpected {peek.message}")
         self._error({"protocol": "message-not-compatible-with-receiver-state"}, *ids)
 
     # NG SETUP
@@ -290,7 +292,7 @@ class Gnb:
         self.cell.resume(self.now)
 
     def _served(self, ies: Tree) -> None:
-        """Check and take what the AMF serves, from a response or an update."""
+        """Check and store the served GUAMIs and PLMNs of a response or an update."""
         if "ServedGUAMIList" in ies:
             served = [Guami.of_ngap(item.get("gUAMI")) for item in items(ies, "ServedGUAMIList")]
             self.cell.guamis = frozenset(guami for guami in served if guami is not None)
@@ -302,7 +304,7 @@ class Gnb:
         }
         own = support.get(self.config.plmn)
         if own is None:
-            text = f"PLMN {self.config.plmn} is not supported, but {', '.join(support)}"
+            text = f"PLMN {self.config.plmn} is not supported; supported: {', '.join(support)}"
             self._violate(Kind.SETUP_PLMN, text)
         elif not own & frozenset(self.config.slices):
             self._violate(Kind.SETUP_SLICES, "none of the gNB's slices is supported")
@@ -318,19 +320,19 @@ class Gnb:
         self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
         self._deadlines.touch(self)
 
-    # other procedures of the interface
+    # other procedures
 
     def _page(self, ies: Tree) -> None:
-        """PAGING (8.5.1): check what it is about, and page the UE, if it is here."""
+        """Handle PAGING (8.5.1): check it, and page the UE if it is on this cell."""
         self.counts.pagings += 1
         paging = read_paging(ies)
         own = self.config.plmn, self.config.tac
         if own not in paging.areas:
-            text = f"PAGING in {sorted(paging.areas)}, and the cell is of {own}"
+            text = f"PAGING in {sorted(paging.areas)}; the cell is in {own}"
             self._violate(Kind.PAGING_AREA, text)
         s_tmsi, guamis = paging.s_tmsi, self.cell.guamis
         if s_tmsi is None or s_tmsi[:2] not in {(one.set, one.pointer) for one in guamis}:
-            text = f"PAGING of {s_tmsi}, and the AMF serves {', '.join(map(str, guamis))}"
+            text = f"PAGING of {s_tmsi}; the AMF serves {', '.join(map(str, guamis))}"
             self._violate(Kind.PAGING_IDENTITY, text)
         elif self.cell.page(s_tmsi, self.now):
             self.counts.paged += 1

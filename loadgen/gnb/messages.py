@@ -1,4 +1,4 @@
-"""The NGAP messages that a gNB sends, as trees (TS 38.413 9.2)."""
+"""The NGAP messages of a gNB (TS 38.413 9.2): building them, and reading IEs and PAGING."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -12,29 +12,29 @@ from loadgen.trees import Tree, items, number, part
 
 
 class GnbConfig(Struct, frozen=True):
-    """What one gNB is, and broadcasts."""
+    """The identity of a gNB and its broadcast parameters."""
 
     name: str
     gnb_id: int
-    """Of 24 bits (9.3.1.6)."""
+    """24 bits (9.3.1.6)."""
     plmn: str = "001-01"
     tac: int = 1
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
     n3_address: str = "127.0.0.1"
-    """Where it has its end of GTP-U tunnels."""
+    """The gNB's address for GTP-U tunnels."""
 
     @property
     def cell(self) -> int:
-        """The NR cell identity of its one cell: the gNB ID above a cell number of 12 bits."""
+        """The NR cell identity of its one cell: the gNB ID followed by a cell number of 12 bits."""
         return self.gnb_id << 12 | 1
 
 
 RADIO_CAPABILITY = "0480c0f0"
-"""Stands for a UE's radio capability, which the AMF keeps unread (9.3.1.74)."""
+"""A placeholder for a UE's radio capability, which the AMF stores without reading (9.3.1.74)."""
 
 
 def encode(message: str, *ies: Tree) -> bytes:
-    """The PDU of a message and its IEs."""
+    """Return the PDU of a message with these IEs."""
     return wire.ngap_encode({"message": message, "ies": list(ies)})
 
 
@@ -47,7 +47,7 @@ def peek(pdu: bytes) -> wire.NgapPeek | None:
 
 
 def ies_of(pdu: bytes) -> Tree:
-    """The IEs of a PDU by name, the first of each.
+    """Return the IEs of a PDU by name; of several with one name the first.
 
     Raises:
         wire.WireError: the PDU does not decode.
@@ -61,7 +61,7 @@ def ies_of(pdu: bytes) -> Tree:
 
 
 def location(config: GnbConfig) -> Tree:
-    """The User Location Information IE of the gNB's cell."""
+    """Return the User Location Information IE of the gNB's cell."""
     cell = {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}
     tai = {"pLMNIdentity": config.plmn, "tAC": config.tac}
     nr = {"nR-CGI": cell, "tAI": tai}
@@ -69,7 +69,7 @@ def location(config: GnbConfig) -> Tree:
 
 
 def supported_tas(config: GnbConfig) -> Tree:
-    """The Supported TA List IE."""
+    """Return the Supported TA List IE."""
     broadcast = {
         "pLMNIdentity": config.plmn,
         "tAISliceSupportList": [s.ngap() for s in config.slices],
@@ -78,7 +78,7 @@ def supported_tas(config: GnbConfig) -> Tree:
 
 
 def ng_setup_request(config: GnbConfig) -> bytes:
-    """NG SETUP REQUEST."""
+    """Return NG SETUP REQUEST."""
     gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
     node = {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
     return encode(
@@ -91,7 +91,7 @@ def ng_setup_request(config: GnbConfig) -> bytes:
 
 
 def ran_configuration_update(config: GnbConfig) -> bytes:
-    """RAN CONFIGURATION UPDATE with the name and the tracking areas."""
+    """Return RAN CONFIGURATION UPDATE with the name and the tracking areas."""
     return encode("RANConfigurationUpdate", {"RANNodeName": config.name}, supported_tas(config))
 
 
@@ -104,7 +104,7 @@ def initial_ue_message(
     *,
     context: bool,
 ) -> bytes:
-    """INITIAL UE MESSAGE."""
+    """Return INITIAL UE MESSAGE."""
     ies: list[Tree] = [
         {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
         {"NAS-PDU": nas.hex()},
@@ -120,12 +120,12 @@ def initial_ue_message(
 
 
 def ue_ids(amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> tuple[Tree, Tree]:
-    """The two IEs that name a UE-associated logical NG-connection."""
+    """Return the two IEs that name a UE-associated logical NG-connection."""
     return {"AMF-UE-NGAP-ID": amf_ue_ngap_id}, {"RAN-UE-NGAP-ID": ran_ue_ngap_id}
 
 
 def uplink_nas_transport(ids: tuple[Tree, Tree], nas: bytes, uli: Tree) -> bytes:
-    """UPLINK NAS TRANSPORT."""
+    """Return UPLINK NAS TRANSPORT."""
     return encode("UplinkNASTransport", *ids, {"NAS-PDU": nas.hex()}, uli)
 
 
@@ -137,7 +137,8 @@ def _session_list(name: str, psis: Iterable[int]) -> list[Tree]:
 def ue_context_release_request(
     ids: tuple[Tree, Tree], cause: str, psis: Iterable[int] = ()
 ) -> bytes:
-    """UE CONTEXT RELEASE REQUEST with a radio network layer cause and the active sessions."""
+    """Return UE CONTEXT RELEASE REQUEST with a radio network layer cause and the active
+    sessions."""
     sessions = _session_list("PDUSessionResourceListCxtRelReq", psis)
     return encode("UEContextReleaseRequest", *ids, *sessions, {"Cause": {"radioNetwork": cause}})
 
@@ -145,24 +146,24 @@ def ue_context_release_request(
 def ue_context_release_complete(
     ids: tuple[Tree, Tree], uli: Tree, psis: Iterable[int] = ()
 ) -> bytes:
-    """UE CONTEXT RELEASE COMPLETE with the sessions that were active."""
+    """Return UE CONTEXT RELEASE COMPLETE with the sessions that were active."""
     sessions = _session_list("PDUSessionResourceListCxtRelCpl", psis)
     return encode("UEContextReleaseComplete", *ids, uli, *sessions)
 
 
 def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:
-    """UE RADIO CAPABILITY INFO INDICATION."""
+    """Return UE RADIO CAPABILITY INFO INDICATION."""
     capability = {"UERadioCapability": RADIO_CAPABILITY}
     return encode("UERadioCapabilityInfoIndication", *ids, capability)
 
 
 def initial_context_setup_failure(ids: tuple[Tree, Tree], cause: Tree) -> bytes:
-    """INITIAL CONTEXT SETUP FAILURE."""
+    """Return INITIAL CONTEXT SETUP FAILURE."""
     return encode("InitialContextSetupFailure", *ids, {"Cause": cause})
 
 
 def nas_non_delivery(ids: tuple[Tree, Tree], nas: bytes, cause: str) -> bytes:
-    """NAS NON DELIVERY INDICATION with a radio network layer cause."""
+    """Return NAS NON DELIVERY INDICATION with a radio network layer cause."""
     ies = {"NAS-PDU": nas.hex()}, {"Cause": {"radioNetwork": cause}}
     return encode("NASNonDeliveryIndication", *ids, *ies)
 
@@ -173,7 +174,7 @@ def error_indication(
     cause: Tree,
     diagnostics: Tree | None = None,
 ) -> bytes:
-    """ERROR INDICATION with the AP IDs as they were received (10.6)."""
+    """Return ERROR INDICATION with the AP IDs as received (10.6)."""
     ies: list[Tree] = []
     if amf_ue_ngap_id is not None:
         ies.append({"AMF-UE-NGAP-ID": amf_ue_ngap_id})
@@ -186,7 +187,7 @@ def error_indication(
 
 
 def connections(pairs: list[tuple[int | None, int]]) -> list[Tree]:
-    """The items of a UE-associated Logical NG-connection List."""
+    """Return the items of a UE-associated Logical NG-connection List."""
     return [
         {"rAN-UE-NGAP-ID": ran} if amf is None else {"aMF-UE-NGAP-ID": amf, "rAN-UE-NGAP-ID": ran}
         for amf, ran in pairs
@@ -194,7 +195,7 @@ def connections(pairs: list[tuple[int | None, int]]) -> list[Tree]:
 
 
 def ng_reset(pairs: list[tuple[int | None, int]] | None, cause: Tree) -> bytes:
-    """NG RESET of the whole interface, or of some UEs' connections."""
+    """Return NG RESET of the whole interface, or of some UEs' connections."""
     kind: Tree = {"nG-Interface": "reset-all"}
     if pairs is not None:
         kind = {"partOfNG-Interface": connections(pairs)}
@@ -202,7 +203,7 @@ def ng_reset(pairs: list[tuple[int | None, int]] | None, cause: Tree) -> bytes:
 
 
 def ng_reset_acknowledge(some: list[Tree]) -> bytes:
-    """NG RESET ACKNOWLEDGE, with the connections of a partial reset (8.7.4.2)."""
+    """Return NG RESET ACKNOWLEDGE, with the connections of a partial reset (8.7.4.2)."""
     ies = [{"UE-associatedLogicalNG-connectionList": some}] if some else []
     return encode("NGResetAcknowledge", *ies)
 
@@ -214,7 +215,7 @@ NOT_ADMITTED = "radio-resources-not-available"
 
 
 def global_gnb(config: GnbConfig) -> Tree:
-    """The Global gNB ID of a gNB (9.3.1.6)."""
+    """Return the Global gNB ID (9.3.1.6)."""
     gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
     return {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
 
@@ -227,7 +228,7 @@ def path_switch_request(
     switched: Iterable[Resource],
     failed: Iterable[int] = (),
 ) -> bytes:
-    """PATH SWITCH REQUEST with the tunnels of the target (9.2.3.8)."""
+    """Return PATH SWITCH REQUEST with the tunnels of the target (9.2.3.8)."""
     done = [
         {"pDUSessionID": one.psi, "pathSwitchRequestTransfer": _new_tunnel(one)} for one in switched
     ]
@@ -253,7 +254,7 @@ def _new_tunnel(one: Resource) -> dict[str, Any]:
 def handover_required(
     ids: tuple[Tree, Tree], target: GnbConfig, psis: Iterable[int], container: bytes
 ) -> bytes:
-    """HANDOVER REQUIRED to another gNB of the AMF (9.2.3.1)."""
+    """Return HANDOVER REQUIRED to another gNB of the same AMF (9.2.3.1)."""
     tai = {"pLMNIdentity": target.plmn, "tAC": target.tac}
     node = {"globalRANNodeID": {"globalGNB-ID": global_gnb(target)}, "selectedTAI": tai}
     sessions: list[Tree] = [{"pDUSessionID": psi, "handoverRequiredTransfer": {}} for psi in psis]
@@ -271,7 +272,7 @@ def handover_required(
 def handover_request_acknowledge(
     ids: tuple[Tree, Tree], admitted: Iterable[Resource], refused: Iterable[int], container: bytes
 ) -> bytes:
-    """HANDOVER REQUEST ACKNOWLEDGE (9.2.3.5)."""
+    """Return HANDOVER REQUEST ACKNOWLEDGE (9.2.3.5)."""
     done: list[Tree] = []
     for one in admitted:
         flows = [{"qosFlowIdentifier": qfi} for qfi in one.flows]
@@ -288,29 +289,30 @@ def handover_request_acknowledge(
 
 
 def handover_failure(amf_ue_ngap_id: int, cause: str = REFUSED) -> bytes:
-    """HANDOVER FAILURE (9.2.3.6)."""
+    """Return HANDOVER FAILURE (9.2.3.6)."""
     amf = {"AMF-UE-NGAP-ID": amf_ue_ngap_id}
     return encode("HandoverFailure", amf, {"Cause": {"radioNetwork": cause}})
 
 
 def handover_notify(ids: tuple[Tree, Tree], config: GnbConfig) -> bytes:
-    """HANDOVER NOTIFY from the target (9.2.3.7)."""
+    """Return HANDOVER NOTIFY of the target (9.2.3.7)."""
     return encode("HandoverNotify", *ids, location(config))
 
 
 def handover_cancel(ids: tuple[Tree, Tree]) -> bytes:
-    """HANDOVER CANCEL (9.2.3.11)."""
+    """Return HANDOVER CANCEL (9.2.3.11)."""
     return encode("HandoverCancel", *ids, {"Cause": {"radioNetwork": CANCELLED}})
 
 
 def uplink_ran_status_transfer(ids: tuple[Tree, Tree], status: Tree) -> bytes:
-    """UPLINK RAN STATUS TRANSFER (9.2.3.13)."""
+    """Return UPLINK RAN STATUS TRANSFER (9.2.3.13)."""
     container = {"RANStatusTransfer-TransparentContainer": status}
     return encode("UplinkRANStatusTransfer", *ids, container)
 
 
 def drb_status(psis: Iterable[int], count: int) -> Tree:
-    """The status of one DRB a session, whose PDCP COUNTs stand at `count` (9.3.1.108)."""
+    """Return the status of one DRB for each session, with PDCP COUNTs from `count` on
+    (9.3.1.108)."""
     drbs: list[Tree] = []
     for psi in psis:
         value = {"pDCP-SN18": (count + psi) & 0x3FFFF, "hFN-PDCP-SN18": count >> 18}
@@ -321,12 +323,12 @@ def drb_status(psis: Iterable[int], count: int) -> Tree:
 
 
 def ue_context_modification_response(ids: tuple[Tree, Tree]) -> bytes:
-    """UE CONTEXT MODIFICATION RESPONSE (9.2.2.8)."""
+    """Return UE CONTEXT MODIFICATION RESPONSE (9.2.2.8)."""
     return encode("UEContextModificationResponse", *ids)
 
 
 class Paging(NamedTuple):
-    """Whom the AMF pages, and where."""
+    """The UE that the AMF pages, and the area (TS 38.413 8.5.1, 9.2.4.1)."""
 
     s_tmsi: tuple[int, int, int] | None
     """AMF set, AMF pointer and 5G-TMSI; None for another identity."""

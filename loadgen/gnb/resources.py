@@ -1,4 +1,4 @@
-"""The PDU session resources of a gNB: set up, modified and released (TS 38.413 8.2, 8.3.1)."""
+"""The PDU session resources of a gNB: setup, modification and release (TS 38.413 8.2, 8.3.1)."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ UNSPECIFIED = "unspecified"
 
 
 class SetupNames(NamedTuple):
-    """The names of a message that sets resources up, and of its answer."""
+    """The names of the lists in a setup message and in its answer."""
 
     request: str
     nas: str
@@ -49,7 +49,7 @@ IN_CONTEXT = SetupNames(
 
 
 class ResourceAnswer(NamedTuple):
-    """What a gNB answers, and the NAS messages that it passes on then."""
+    """The IEs of a gNB's answer, and the NAS messages for the UE."""
 
     ies: list[Tree]
     nas: list[bytes]
@@ -61,11 +61,11 @@ class Resources:
     __slots__ = ("_address", "_last", "_peers")
 
     def __init__(self, address: str) -> None:
-        """A gNB with this address on N3."""
+        """Create the resources of a gNB with this N3 address."""
         self._address = address
         self._last = 0
         self._peers: dict[Tunnel, str] = {}
-        """Who has the tunnel of a UPF, by its F-TEID: a SUPI and a PSI."""
+        """The SUPI and PSI by the UPF's tunnel."""
 
     def set_up(
         self, ue: Ue, own: dict[int, Resource], ies: Tree, names: SetupNames, *, again: bool
@@ -73,11 +73,11 @@ class Resources:
         """Set up the sessions of a request.
 
         Args:
-            ue: whose they are.
+            ue: the UE.
             own: the resources of its context.
             ies: the request.
-            names: which message it is.
-            again: whether these very octets came before: the answer is the same.
+            names: the names of the request's lists.
+            again: whether the same octets were received before: then the answer is the same.
         """
         done: list[Tree] = []
         failed: list[Tree] = []
@@ -104,13 +104,13 @@ class Resources:
         item: Tree,
         transfer: str = "pDUSessionResourceSetupRequestTransfer",
     ) -> str | None:
-        """Set up a session; the cause where it cannot be."""
+        """Set up a session. Return the cause if the setup fails."""
         if psi in own:
-            text = f"PDU session {psi} is to be set up, and it is"
+            text = f"PDU session {psi} is set up a second time"
             ue.violate(Kind.RESOURCE_SESSION, text)
             return MULTIPLE
         if not ue.sessions.expects(psi):
-            text = f"PDU session {psi} is to be set up, and the UE has {[*ue.sessions.live]}"
+            text = f"setup of PDU session {psi}; the UE has {[*ue.sessions.live]}"
             ue.violate(Kind.RESOURCE_SESSION, text)
         found = SetUp(item, _complaint(ue, f"setup of PDU session {psi}"), transfer)
         _check_slice(ue, psi, item)
@@ -126,12 +126,12 @@ class Resources:
         return None
 
     def admit(self, ue: Ue, own: dict[int, Resource], item: Tree) -> str | None:
-        """Set up a session of a HANDOVER REQUEST; the cause where it cannot be (8.4.2)."""
+        """Set up a session of a HANDOVER REQUEST. Return the cause if the setup fails (8.4.2)."""
         psi = number(item, "pDUSessionID") or 0
         return self._set_up(ue, own, psi, item, "handoverRequestTransfer")
 
     def reserve(self, own: dict[int, Resource], item: Tree) -> None:
-        """Set up a session of a HANDOVER REQUEST for a UE that will not come."""
+        """Set up a session of a HANDOVER REQUEST for a UE that will not arrive."""
         found = SetUp(item, _nothing, "handoverRequestTransfer")
         if found.possible and found.ul is not None:
             psi = number(item, "pDUSessionID") or 0
@@ -141,32 +141,32 @@ class Resources:
             own[psi] = Resource(psi, found.ul, dl, kind, flows, found.ambr)
 
     def take_over(self, ue: Ue, source: Resource, own: dict[int, Resource]) -> None:
-        """Set up a session as another gNB has it (TS 38.423 8.2.1)."""
+        """Set up a session with the parameters of the source gNB (TS 38.423 8.2.1)."""
         self._claim(ue, source.psi, source.ul)
         self._last += 1
         dl = Tunnel(self._address, self._last)
         own[source.psi] = structs.replace(source, dl=dl, flows=dict(source.flows))
 
     def _claim(self, ue: Ue, psi: int, ul: Tunnel) -> None:
-        """Note whose a UPF's tunnel is, which no other session may have."""
+        """Register the UPF's tunnel of a session; no other session may have it."""
         who = f"{ue.profile.supi} PDU session {psi}"
         holder = self._peers.setdefault(ul, who)
         if holder != who:
             ue.violate(Kind.RESOURCE_TUNNEL, f"UL tunnel {ul} for {who}, which {holder} has")
 
     def forget(self, own: dict[int, Resource]) -> None:
-        """The context with these resources is no more."""
+        """Release all resources of a closed context."""
         for one in own.values():
             self._peers.pop(one.ul, None)
 
     def drop(self, own: dict[int, Resource], psi: int) -> None:
-        """A session has no resources any more."""
+        """Release the resources of a session."""
         one = own.pop(psi, None)
         if one is not None:
             self._peers.pop(one.ul, None)
 
     def modify(self, ue: Ue, own: dict[int, Resource], ies: Tree) -> ResourceAnswer:
-        """PDU SESSION RESOURCE MODIFY REQUEST (8.2.3)."""
+        """Handle PDU SESSION RESOURCE MODIFY REQUEST (8.2.3)."""
         done: list[Tree] = []
         failed: list[Tree] = []
         nas: list[bytes] = []
@@ -174,7 +174,7 @@ class Resources:
             psi = number(item, "pDUSessionID") or 0
             one = own.get(psi)
             if one is None:
-                text = f"PDU session {psi} is to be modified, and it is not set up"
+                text = f"modification of PDU session {psi}, which is not set up"
                 ue.violate(Kind.RESOURCE_SESSION, text)
                 transfer = "pDUSessionResourceModifyUnsuccessfulTransfer"
                 failed.append({"pDUSessionID": psi, transfer: unsuccessful(UNKNOWN_SESSION)})
@@ -190,18 +190,18 @@ class Resources:
         return ResourceAnswer(_lists((done_name, done), (failed_name, failed)), nas)
 
     def _modify(self, ue: Ue, one: Resource, item: Tree) -> list[int]:
-        """Change a session; the QFIs of the flows that were added or changed."""
+        """Modify a session. Return the QFIs of the added or changed flows."""
         complain = _complaint(ue, f"modification of PDU session {one.psi}")
         ies = transfer_ies(item, "pDUSessionResourceModifyRequestTransfer")
         if not ies:
-            complain("no IE that it knows")
+            complain("no known IE")
         one.ambr = ambr_of(ies) or one.ambr
         changed = flows_of(ies, "QosFlowAddOrModifyRequestList", complain)
         for qfi, five_qi in changed.items():
             one.flows[qfi] = five_qi if five_qi is not None else one.flows.get(qfi)
         for flow in items(ies, "QosFlowToReleaseList"):
             if one.flows.pop(number(flow, "qosFlowIdentifier") or 0, self) is self:
-                complain(f"release of QFI {flow.get('qosFlowIdentifier')}, which is none of its")
+                complain(f"release of QFI {flow.get('qosFlowIdentifier')}, which does not exist")
         for tunnels in items(ies, "UL-NGU-UP-TNLModifyList"):
             ul = Tunnel.of_ngap(tunnels.get("uL-NGU-UP-TNLInformation"))
             if ul is not None:
@@ -211,7 +211,7 @@ class Resources:
         return list(changed)
 
     def release(self, ue: Ue | None, own: dict[int, Resource], ies: Tree) -> list[Tree]:
-        """PDU SESSION RESOURCE RELEASE COMMAND (8.2.2): the list of its response."""
+        """Handle PDU SESSION RESOURCE RELEASE COMMAND (8.2.2). Return the list for the response."""
         done: list[Tree] = []
         for item in items(ies, "PDUSessionResourceToReleaseListRelCmd"):
             psi = number(item, "pDUSessionID") or 0
@@ -219,8 +219,8 @@ class Resources:
             if one is not None:
                 self._peers.pop(one.ul, None)
             elif ue is not None and not ue.sessions.was_released(psi):
-                # Answered as released all the same: the response cannot say otherwise.
-                text = f"resources of PDU session {psi} are to be released, and it has none"
+                # The response has no failure list, so the session is reported as released.
+                text = f"release of PDU session {psi}, which has no resources"
                 ue.violate(Kind.RESOURCE_SESSION, text)
             transfer = "pDUSessionResourceReleaseResponseTransfer"
             done.append({"pDUSessionID": psi, transfer: {}})
@@ -228,7 +228,7 @@ class Resources:
 
 
 def refused(ies: Tree, names: SetupNames, cause: str) -> list[Tree]:
-    """The answer to a setup of which the gNB can do nothing."""
+    """Return the answer to a setup that failed for all sessions."""
     transfer = "pDUSessionResourceSetupUnsuccessfulTransfer"
     psis = [number(item, "pDUSessionID") or 0 for item in items(ies, names.request)]
     failed = [{"pDUSessionID": psi, transfer: unsuccessful(cause)} for psi in psis]
@@ -236,7 +236,7 @@ def refused(ies: Tree, names: SetupNames, cause: str) -> list[Tree]:
 
 
 def not_modified(ies: Tree, cause: str) -> list[Tree]:
-    """The answer to a modification of which the gNB can do nothing."""
+    """Return the answer to a modification that failed for all sessions."""
     transfer = "pDUSessionResourceModifyUnsuccessfulTransfer"
     found = items(ies, "PDUSessionResourceModifyListModReq")
     psis = [number(item, "pDUSessionID") or 0 for item in found]
@@ -249,7 +249,7 @@ def _nothing(text: str) -> None:
 
 
 def _lists(*named: tuple[str, list[Tree]]) -> list[Tree]:
-    """The IEs of those lists that are not empty."""
+    """Return the IEs of the lists that are not empty."""
     return [{name: entries} for name, entries in named if entries]
 
 
@@ -269,20 +269,20 @@ def _check_slice(ue: Ue, psi: int, item: Tree) -> None:
     if session is not None and session.s_nssai is not None:
         own = {(session.s_nssai.sst, session.s_nssai.sd)}
     if (told.get("sST"), told.get("sD")) not in own:
-        ue.violate(Kind.SESSION_SLICE, f"PDU session {psi} is of slice {told} for the gNB")
+        ue.violate(Kind.SESSION_SLICE, f"PDU session {psi} has slice {told} for the gNB")
 
 
 def handle(
     message: str, resources: Resources, context: UeContext, ies: Tree, *, again: bool
 ) -> tuple[str, ResourceAnswer]:
-    """Do what a message says; the name of the answer, and what is in it.
+    """Handle a PDU session resource message (8.2). Return the name and content of the answer.
 
     Args:
-        message: its name.
-        resources: those of the gNB.
-        context: the UE's; without a UE in it nothing can be set up.
-        ies: those of the message.
-        again: whether these very octets came before.
+        message: the name of the message.
+        resources: the resources of the gNB.
+        context: the context; without a UE all setups fail.
+        ies: the IEs of the message.
+        again: whether the same octets were received before.
     """
     match message:
         case "PDUSessionResourceSetupRequest":

@@ -1,4 +1,4 @@
-"""The N2 SM transfers that a gNB is sent, read and checked (TS 38.413 9.3.4)."""
+"""The N2 SM transfers that a gNB receives: reading and checking them (TS 38.413 9.3.4)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -7,11 +7,11 @@ from loadgen.session_model import Tunnel
 from loadgen.trees import Tree, items, number, part
 
 Complain: TypeAlias = Callable[[str], None]
-"""Takes what is wrong with a transfer."""
+"""Takes a sentence about an error in a transfer."""
 
 
 def transfer_ies(tree: Tree, name: str) -> Tree:
-    """The IEs of a transfer of an item by their names; empty where it did not decode."""
+    """Return the IEs of an item's transfer by name; empty if the transfer did not decode."""
     found: Tree = {}
     for ie in items(part(tree, name), "protocolIEs"):
         for key, value in ie.items():
@@ -29,7 +29,7 @@ class SetUp:
         complain: Complain,
         transfer: str = "pDUSessionResourceSetupRequestTransfer",
     ) -> None:
-        """Read the transfer of a setup item, and complain of what is wrong with it."""
+        """Read the transfer of a setup item, and report errors to `complain`."""
         ies = transfer_ies(item, transfer)
         self.ul = Tunnel.of_ngap(ies.get("UL-NGU-UP-TNLInformation"))
         self.session_type = str(ies.get("PDUSessionType"))
@@ -39,21 +39,21 @@ class SetUp:
             if name not in ies:
                 complain(f"no {name}")
         if self.ul is not None and self.ul.teid == 0:
-            complain(f"UL tunnel {self.ul}, and TEID 0 is of no tunnel")
+            complain(f"UL tunnel {self.ul} with the invalid TEID 0")
         if self.ambr is None:
-            # Each flow that evcore sets up is a non-GBR one, for which it is mandatory.
+            # The AMBR is mandatory for a non-GBR flow, and each flow here is one.
             complain("no PDU Session Aggregate Maximum Bit Rate")
         elif 0 in self.ambr:
             complain(f"a PDU session AMBR of {self.ambr} bit/s")
 
     @property
     def possible(self) -> bool:
-        """Whether the gNB has what it needs."""
+        """Whether the gNB can set up the session."""
         return self.ul is not None and self.ul.teid != 0 and bool(self.flows)
 
 
 def flows_of(ies: Tree, name: str, complain: Complain) -> dict[int, int | None]:
-    """The 5QI of each QFI of a list of QoS flows."""
+    """Return the 5QI of each QFI of a list of QoS flows."""
     found: dict[int, int | None] = {}
     for flow in items(ies, name):
         qfi = number(flow, "qosFlowIdentifier")
@@ -73,7 +73,7 @@ def _five_qi(characteristics: Tree) -> int | None:
 
 
 def ambr_of(ies: Tree) -> tuple[int, int] | None:
-    """The PDU session AMBR, downlink and uplink in bit/s."""
+    """Return the PDU session AMBR, downlink and uplink in bit/s."""
     ambr = part(ies, "PDUSessionAggregateMaximumBitRate")
     name = "pDUSessionAggregateMaximumBitRate"
     dl, ul = number(ambr, name + "DL"), number(ambr, name + "UL")
@@ -81,12 +81,13 @@ def ambr_of(ies: Tree) -> tuple[int, int] | None:
 
 
 def setup_response(dl: Tunnel, qfis: list[int]) -> dict[str, Any]:
-    """PDU Session Resource Setup Response Transfer (9.3.4.2)."""
+    """Return PDU Session Resource Setup Response Transfer (9.3.4.2)."""
     flows = [{"qosFlowIdentifier": qfi} for qfi in qfis]
     information = {"uPTransportLayerInformation": dl.ngap(), "associatedQosFlowList": flows}
     return {"dLQosFlowPerTNLInformation": information}
 
 
 def unsuccessful(cause: str) -> dict[str, Any]:
-    """An unsuccessful transfer, of setup or modify, with a radio network layer cause."""
+    """Return an unsuccessful transfer of a setup or modification, with a radio network layer
+    cause."""
     return {"cause": {"radioNetwork": cause}}

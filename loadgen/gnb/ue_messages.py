@@ -1,4 +1,4 @@
-"""What the AMF sends a gNB about a UE that has a connection, and the answers (TS 38.413 8)."""
+"""UE-associated messages of the AMF to a gNB, and their answers (TS 38.413 8)."""
 
 import wire
 from loadgen.gnb import checks, messages
@@ -40,10 +40,10 @@ class UeMessages:
         self._cell = cell
 
     def receive(self, peek: wire.NgapPeek, stream: int, payload: bytes, now: float) -> None:
-        """Take a message about a UE.
+        """Handle a UE-associated message.
 
         Raises:
-            wire.WireError: an IE of it does not decode.
+            wire.WireError: an IE of the message does not decode.
         """
         message = peek.message
         context = self._context_of(message, peek.amf_ue_ngap_id, peek.ran_ue_ngap_id, stream, now)
@@ -65,7 +65,8 @@ class UeMessages:
     def _context_of(
         self, message: str, amf: int | None, ran: int | None, stream: int, now: float
     ) -> UeContext | None:
-        """The context that a message is of; else it is answered (10.6)."""
+        """Return the context of a message. If there is none, answer with ERROR INDICATION
+        (10.6)."""
         cell = self._cell
         context = cell.contexts.find(amf, ran)
         if context is None:
@@ -73,10 +74,10 @@ class UeMessages:
             return None
         known = context.amf_ue_ngap_id
         if known is None or message == "PathSwitchRequestAcknowledge":
-            # The AMF may give the UE another ID with the acknowledgement (8.4.4.2).
+            # The AMF may change its ID of the UE in the acknowledgement (8.4.4.2).
             self._name(context, message, amf)
         elif amf is not None and amf != known:
-            text = f"{message} with AMF-UE-NGAP-ID {amf}, and the UE's is {known}"
+            text = f"{message} with AMF-UE-NGAP-ID {amf}; the UE has {known}"
             cell.blame(context, Kind.NGAP_IDS, text)
             cause = {"radioNetwork": INCONSISTENT_REMOTE}
             cell.send(0, messages.error_indication(amf, ran, cause))
@@ -86,7 +87,7 @@ class UeMessages:
         return context
 
     def _name(self, context: UeContext, message: str, amf: int | None) -> None:
-        """Take the AMF's ID of a connection, which no other one may have."""
+        """Store the AMF's ID of a connection; no other connection may have it."""
         if amf is not None and not self._cell.contexts.set_amf_id(context, amf):
             text = f"{message} gives AMF-UE-NGAP-ID {amf} to a second UE"
             self._cell.blame(context, Kind.NGAP_IDS, text)
@@ -95,7 +96,7 @@ class UeMessages:
         if context.stream_down == stream or self._cell.contexts.streams < 2:
             return
         if stream == 0:
-            text = f"{message} on stream 0, which is for what is of no UE"
+            text = f"{message} on stream 0, which is for non-UE-associated signalling"
             self._cell.blame(context, Kind.NGAP_STREAM, text)
         elif context.stream_down is not None:
             text = f"{message} on stream {stream}, after stream {context.stream_down}"
@@ -103,7 +104,7 @@ class UeMessages:
         context.stream_down = stream
 
     def _downlink_nas(self, context: UeContext, nas: bytes, now: float) -> None:
-        """Give a NAS message to its UE, or say that it cannot be delivered (8.6.4)."""
+        """Give a NAS message to its UE, or send NAS NON DELIVERY INDICATION (8.6.4)."""
         cell, camped = self._cell, context.camped
         if camped is None:
             pdu = messages.nas_non_delivery(cell.ids(context), nas, context.lost_cause)
@@ -115,7 +116,7 @@ class UeMessages:
     def _initial_context_setup(
         self, context: UeContext, payload: bytes, nas: bytes | None, now: float
     ) -> None:
-        """INITIAL CONTEXT SETUP REQUEST (8.3.1): check it, set up the context, answer."""
+        """Handle INITIAL CONTEXT SETUP REQUEST (8.3.1)."""
         cell, camped = self._cell, context.camped
         ids = cell.ids(context)
         if camped is None:
@@ -124,7 +125,7 @@ class UeMessages:
             return
         again = context.set_up is not None
         if again and context.set_up != hash(payload):
-            text = "a second INITIAL CONTEXT SETUP REQUEST, which is not the first one again"
+            text = "a second, different INITIAL CONTEXT SETUP REQUEST"
             cell.blame(context, Kind.CONTEXT_REPEATED, text)
         cell.repeated_contexts += again
         ies = messages.ies_of(payload)
@@ -152,7 +153,8 @@ class UeMessages:
             handover.receive(message, context, ies, now)
 
     def _modify_context(self, context: UeContext, payload: bytes) -> None:
-        """UE CONTEXT MODIFICATION REQUEST (8.3.4): a new K_gNB is that of the UE's new K_AMF."""
+        """Handle UE CONTEXT MODIFICATION REQUEST (8.3.4), for example with the K_gNB of a new
+        K_AMF."""
         cell, camped = self._cell, context.camped
         ies = messages.ies_of(payload)
         if context.set_up is None:
@@ -166,7 +168,7 @@ class UeMessages:
         cell.send(context.stream, ue_context_modification_response(cell.ids(context)))
 
     def _deliver(self, context: UeContext, nas: list[bytes], now: float) -> None:
-        """Tell a UE of its resources, and pass on what came with them."""
+        """Tell a UE of its resources, and give it the NAS messages of the request."""
         camped = context.camped
         if camped is None:
             return
@@ -179,7 +181,7 @@ class UeMessages:
     def _resource_message(
         self, context: UeContext, message: str, payload: bytes, now: float
     ) -> None:
-        """PDU SESSION RESOURCE SETUP or MODIFY REQUEST, or RELEASE COMMAND (8.2)."""
+        """Handle PDU SESSION RESOURCE SETUP or MODIFY REQUEST, or RELEASE COMMAND (8.2)."""
         cell = self._cell
         ies = messages.ies_of(payload)
         if context.set_up is None:
@@ -194,7 +196,7 @@ class UeMessages:
         self._deliver(context, answer.nas, now)
 
     def _release_command(self, context: UeContext, payload: bytes, now: float) -> None:
-        """UE CONTEXT RELEASE COMMAND (8.3.3): the UE is released, and the AMF told."""
+        """Handle UE CONTEXT RELEASE COMMAND (8.3.3): release the UE."""
         cell = self._cell
         if context.handover is not None:
             context.handover.release_commanded(context, messages.ies_of(payload))

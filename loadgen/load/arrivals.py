@@ -1,7 +1,7 @@
-"""When programmes begin: the arrival processes of a load.
+"""The arrival processes of a load: when programmes start.
 
-The first of each `gaps` is the time until the first arrival. What they draw follows from the
-generator that they are given alone, so that a seed reproduces a load.
+The first value of each `gaps` is the time until the first arrival. All values come from the given
+random generator, so a seed reproduces a load.
 """
 
 import csv
@@ -15,68 +15,70 @@ from msgspec import Struct
 
 
 class ArrivalsError(Exception):
-    """Arrivals that cannot be had as they are described; says why in one sentence."""
+    """Invalid arrivals. The message is one sentence."""
 
 
 class Closed(Struct, frozen=True, tag="closed", tag_field="kind", forbid_unknown_fields=True):
-    """No arrivals: every UE begins at once, and again when it has done."""
+    """No arrivals: every UE starts at once, and again after each programme."""
 
     ramp: float = 0.0
-    """Seconds over which the UEs start."""
+    """Seconds over which the starts of the UEs are spread."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
-        return None if _is_time(self.ramp) else f"ramp is {self.ramp}: a time is not negative"
+        """Return the first error, as a sentence, or None."""
+        return None if _is_time(self.ramp) else f"ramp is {self.ramp}, but must not be negative"
 
 
 class Poisson(Struct, frozen=True, tag="poisson", tag_field="kind", forbid_unknown_fields=True):
     """A Poisson process."""
 
     rate: float
-    """Arrivals a second."""
+    """Arrivals per second."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
-        return None if _is_rate(self.rate) else f"rate is {self.rate}: it counts arrivals a second"
+        """Return the first error, as a sentence, or None."""
+        if _is_rate(self.rate):
+            return None
+        return f"rate is {self.rate}, but must be above 0 arrivals per second"
 
     @property
     def mean_rate(self) -> float:
-        """Arrivals a second in the long run."""
+        """The long-term mean of arrivals per second."""
         return self.rate
 
     def gaps(self, rng: Random) -> Iterator[float]:
-        """The times between arrivals, in seconds."""
+        """Return the times between arrivals, in seconds."""
         while True:
             yield rng.expovariate(self.rate)
 
 
 class Mmpp(Struct, frozen=True, tag="mmpp", tag_field="kind", forbid_unknown_fields=True):
-    """Bursts: a Poisson process whose rate changes between two (a two-state MMPP).
+    """Bursts: a Poisson process that switches between two rates (a two-state MMPP).
 
-    It begins in the first state, and stays in each for an exponential time.
+    It starts in the first state and stays in each state for an exponential time.
     """
 
     rates: tuple[float, float]
-    """Arrivals a second in each state; one of them may be 0."""
+    """Arrivals per second in each state; one of them may be 0."""
     sojourns: tuple[float, float]
     """The mean time in each state, in seconds."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+        """Return the first error, as a sentence, or None."""
         if not all(isfinite(one) and one >= 0 for one in self.rates) or not any(self.rates):
-            return f"rates are {self.rates}: arrivals a second, at least one of them above 0"
+            return f"rates are {self.rates}, but must be arrivals per second, at least one above 0"
         if not all(_is_rate(one) for one in self.sojourns):
-            return f"sojourns are {self.sojourns}: mean seconds in each state, above 0"
+            return f"sojourns are {self.sojourns}, but must be seconds above 0"
         return None
 
     @property
     def mean_rate(self) -> float:
-        """Arrivals a second in the long run."""
+        """The long-term mean of arrivals per second."""
         weighted = sum(rate * stay for rate, stay in zip(self.rates, self.sojourns, strict=True))
         return weighted / sum(self.sojourns)
 
     def gaps(self, rng: Random) -> Iterator[float]:
-        """The times between arrivals, in seconds."""
+        """Return the times between arrivals, in seconds."""
         state, gap = 0, 0.0
         left = rng.expovariate(1 / self.sojourns[0])
         while True:
@@ -87,39 +89,40 @@ class Mmpp(Struct, frozen=True, tag="mmpp", tag_field="kind", forbid_unknown_fie
                 yield gap + next_one
                 gap = 0.0
             else:
-                # The exponential distribution has no memory: it is drawn anew at the new rate.
+                # The exponential distribution has no memory: draw again at the new rate.
                 gap += left
                 state = 1 - state
                 left = rng.expovariate(1 / self.sojourns[state])
 
 
 class Empirical(Struct, frozen=True, tag="file", tag_field="kind", forbid_unknown_fields=True):
-    """Times between arrivals that were measured, each drawn from all of them alike."""
+    """Measured times between arrivals, drawn with equal probability."""
 
     file: str
-    """A file with a number of seconds a line, or CSV; a scenario's is found from its folder."""
+    """A file with one number of seconds per line, or CSV; relative to the folder of the
+    scenario."""
     column: str | None = None
-    """The column of a CSV file that has a heading; without it, the first one of a file without."""
+    """The column of a CSV file with a heading; None for the first column of a file without one."""
     scale: float = 1.0
-    """What each time is multiplied by: 0.5 doubles the rate."""
+    """A factor for each time: 0.5 doubles the rate."""
     samples: tuple[float, ...] = ()
-    """What the file has, once it was read."""
+    """The times in the file, once it is read."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+        """Return the first error, as a sentence, or None."""
         if not _is_rate(self.scale):
-            return f"scale is {self.scale}: it multiplies times, and is above 0"
+            return f"scale is {self.scale}, but must be above 0"
         if self.samples and not any(self.samples):
-            return "samples are all 0: no time would pass"
+            return "samples are all 0, but one must be above 0"
         return None
 
     @property
     def mean_rate(self) -> float:
-        """Arrivals a second in the long run."""
+        """The long-term mean of arrivals per second."""
         return len(self.samples) / (sum(self.samples) * self.scale)
 
     def gaps(self, rng: Random) -> Iterator[float]:
-        """The times between arrivals, in seconds."""
+        """Return the times between arrivals, in seconds."""
         while True:
             yield rng.choice(self.samples) * self.scale
 
@@ -128,10 +131,10 @@ Arrivals: TypeAlias = Closed | Poisson | Mmpp | Empirical
 
 
 def loaded(arrivals: Arrivals, folder: Path = Path()) -> Arrivals:
-    """Arrivals with their file read, where they are of one; relative names are of `folder`.
+    """Return the arrivals with their file read, if they have one; `folder` is for relative names.
 
     Raises:
-        ArrivalsError: the file cannot be read, or is none of times.
+        ArrivalsError: the file cannot be read or has an invalid time.
     """
     if not isinstance(arrivals, Empirical) or arrivals.samples:
         return arrivals
@@ -140,10 +143,10 @@ def loaded(arrivals: Arrivals, folder: Path = Path()) -> Arrivals:
 
 
 def read_times(path: Path, column: str | None) -> tuple[float, ...]:
-    """The times of a file, in seconds. Empty lines and those that begin with # are left out.
+    """Read the times of a file, in seconds. Empty lines and lines that start with # are skipped.
 
     Raises:
-        ArrivalsError: it cannot be read, or something in it is no time.
+        ArrivalsError: the file cannot be read or has an invalid time.
     """
     try:
         with path.open(newline="", encoding="utf-8") as file:
@@ -175,7 +178,7 @@ def _time(path: Path, number: int, row: list[str], place: int) -> float:
     except ValueError:
         value = -1.0
     if not _is_time(value):
-        raise ArrivalsError(f"{path}, line {number}: {text[:40]!r} is no number of seconds")
+        raise ArrivalsError(f"{path}, line {number}: {text[:40]!r} is not a number of seconds")
     return value
 
 

@@ -1,4 +1,4 @@
-"""What a load run is: everything that `loadgen.run` needs to know."""
+"""The configuration of a load run."""
 
 import re
 from typing import Literal
@@ -17,8 +17,10 @@ from loadgen.ue.model import HANDOVERS, Procedure
 from transport import UDP_ENCAPSULATION_PORT, Mode
 
 Identity = Literal["stored", "suci", "unknown-guti"]
-"""How a UE presents itself at the start of a programme: with what it has stored (5G-GUTI and
-security context, where it has them), anew with its SUCI, or with a 5G-GUTI that no AMF gave."""
+"""The identity of a UE at the start of a programme: the stored 5G-GUTI and security context if
+there
+are any, a SUCI, or a 5G-GUTI that no AMF assigned.
+"""
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _MAX_GNB_ID = (1 << 24) - 1
@@ -27,70 +29,71 @@ _MAX_GNB_ID = (1 << 24) - 1
 class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A load run. Times are in seconds.
 
-    Without `rate` the loop is closed: every UE runs its programme again and again. With
-    `rate` it is open: so many programmes start a second, as a Poisson process, each with a UE
-    that has nothing to do; an arrival that finds none is counted as blocked. With `phases`,
-    these say what is done and when, and `programme`, `rate`, `repeat`, `duration`, `think` and
-    `ramp` are not looked at.
+    Without `rate` the loop is closed: every UE repeats its programme. With `rate` it is open:
+    programmes start at this rate per second as a Poisson process, each with an idle UE. An arrival
+    that finds no idle UE is counted as blocked. With `phases`, the phases replace `programme`,
+    `rate`, `repeat`, `duration`, `think` and `ramp`.
     """
 
     host: str = "127.0.0.1"
     """The AMF's address."""
     port: int = 38412
-    """Its SCTP port."""
+    """The AMF's SCTP port."""
     mode: Mode = Mode.AUTO
     udp_port: int = UDP_ENCAPSULATION_PORT
-    """Its UDP port, with SCTP over UDP."""
+    """The AMF's UDP port, for SCTP over UDP."""
     local_host: str | None = None
-    """An address of ours to come from."""
+    """A local address to bind to."""
 
     plmn: str = "001-01"
     tac: int = 1
     tacs: tuple[int, ...] = ()
-    """The TACs of the gNBs, in turn; without any, all have `tac`."""
+    """The TACs of the gNBs, in turn; if empty, all gNBs have `tac`."""
     slices: tuple[SNssai, ...] = (SNssai(1, "010203"),)
     """The slices that the gNBs broadcast."""
     gnbs: int = 1
-    """Each with its own SCTP association; UE `i` is on gNB ``i % gnbs``."""
+    """gNBs, each with its own SCTP association; UE `i` is on gNB ``i % gnbs``."""
     first_gnb_id: int = 1
 
     population: Population = field(default_factory=Population)
     programme: tuple[Procedure, ...] = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
     identities: tuple[Identity, ...] = ("stored",)
-    """UE `i` starts its programme number `n` with ``identities[(i + n) % len(identities)]``,
-    where the programme begins with a registration."""
+    """UE `i` starts its programme number `n` with ``identities[(i + n) % len(identities)]``
+    if the programme starts with a registration.
+    """
     dnn: str | None = "internet"
-    """The DNN that PDU sessions are asked for; None leaves it to the network."""
+    """The DNN of the PDU sessions; None lets the network choose."""
     session_slice: SNssai | None = None
-    """Their slice; None for the first of the population's."""
+    """The slice of the PDU sessions; None for the first slice of the population."""
     session_type: SessionType = "ipv4"
     rate: float | None = None
-    """Programmes to start a second; None for the closed loop."""
+    """Programmes to start per second; None for the closed loop."""
     repeat: int | None = 1
-    """Programmes a UE, or in the open loop that many times the UEs in all; None for no end."""
+    """Programmes per UE; in the open loop a factor for the number of UEs. None for no limit."""
     duration: float | None = None
-    """When to start no more programmes; those that run are finished."""
+    """When to stop starting programmes; running programmes are completed."""
     think: float = 0.0
     """The mean of the exponential time between two procedures of a UE."""
     ramp: float = 0.0
-    """In the closed loop, the time over which the UEs start."""
+    """In the closed loop, the time over which the starts of the UEs are spread."""
     phases: tuple[Phase, ...] = ()
-    """One after the other, as of a scenario file; empty for the one that the fields above are."""
+    """The phases, in their order; empty for the single phase of the fields above."""
     faults: Faults | float | None = None
-    """The share of messages about UEs that meet with a problem, or a table of shares; a phase may
-    say otherwise."""
+    """The share of messages about UEs that faults hit, or a table of shares; a phase can override
+    it."""
     failure_pause: float = 1.0
-    """How long a UE stays off after a failure."""
+    """The time for which a UE stays off after a failure."""
     drain: float = 40.0
-    """How long procedures may go on after the end, and how long a gNB may be without an AMF;
-    then they count as unfinished."""
+    """The longest time for procedures after the end, and for a gNB without an AMF. After that time
+    procedures count as unfinished.
+    """
     connect_timeout: float = 15.0
-    """How long the gNBs may take to be set up at the start."""
+    """The longest time for the set-up of all gNBs at the start."""
 
     seed: int = 0
     timers: TimerValues = field(default_factory=TimerValues)
     strict_duplicates: bool = False
-    """Whether a protected message that arrives twice, octet for octet, is a violation."""
+    """Whether an exact repetition of a protected message is a violation."""
 
     json: str | None = None
     """A file for the report."""
@@ -103,10 +106,10 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whether to print the tables of the report."""
 
     def check(self) -> None:
-        """Refuse what cannot be run.
+        """Check the configuration.
 
         Raises:
-            ConfigError: the first thing that is wrong.
+            ConfigError: the first error.
         """
         problem = self._target_problem() or self._model_problem() or self.population.problem()
         if problem is not None:
@@ -114,7 +117,7 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def plan(self) -> tuple[Phase, ...]:
-        """The phases, of which there is at least one."""
+        """The phases, at least one."""
         if self.phases:
             return self.phases
         arrivals = Closed(self.ramp) if self.rate is None else Poisson(self.rate)
@@ -129,42 +132,42 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return (only,)
 
     def tac_of(self, number: int) -> int:
-        """The TAC of a gNB, counted from 0."""
+        """Return the TAC of a gNB, counted from 0."""
         return self.tacs[number % len(self.tacs)] if self.tacs else self.tac
 
     @property
     def pages(self) -> bool:
-        """Whether UEs are to be paged."""
+        """Whether a programme pages UEs."""
         shares = [share for phase in self.plan for share in phase.mix]
         return any(Procedure.PAGE in share.procedures for share in shares)
 
     @property
     def longest(self) -> float | None:
-        """Seconds after which it is over whatever happens, None where nothing says so."""
+        """Seconds after which the run ends in any case; None without a limit."""
         durations = [phase.duration for phase in self.plan]
-        # A phase of several ends by itself then, a moment before.
+        # The last of several phases ends by itself, just before this limit.
         drain = self.drain + (1.0 if self.phases else 0.0)
         known = [one + drain for one in durations if one is not None]
         return sum(known) if len(known) == len(durations) else None
 
     @property
     def session_request(self) -> SessionRequest:
-        """What every UE asks for with a PDU session."""
+        """The parameters of every PDU session."""
         own = self.session_slice or next(iter(self.population.slices), None)
         return SessionRequest(self.dnn, own, self.session_type)
 
     def _target_problem(self) -> str | None:
         if not 1 <= self.port <= 65535 or not 1 <= self.udp_port <= 65535:
-            return f"port {self.port} and udp_port {self.udp_port} must be of 1 to 65535"
+            return f"port {self.port} and udp_port {self.udp_port} must be 1 to 65535"
         if self.gnbs < 1 or not 0 <= self.first_gnb_id <= _MAX_GNB_ID - self.gnbs + 1:
-            return f"{self.gnbs} gNBs from ID {self.first_gnb_id} on do not fit into 24 bits"
+            return f"{self.gnbs} gNBs with IDs from {self.first_gnb_id} do not fit into 24 bits"
         wrong = [tac for tac in (self.tac, *self.tacs) if not 0 <= tac < 1 << 24]
         if wrong:
-            return f"tac is {wrong[0]}, and a TAC has 24 bits"
+            return f"tac is {wrong[0]}, but a TAC has 24 bits"
         if not self.slices:
-            return "slices is empty: a gNB broadcasts at least one"
+            return "slices is empty, but a gNB must broadcast at least one"
         if self.plmn != self.population.plmn:
-            return f"the gNBs are of PLMN {self.plmn}, the UEs of {self.population.plmn}"
+            return f"the gNBs have PLMN {self.plmn}, but the UEs {self.population.plmn}"
         return None
 
     def _model_problem(self) -> str | None:
@@ -173,7 +176,7 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if not self.identities:
             return "identities is empty: name 'stored', 'suci' or 'unknown-guti'"
         if self.rate is not None and self.rate <= 0:
-            return f"rate is {self.rate}: it counts programmes a second"
+            return f"rate is {self.rate}, but must be above 0 programmes per second"
         problem = faults_of(self.faults).problem() or self._handovers_problem()
         return problem or self._sessions_problem() or self._length_problem()
 
@@ -191,22 +194,22 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if problem is not None:
             return problem
         if self.dnn is not None and not _is_dnn(self.dnn):
-            return f"dnn is {self.dnn!r}: labels of 1 to 63 letters, digits and hyphens"
+            return f"dnn is {self.dnn!r}, but must be labels of 1 to 63 letters, digits and hyphens"
         if self.session_slice is not None and self.session_slice not in self.population.slices:
-            return f"session_slice {self.session_slice} is no slice of the population"
+            return f"session_slice {self.session_slice} is not a slice of the population"
         return None
 
     def _length_problem(self) -> str | None:
         if self.repeat is None and self.duration is None:
-            return "neither repeat nor duration says when the load ends"
+            return "repeat or duration must be set, so that the load ends"
         if self.repeat is not None and self.repeat < 1:
-            return f"repeat is {self.repeat}: at least one programme is needed"
+            return f"repeat is {self.repeat}, but must be at least 1"
         for name in ("duration", "think", "ramp", "failure_pause", "drain", "connect_timeout"):
             if (getattr(self, name) or 0.0) < 0:
-                return f"{name} is {getattr(self, name)}: a time is not negative"
+                return f"{name} is {getattr(self, name)}, but must not be negative"
         return None
 
 
 def _is_dnn(text: str) -> bool:
-    """Whether it is an access point name (TS 23.003 9.1)."""
+    """Whether a text is an access point name (TS 23.003 9.1)."""
     return len(text) < 100 and all(_LABEL.fullmatch(label) for label in text.split("."))

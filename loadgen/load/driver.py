@@ -27,11 +27,11 @@ from loadgen.ue.ue import DownlinkData, DownlinkTunnel, no_downlink_data, no_dow
 from transport import Handler, Transport, connect
 
 _FIRST_N3 = IPv4Address("127.8.0.1")
-"""The N3 address of the first gNB; nobody has to be reached there."""
+"""The N3 address of the first gNB. It need not be reachable."""
 
 
 class Driver:
-    """The event loop's side of a run."""
+    """The event loop, the links and the timers of a run."""
 
     def __init__(
         self,
@@ -41,7 +41,7 @@ class Driver:
         downlink_data: DownlinkData = no_downlink_data,
         downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
     ) -> None:
-        """Build the gNBs and the UEs; nothing is sent yet."""
+        """Create the gNBs and the UEs, without sending anything."""
         self.recorder = Recorder()
         self._config = config
         self._loop = asyncio.get_running_loop()
@@ -91,7 +91,7 @@ class Driver:
         )
 
     async def run(self) -> Report:
-        """Set up the gNBs, run the load, and end the associations.
+        """Set up the gNBs, run the load, and close the associations.
 
         Raises:
             LoadError: the gNBs cannot be set up.
@@ -161,7 +161,7 @@ class Driver:
         )
 
     async def _without_amf(self) -> str:
-        """Wait until a gNB has had no AMF for `drain` seconds, whose UEs would wait for ever."""
+        """Wait until a gNB has had no AMF for `drain` seconds: its UEs would wait forever."""
         patience = self._config.drain
         there = dict.fromkeys(range(len(self.links)), time.monotonic())
         while True:
@@ -174,10 +174,10 @@ class Driver:
                     name = link.gnb.config.name
                     return f"{name} had no AMF for {patience:g} s: {link.trouble or 'no answer'}"
 
-    # the loop's side
+    # called by the event loop
 
     def _progressed(self, link: Link) -> None:
-        """Something happened to a gNB: send what it wants, take what ended, mind the timers."""
+        """Handle activity of a gNB: send its PDUs, collect ended procedures and set the timer."""
         if self._closing:
             return
         self._take(link)
@@ -187,11 +187,11 @@ class Driver:
             self._arm()
 
     def _stir(self, cell: Cell) -> None:
-        """A cell has something to send, or to report, by the doing of another."""
+        """Note that a cell has something to send or to report because of another cell."""
         self._stirred[cell] = None
 
     def _take(self, link: Link) -> None:
-        """Take what ended on a gNB and those that it stirred, and send what they want."""
+        """Collect ended procedures and send PDUs, of this gNB and of all active cells."""
         while True:
             if link.gnb.cell.ended:
                 self.traffic.collect(link.gnb, time.monotonic())
@@ -210,7 +210,8 @@ class Driver:
             self._wake.cancel()
         self._wake_at = self._deadlines.next()
         if self._wake_at < inf:
-            # Not `call_at`: the clock of uvloop has milliseconds, and latencies are finer.
+            # Not `call_at`: the clock of uvloop has milliseconds, which is too coarse for
+            # latencies.
             pause = max(0.0, self._wake_at - time.monotonic())
             self._wake = self._loop.call_later(pause, self._tick)
 
@@ -280,7 +281,7 @@ class Driver:
 
 
 def _sum(counts: Iterable[Mapping[Any, int]]) -> dict[str, int]:
-    """Counts by name, added up."""
+    """Return the sums of counts by name."""
     total = Counter[str]()
     for one in counts:
         for name, count in one.items():
@@ -289,7 +290,7 @@ def _sum(counts: Iterable[Mapping[Any, int]]) -> dict[str, int]:
 
 
 def connector_of(config: LoadConfig) -> Connector:
-    """How the gNBs of a run associate."""
+    """Return the function that opens the associations of a run."""
 
     async def connect_gnb(handler: Handler) -> Transport:
         return await connect(
@@ -315,18 +316,18 @@ async def run(
 
     Args:
         config: the load.
-        connector: how to open an association; by default SCTP as `config` says.
-        downlink_data: called in the loop with the address of a PDU session, to have the UPF
-            receive data for it; a programme with ``page`` needs it.
-        downlink_tunnel: tells where the UPF sends data for an address, to check handovers.
+        connector: opens an association; by default with SCTP as `config` says.
+        downlink_data: called in the loop with the address of a PDU session; makes the UPF receive
+            data for it. A programme with ``page`` needs it.
+        downlink_tunnel: returns where the UPF sends data for an address, to check handovers.
 
     Raises:
-        ConfigError: the load cannot be run as it is asked for, or an output not be written.
+        ConfigError: the configuration is invalid, or an output cannot be written.
         LoadError: the gNBs cannot be set up with the AMF.
     """
     config.check()
     if downlink_data is None and config.pages:
-        raise ConfigError("page needs downlink data, and this load has no UPF to cause it with")
+        raise ConfigError("page needs downlink data, but this load has no UPF to send it")
     capture = None if config.capture is None else Capture(config.capture)
     try:
         driver = Driver(

@@ -1,4 +1,4 @@
-"""One gNB's SCTP association: it comes up, is lost, and comes up again."""
+"""The SCTP association of one gNB: it is established, lost and established again."""
 
 import asyncio
 import time
@@ -12,14 +12,15 @@ from loadgen.report.capture import Capture
 from transport import Association, BufferFull, Handler, Mode, Transport, TransportError
 
 Connector: TypeAlias = Callable[[Handler], Awaitable[Transport]]
-"""Opens a transport with one association, reporting to the handler."""
+"""Opens a transport with one association; the handler gets its events."""
 
 _BACK_OFF = (0.2, 0.5, 1.0, 2.0, 4.0)
-"""Seconds between attempts to associate; the last is for all further ones."""
+"""Seconds between attempts to associate; the last value applies to all further attempts."""
 
 
 class Link:
-    """Carries PDUs between a gNB and its association. Callbacks only, no task a message."""
+    """Carries PDUs between a gNB and its association, by callbacks and without a task per
+    message."""
 
     def __init__(
         self,
@@ -30,22 +31,22 @@ class Link:
         capture: Capture | None,
         rng: Random,
     ) -> None:
-        """A link that is down.
+        """Create a link that is down.
 
         Args:
-            gnb: whose it is.
-            connect: how to open the association.
-            progressed: called after each thing that happened to the gNB.
-            capture: where PDUs are recorded.
+            gnb: the gNB.
+            connect: opens the association.
+            progressed: called after each event of the gNB.
+            capture: records the PDUs.
             rng: spreads the attempts of many gNBs.
         """
         self.gnb = gnb
         self.associations = 0
-        """How often the association came up."""
+        """How often the association was established."""
         self.trouble: str | None = None
-        """Why it is down."""
+        """Why the association is down."""
         self.mode: Mode | None = None
-        """The SCTP in use, once the association came up."""
+        """The SCTP in use, once the association is established."""
         self._connect = connect
         self._progressed = progressed
         self._capture = capture
@@ -55,7 +56,7 @@ class Link:
         self._down = asyncio.Event()
 
     async def run(self) -> None:
-        """Associate, and again whenever the association is lost, until cancelled."""
+        """Associate, and again after each loss of the association, until cancelled."""
         failures = 0
         while True:
             self._down.clear()
@@ -75,7 +76,7 @@ class Link:
             await asyncio.sleep(pause * self._rng.uniform(0.75, 1.25))
 
     def flush(self) -> None:
-        """Send what the gNB wants sent, as far as the transport takes it."""
+        """Send the PDUs of the gNB until the transport's buffer is full."""
         gnb = self.gnb
         if gnb.out:
             out, gnb.out = gnb.out, []
@@ -88,7 +89,7 @@ class Link:
             except BufferFull:
                 return
             except TransportError as error:
-                # `down` follows, or has been; what is unsent is lost with the association.
+                # `down` is called before or after this. Unsent PDUs are lost with the association.
                 self.trouble = str(error)
                 self._outbox.clear()
                 return
@@ -96,10 +97,10 @@ class Link:
             if self._capture is not None:
                 self._capture.write(time.monotonic(), gnb.config.name, "sent", stream, pdu)
 
-    # the transport's side
+    # called by the transport
 
     def up(self, association: Association) -> None:
-        """The association is there."""
+        """Handle the established association."""
         self._association = association
         self.associations += 1
         self.trouble = None
@@ -107,7 +108,7 @@ class Link:
         self._progressed(self)
 
     def down(self, association: Association, reason: str) -> None:
-        """The association is lost."""
+        """Handle the loss of the association."""
         if association is not self._association:
             return
         self._association = None
@@ -118,7 +119,7 @@ class Link:
         self._progressed(self)
 
     def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:
-        """A PDU arrived."""
+        """Handle a PDU from the AMF."""
         del association, ppid
         now = time.monotonic()
         if self._capture is not None:
@@ -127,6 +128,6 @@ class Link:
         self._progressed(self)
 
     def writable(self, association: Association) -> None:
-        """The transport takes more."""
+        """Continue to send: the transport has buffer space again."""
         del association
         self.flush()

@@ -1,4 +1,4 @@
-"""A phase of a load as it runs: its arrivals and what came of them."""
+"""A running phase of a load: its arrivals and its counters."""
 
 from array import array
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from loadgen.report.report import PhaseReport
 
 
 class PhaseRun:
-    """One phase, from its beginning on. Its deadline is the next arrival, or its end."""
+    """A running phase. Its deadline is the next arrival, or its end."""
 
     def __init__(
         self,
@@ -21,26 +21,27 @@ class PhaseRun:
         stop: Callable[[float], None],
         now: float,
     ) -> None:
-        """Begin a phase.
+        """Start a phase.
 
         Args:
-            phase: what it is.
+            phase: the phase.
             rng: for arrivals and choices.
-            arrive: an arrival; takes when it was due and now, False when no more are wanted.
-            stop: its duration is over.
+            arrive: handles an arrival; takes its due time and the current time. Returns False if no
+                more arrivals are wanted.
+            stop: called at the end of the phase's duration.
             now: seconds.
         """
         self.phase = phase
         self.begun_at = now
         self.ended_at: float | None = None
-        """When the next one began."""
+        """When the next phase started."""
         self.begun = 0
-        """Programmes that began."""
+        """Programmes that started."""
         self.arrived = 0
         self.blocked = 0
         self.unfit = 0
         self.stopped = False
-        """Whether no more programmes begin."""
+        """Whether no more programmes start."""
         self.end = inf if phase.duration is None else now + phase.duration
         self.queued = inf
         self._rng = rng
@@ -58,33 +59,33 @@ class PhaseRun:
 
     @property
     def open(self) -> bool:
-        """Whether programmes begin with arrivals."""
+        """Whether programmes start with arrivals."""
         return not isinstance(self.phase.arrivals, Closed)
 
     def choose(self) -> Programme:
-        """A programme of the mix."""
+        """Return a random programme of the mix."""
         if len(self.programmes) == 1:
             return self.programmes[0]
         return self._rng.choices(self.programmes, self._weights)[0]
 
     def wants(self, now: float, ues: int) -> bool:
-        """Whether another programme may begin."""
+        """Whether another programme may start."""
         if self.stopped or now >= self.end:
             return False
         repeat = self.phase.repeat
         return not self.open or repeat is None or self.arrived < repeat * ues
 
     def halt(self) -> None:
-        """No more programmes begin."""
+        """Start no more programmes."""
         self.stopped = True
         self._next = inf
 
     def deadline(self) -> float:
-        """The next arrival, or the end of the phase."""
+        """Return the time of the next arrival, or the end of the phase."""
         return inf if self.stopped else min(self._next, self.end)
 
     def advance(self, now: float) -> None:
-        """Let those arrive whose time has come, however late we are; or end."""
+        """Handle all arrivals that are due, even late ones, or the end of the phase."""
         while self._next <= min(now, self.end):
             at = self._next
             self._next = at + next(self._gaps)
@@ -97,7 +98,7 @@ class PhaseRun:
             self._stop(now)
 
     def report(self, now: float) -> PhaseReport:
-        """What came of it."""
+        """Return the report of the phase."""
         late = sorted(self._late)
         arrivals, lasted = self.phase.arrivals, self._last - self.begun_at
         return PhaseReport(

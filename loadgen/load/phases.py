@@ -1,4 +1,4 @@
-"""Whether a programme of procedures makes sense, told before it runs."""
+"""The phases of a load: their programmes, mixes and lengths, and a check that they are possible."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -26,21 +26,24 @@ _CALLED_FOR = frozenset(
 
 
 class ExpectedState(Struct, frozen=True):
-    """What a UE has at a point of its programme."""
+    """The state that a UE should have at a point of its programme."""
 
     registered: bool = False
     connected: bool = False
     sessions: int = 0
     up: bool = False
-    """Whether its sessions have a user plane."""
+    """Whether the sessions have an active user plane."""
 
 
 def problem_of(
     programme: Iterable[Procedure], state: ExpectedState | None = None
 ) -> tuple[str | None, ExpectedState]:
-    """Why the first procedure that cannot be done cannot, None where all can; and what is then.
+    """Check that a UE can run the procedures one after the other.
 
-    The procedures of 5GMM are possible at any time: one with nothing to do is skipped.
+    The 5GMM procedures are always possible; one with nothing to do is skipped.
+
+    Returns:
+        Why the first impossible procedure is impossible, or None; and the state at the end.
     """
     now = state or ExpectedState()
     for procedure in programme:
@@ -61,7 +64,7 @@ def _problem(procedure: Procedure, now: ExpectedState) -> str | None:
     faults = {
         Procedure.SESSION: (
             now.sessions >= MAX_PSI,
-            f"would be one session more than the {MAX_PSI} that a UE can have",
+            f"exceeds the {MAX_PSI} sessions of a UE",
         ),
         Procedure.RELEASE_SESSION: (
             not now.sessions,
@@ -69,7 +72,7 @@ def _problem(procedure: Procedure, now: ExpectedState) -> str | None:
         ),
         Procedure.SERVICE_REQUEST: (
             nothing_to_ask_for,
-            "has nothing to ask for while the UE is connected: put idle before it",
+            "has nothing to request for a connected UE: put idle before it",
         ),
         Procedure.PAGE: (
             not now.sessions or now.connected,
@@ -106,7 +109,7 @@ def _state_after(procedure: Procedure, now: ExpectedState) -> ExpectedState:
         case Procedure.SERVICE_REQUEST | Procedure.PAGE:
             now = ExpectedState(registered=True, connected=True, sessions=sessions, up=sessions > 0)
         case _:
-            # A handover leaves things as they are.
+            # A handover does not change the state.
             pass
     return now
 
@@ -119,33 +122,33 @@ class Share(Struct, frozen=True, forbid_unknown_fields=True):
 
     procedures: Programme
     weight: float = 1.0
-    """How often it is run, relative to the others of the mix."""
+    """The relative frequency of the programme in the mix."""
 
 
 class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A part of a load. The next one begins when all that began in it is over."""
+    """A part of a load. The next phase starts when all programmes of this one have ended."""
 
     name: str
     mix: tuple[Share, ...]
     arrivals: Arrivals = Closed()
     repeat: int | None = 1
-    """Programmes a UE, or with arrivals that many times the UEs in all; None for no end."""
+    """Programmes per UE; with arrivals a factor for the number of UEs. None for no limit."""
     duration: float | None = None
-    """Seconds after which no more programmes begin."""
+    """Seconds after which no more programmes start."""
     faults: Faults | float | None = None
-    """Those of this phase: a share of the messages, or a table of shares; None for the load's."""
+    """A share of the messages, or a table of shares; None for the faults of the load."""
     think: float = 0.0
     """The mean of the exponential time between two procedures of a UE, in seconds."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence without its name; None for nothing."""
+        """Return the first error, as a sentence without the phase's name, or None."""
         if not self.mix:
             return "mix is empty: name at least one programme"
         for share in self.mix:
             if not share.procedures:
                 return "a programme of mix is empty: name procedures, such as service-request"
             if not isfinite(share.weight) or share.weight <= 0:
-                return f"weight is {share.weight}: it is above 0"
+                return f"weight is {share.weight}, but must be above 0"
         problem = self.arrivals.problem() or faults_of(self.faults).problem()
         return problem or self._length_problem()
 
@@ -153,26 +156,26 @@ class Phase(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         if isinstance(self.arrivals, Empirical) and not self.arrivals.samples:
             return f"the arrivals of {self.arrivals.file} were not read"
         if self.repeat is None and self.duration is None:
-            return "neither repeat nor duration says when it ends"
+            return "repeat or duration must be set, so that it ends"
         if self.repeat is not None and self.repeat < 1:
-            return f"repeat is {self.repeat}: at least one programme is needed"
+            return f"repeat is {self.repeat}, but must be at least 1"
         for name in ("duration", "think"):
             value: float = getattr(self, name) or 0.0
             if not isfinite(value) or value < 0:
-                return f"{name} is {value}: a time is not negative"
+                return f"{name} is {value}, but must not be negative"
         return None
 
     @property
     def once(self) -> bool:
-        """Whether every UE runs exactly one programme of it, if it can."""
+        """Whether every UE runs exactly one programme of the phase, if it can."""
         return self.repeat == 1 and self.duration is None
 
 
 def problem_of_phases(phases: Iterable[Phase]) -> str | None:
-    """What is wrong with phases, one after the other, in a sentence; None for nothing.
+    """Check phases that run one after the other. Return the first error, as a sentence, or None.
 
-    A UE may have run any number of programmes of a phase, and any of its mix: whatever it
-    stands at then, the programmes of the next phase must be possible.
+    A UE may have run any number of programmes of a phase, and any of its mix. The programmes of the
+    next phase must be possible in every state that results.
     """
     states = {ExpectedState()}
     for phase in phases:
@@ -188,7 +191,8 @@ def problem_of_phases(phases: Iterable[Phase]) -> str | None:
 def _states_after(
     phase: Phase, before: set[ExpectedState]
 ) -> tuple[str | None, set[ExpectedState]]:
-    """What a UE may stand at after a phase, or what cannot be done in it."""
+    """Return the possible states of a UE after a phase, or the reason why a programme is
+    impossible."""
     ends: set[ExpectedState] = set()
     waiting, seen = list(before), set(before)
     while waiting:
@@ -206,7 +210,8 @@ def _states_after(
 
 @lru_cache(maxsize=256)
 def possible(programme: Programme, *, registered: bool, connected: bool, sessions: int) -> bool:
-    """Whether a UE can run a programme: one that failed before may not be where it should."""
+    """Whether a UE can run a programme. Its state may differ from the expected one after a
+    failure."""
     if not registered and programme[0] is not Procedure.REGISTER:
         return False
     state = ExpectedState(registered, connected=connected, sessions=sessions, up=connected)

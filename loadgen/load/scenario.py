@@ -1,6 +1,6 @@
 """Scenario files: loads with several phases, in YAML.
 
-Those of `loadgen/scenarios` are found by their names.
+The scenarios in `loadgen/scenarios` are found by name.
 """
 
 from pathlib import Path
@@ -21,44 +21,45 @@ _SUFFIXES = (".yaml", ".yml")
 
 
 class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What a scenario file has. Where the core is, and what it serves, is no part of it."""
+    """The content of a scenario file. The address and the configuration of the core are not in
+    it."""
 
     description: str
     """A sentence for people."""
     ues: int = 64
-    """UEs, unless the command line says another number."""
+    """The number of UEs, unless the command line has another."""
     gnbs: int = 1
-    """gNBs, unless the command line says another number."""
+    """The number of gNBs, unless the command line has another."""
     dnn: str | None = "internet"
     session_type: SessionType = "ipv4"
     seed: int = 0
-    """Of arrivals and choices, unless the command line says another."""
+    """The seed of arrivals and choices, unless the command line has another."""
     failure_pause: float = 1.0
     """Seconds for which a UE stays off after a failure."""
     faults: Faults | float | None = None
-    """Of every phase that does not say otherwise, and of the command line."""
+    """The faults of all phases without their own, unless the command line has others."""
     tacs: tuple[int, ...] = ()
-    """The TACs of the gNBs, in turn, which the core must serve."""
+    """The TACs of the gNBs, in turn; the core must serve them."""
     drain: float = 40.0
-    """Seconds for which procedures may go on after the end of a phase."""
+    """The longest time in seconds for procedures after the end of a phase."""
     phases: tuple[Phase, ...]
 
     def load(self) -> dict[str, Any]:
-        """The fields of `LoadConfig` that it determines."""
+        """Return the fields of `LoadConfig` that the scenario sets."""
         names = ("dnn", "session_type", "failure_pause", "faults", "tacs", "drain", "phases")
         return {name: getattr(self, name) for name in names}
 
 
 def scenario_names() -> list[str]:
-    """The names of the scenarios that come with evcore."""
+    """Return the names of the scenarios that come with evcore."""
     return sorted(path.name for path in FOLDER.iterdir() if path.suffix in _SUFFIXES)
 
 
 def find_scenario(name: str) -> Path:
-    """The file of a scenario: a path, or the name of one that comes with evcore.
+    """Return the file of a scenario: a path, or the name of a scenario that comes with evcore.
 
     Raises:
-        ConfigError: there is none.
+        ConfigError: there is no such scenario.
     """
     path = Path(name)
     if path.is_file():
@@ -68,14 +69,14 @@ def find_scenario(name: str) -> Path:
             if (FOLDER / known).is_file():
                 return FOLDER / known
     names = ", ".join(scenario_names())
-    raise ConfigError(f"there is no scenario {name}: it is a path, or one of {names}")
+    raise ConfigError(f"there is no scenario {name}: use a path, or one of {names}")
 
 
 def read_scenario(path: Path) -> Scenario:
-    """Read a scenario file, and the files that it names.
+    """Read a scenario file and the files that it names.
 
     Raises:
-        ConfigError: the file and the field that are wrong, in one sentence.
+        ConfigError: a file or a field is invalid; the message is one sentence.
     """
     try:
         scenario = msgspec.yaml.decode(path.read_bytes(), type=Scenario)
@@ -94,7 +95,7 @@ def read_scenario(path: Path) -> Scenario:
 
 
 def _sentence(error: Exception) -> str:
-    """What is wrong, on one line; with YAML, where."""
+    """Return an error on one line, with the position in a YAML file."""
     cause = error.__cause__ or error.__context__
     if isinstance(cause, MarkedYAMLError) and cause.problem_mark is not None:
         mark = cause.problem_mark

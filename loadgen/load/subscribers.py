@@ -1,4 +1,4 @@
-"""The population: subscribers that follow from a seed and an index, and nothing else."""
+"""The population: subscribers that depend only on a seed and an index."""
 
 from collections.abc import Iterator
 from hashlib import blake2b
@@ -12,11 +12,11 @@ from loadgen.ue.profile import Algorithms, HomeKey, Scheme, UeProfile
 MIXED_ALGORITHMS = tuple(
     Algorithms(ea=(0,) if nea == 0 else (0, nea), ia=(nia,)) for nia in (1, 2) for nea in (0, 1, 2)
 )
-"""Each of NEA0-2 with each of NIA1-2: a UE that offers nothing else makes the core use it."""
+"""Each of NEA0-2 with each of NIA1-2. The core must use the only pair that a UE offers."""
 
 
 class Population(Struct, frozen=True):
-    """Which subscribers there are.
+    """The subscribers of a load.
 
     UE `i` has the scheme ``schemes[i % len(schemes)]`` and the algorithms
     ``algorithms[i // len(schemes) % len(algorithms)]``, so that every pair occurs.
@@ -32,26 +32,28 @@ class Population(Struct, frozen=True):
     slices: tuple[SNssai, ...] = (SNssai(1, "010203"),)
     dnns: tuple[str, ...] = ("internet",)
     sqn_ahead: int = 0
-    """One UE of this many starts with a USIM that is ahead of the core, 0 for none: its first
-    challenge is stale, and the core must take its AUTS (TS 33.102 6.3.5)."""
+    """One in this many UEs has a USIM ahead of the core, 0 for none. Its first challenge is stale,
+    and
+    the core must process its AUTS (TS 33.102 6.3.5).
+    """
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+        """Return the first error, as a sentence, or None."""
         mcc, _, mnc = self.plmn.partition("-")
         if not (mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3)):
             return f"population.plmn is {self.plmn!r}, not MCC-MNC such as '001-01'"
         if not (self.first_imsi.isdigit() and len(self.first_imsi) == 15):
             return f"population.first_imsi is {self.first_imsi!r}, not 15 digits"
         if not self.first_imsi.startswith(mcc + mnc):
-            return f"population.first_imsi {self.first_imsi} is not of the PLMN {self.plmn}"
+            return f"population.first_imsi {self.first_imsi} is not in PLMN {self.plmn}"
         return self._size_problem(mcc + mnc) or self._mix_problem()
 
     def _size_problem(self, plmn: str) -> str | None:
         if self.count < 1:
-            return f"population.count is {self.count}: at least one UE is needed"
+            return f"population.count is {self.count}, but must be at least 1"
         last = int(self.first_imsi) + self.count - 1
         if not f"{last:015}".startswith(plmn) or last > 999_999_999_999_999:
-            return f"{self.count} UEs from {self.first_imsi} on run out of the MSINs of the PLMN"
+            return f"{self.count} UEs from {self.first_imsi} exceed the MSINs of the PLMN"
         return None
 
     def _mix_problem(self) -> str | None:
@@ -59,19 +61,19 @@ class Population(Struct, frozen=True):
             return "population.schemes, algorithms and slices must each have an entry"
         for scheme in self.schemes:
             if scheme != "null" and all(key.profile != scheme for key in self.home_keys):
-                return f"SUCI scheme {scheme} is asked for, and home_keys has no key of it"
+                return f"SUCI scheme {scheme} needs a key in home_keys"
         for key in self.home_keys:
             if (problem := key.problem()) is not None:
                 return problem
         for one in self.algorithms:
             if 0 not in one.ea or not set(one.ea) <= {0, 1, 2, 3}:
-                return f"algorithms.ea is {one.ea}: it is of 0 to 3, and 0 is mandatory in a UE"
+                return f"algorithms.ea is {one.ea}, but must be of 0 to 3 with 0 (mandatory)"
             if not one.ia or not set(one.ia) <= {1, 2, 3}:
-                return f"algorithms.ia is {one.ia}: it is of 1 to 3 (NIA0 is for emergencies)"
+                return f"algorithms.ia is {one.ia}, but must be of 1 to 3 (NIA0 is for emergencies)"
         return None
 
     def profile(self, index: int) -> UeProfile:
-        """UE `index`, from 0."""
+        """Return the profile of UE `index`, from 0."""
         imsi = f"{int(self.first_imsi) + index:015}"
         scheme = self.schemes[index % len(self.schemes)]
         algorithms = self.algorithms[index // len(self.schemes) % len(self.algorithms)]
@@ -94,12 +96,12 @@ class Population(Struct, frozen=True):
         return (self.profile(index) for index in range(self.count))
 
     def _secret(self, what: bytes, index: int) -> bytes:
-        """16 octets that follow from the seed; test credentials, of no real subscriber."""
+        """Return 16 octets derived from the seed: test credentials of no real subscriber."""
         text = b"%s %d %d" % (what, self.seed, index)
         return blake2b(text, digest_size=16, person=b"evcore loadgen").digest()
 
     def to_json(self) -> list[dict[str, Any]]:
-        """A record each, for import into the core; contains K and OPc.
+        """Return one record per subscriber for import into the core, with K and OPc.
 
         ``{"supi", "k", "opc", "amf", "sqn", "slices": [{"sst", "sd", "default", "dnns":
         [{"name", "session_types"}]}]}``, octets in hexadecimal, SQN as a number.

@@ -1,4 +1,4 @@
-"""What the UEs do and when: programmes, in phases, of the closed and the open loop."""
+"""The virtual users of a run: their programmes, by phases, in the closed and the open loop."""
 
 from collections import deque
 from collections.abc import Callable
@@ -21,13 +21,13 @@ from loadgen.ue.ue import DownlinkData, DownlinkTunnel, Ue, no_downlink_data, no
 
 _FOREIGN = Guami("999-99", 255, 1023, 63)
 _LEAST_PAUSE = 0.01
-"""After a procedure that took no time at all, so that a programme of such ends too."""
+"""The shortest pause after a procedure that took no time, so that its programme cannot spin."""
 _LOOKS = 32
-"""How many free UEs are looked at for one that can run a programme."""
+"""How many free UEs are examined to find one that can run a programme."""
 
 
 class Traffic:
-    """The UEs of a run, without I/O: it reacts to ends of procedures and to time."""
+    """The virtual users of a run, without I/O: it reacts to ended procedures and to time."""
 
     def __init__(
         self,
@@ -39,19 +39,19 @@ class Traffic:
         downlink_data: DownlinkData = no_downlink_data,
         downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
     ) -> None:
-        """UEs on `gnbs`, switched off; `finished` is called when all is over."""
+        """Create UEs on `gnbs`, switched off; `finished` is called at the end of the run."""
         self.config = config
         self.running = 0
         """UEs in a programme."""
         self.queued = inf
         self.runs: list[PhaseRun] = []
-        """The phases that have begun."""
+        """The phases that have started."""
         self._recorder = recorder
         self._deadlines = deadlines
         self._finished = finished
         self._rng = Random(config.seed)  # noqa: S311
         self._patience = inf
-        """When the next phase begins although UEs are still busy with this one."""
+        """When the next phase starts although UEs are still busy with this one."""
         self._users: dict[CampedUe, VirtualUser] = {}
         self._free: deque[VirtualUser] = deque()
         rng = Random(f"{config.seed} UEs")  # noqa: S311
@@ -76,7 +76,7 @@ class Traffic:
 
     @property
     def ues(self) -> list[Ue]:
-        """All UEs."""
+        """Return all UEs."""
         return [camped.ue for camped in self._users]
 
     @property
@@ -86,7 +86,7 @@ class Traffic:
 
     @property
     def planned(self) -> int | None:
-        """How many procedures the run will have, where that is known."""
+        """The number of procedures of the run, or None if it is not known in advance."""
         total = 0
         for phase in self.config.plan:
             lengths = {len(share.procedures) for share in phase.mix}
@@ -96,11 +96,11 @@ class Traffic:
         return total
 
     def reports(self, now: float) -> list[PhaseReport]:
-        """What came of the phases."""
+        """Return the reports of the phases."""
         return [run.report(now) for run in self.runs]
 
     def start(self, now: float) -> None:
-        """Begin the load."""
+        """Start the load."""
         self._next_phase(now)
 
     def _next_phase(self, now: float) -> None:
@@ -133,16 +133,17 @@ class Traffic:
             else:
                 run.unfit += 1
         for gnb in self._gnbs:
-            # What ended the phase before was on one of them, and all have UEs that begin now.
+            # The event that ended the previous phase belongs to one gNB, but UEs of all gNBs start
+            # now.
             gnb.cell.notify_driver()
         self._check_over(now)
 
     def deadline(self) -> float:
-        """When the next phase begins whoever is busy."""
+        """Return when the next phase starts even if UEs are busy."""
         return self._patience
 
     def advance(self, now: float) -> None:
-        """Those who are still busy have had their time."""
+        """Start the next phase: the time of the busy UEs is up."""
         if self._patience <= now:
             if len(self.runs) == len(self.config.plan):
                 self.give_up(now)
@@ -163,7 +164,7 @@ class Traffic:
         self._check_over(now)
 
     def give_up(self, now: float) -> None:
-        """Count what is unfinished as failed."""
+        """Count unfinished procedures as failed."""
         for camped, user in self._users.items():
             busy = camped.ue.busy
             if busy is not None:
@@ -172,7 +173,7 @@ class Traffic:
                 self._recorder.ended(end, camped.ue.profile.supi)
 
     def collect(self, gnb: Gnb, now: float) -> None:
-        """Take the procedures that ended on a gNB, and go on."""
+        """Record the procedures that ended on a gNB, and start the next ones."""
         cell = gnb.cell
         while cell.ended:
             ended, cell.ended = cell.ended, []
@@ -182,7 +183,7 @@ class Traffic:
                     self._go_on(self._users[camped], end, now)
 
     def arrive(self, at: float, now: float) -> bool:
-        """A programme should begin; False when no more of them should."""
+        """Start a programme for an arrival. Return False if no more arrivals are wanted."""
         run = self.runs[-1]
         if not run.wants(at, len(self._users)):
             self.stop(now)
@@ -191,7 +192,7 @@ class Traffic:
         user = self._find(programme)
         others = iter(run.programmes if run.phase.once else ())
         while user is None and (programme := next(others, ())):
-            # Every UE is to have its turn, with whatever it can do.
+            # Every UE must run one programme of the phase, so try the other programmes.
             user = self._find(programme)
         if user is not None:
             self._enter(user, programme, at, now)
@@ -202,7 +203,7 @@ class Traffic:
         return True
 
     def _find(self, programme: Programme) -> VirtualUser | None:
-        """The UE that has been free for the longest and can run a programme."""
+        """Return the UE that has been free for the longest time and can run a programme."""
         free = self._free
         for _ in range(min(_LOOKS, len(free))):
             user = free.popleft()
@@ -213,7 +214,7 @@ class Traffic:
 
     def _fits(self, user: VirtualUser, programme: Programme) -> bool:
         if len(self.runs) == 1:
-            # Before the first phase nothing has failed, and what it makes of UEs is its own.
+            # Nothing can have failed before the first phase.
             return True
         if self.runs[-1].phase.once and user.programmes > 0:
             return False
@@ -228,16 +229,16 @@ class Traffic:
         )
 
     def go(self, user: VirtualUser, now: float) -> None:
-        """Begin the next procedure of a UE, or its first."""
+        """Start the next procedure of a UE."""
         camped = user.camped
         if user.step == 0:
             self._identify(user)
-        # An open loop's latency counts from the arrival, late as we may be to notice it.
+        # In an open loop the latency counts from the arrival, even if it is handled late.
         since = user.at if user.open and user.step == 0 else now
         camped.cell.begin(camped, user.programme[user.step], now, since)
 
     def _enter(self, user: VirtualUser, programme: Programme, at: float, now: float) -> None:
-        """Have a UE begin a programme."""
+        """Start a programme of a UE."""
         run = self.runs[-1]
         self.running += 1
         run.begun += 1
@@ -256,7 +257,7 @@ class Traffic:
             self._deadlines.touch(user)
 
     def _identify(self, user: VirtualUser) -> None:
-        """Have a UE that is to register present itself as the configuration wants it."""
+        """Set the identity that the configuration wants for a UE that registers."""
         identities, ue = self.config.identities, user.camped.ue
         identity = identities[(ue.profile.index + user.programmes - 1) % len(identities)]
         if identity == "stored" or user.programme[0] is not Procedure.REGISTER:
@@ -273,7 +274,8 @@ class Traffic:
             left = user.programme[user.step :]
             ue = user.camped.ue
             if left and ue.faults.active(now) and not self._possible(ue, left):
-                # Faults have left the UE with less than the programme had made of it.
+                # Injected faults have changed the UE's state: the rest of the programme is
+                # impossible.
                 user.step = len(user.programme)
         else:
             user.step = len(user.programme)
@@ -294,7 +296,7 @@ class Traffic:
         self._check_over(now)
 
     def _leave(self, user: VirtualUser) -> None:
-        """A UE has run its programme."""
+        """End the programme of a UE."""
         self.running -= 1
         user.step = -1
         run = self.runs[-1]
@@ -302,7 +304,7 @@ class Traffic:
             self._free.append(user)
 
     def _catch_up(self, user: VirtualUser, now: float) -> None:
-        """A UE that was busy when it should have had its turn in this phase has it now."""
+        """Start the one programme of a UE that was busy when its arrival came in this phase."""
         run = self.runs[-1]
         if not run.open or not run.phase.once or user.programmes or run.ended_at is not None:
             return
@@ -313,7 +315,7 @@ class Traffic:
             self._enter(user, programme, now, now)
 
     def _again(self, user: VirtualUser, at: float, now: float) -> None:
-        """In the closed loop, the UE begins anew."""
+        """Start the next programme of a UE in the closed loop."""
         run = self.runs[-1]
         repeat = run.phase.repeat
         if run.open or not run.wants(at, len(self._users)):

@@ -1,4 +1,4 @@
-"""A record of every NGAP PDU, as JSON lines that any tool can read."""
+"""A record of every NGAP PDU, as JSON lines."""
 
 import os
 from pathlib import Path
@@ -10,7 +10,7 @@ from loadgen.errors import ConfigError
 
 
 class Captured(msgspec.Struct, frozen=True):
-    """One PDU as it was sent or received."""
+    """One PDU that was sent or received."""
 
     at: float
     """Seconds on the clock of the run."""
@@ -26,13 +26,13 @@ def _own(path: str, flags: int) -> int:
 
 
 class Capture:
-    """Writes `Captured` to a file, one a line."""
+    """Writes one `Captured` per line to a file."""
 
     def __init__(self, path: str) -> None:
-        """Begin a file, for its owner alone: the PDUs hold K_gNBs.
+        """Open a file that only its owner can read: the PDUs contain K_gNBs.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: the file cannot be written.
         """
         self._encoder = msgspec.json.Encoder()
         try:
@@ -43,17 +43,17 @@ class Capture:
     def write(
         self, at: float, gnb: str, direction: Literal["sent", "received"], stream: int, pdu: bytes
     ) -> None:
-        """Add a PDU."""
+        """Write a PDU."""
         one = Captured(at, gnb, direction, stream, pdu.hex())
         self._file.write(self._encoder.encode(one) + b"\n")
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         self._file.close()
 
 
 def read_capture(path: str) -> list[Captured]:
-    """The PDUs of a capture, in their order."""
+    """Return the PDUs of a capture, in their order."""
     decoder = msgspec.json.Decoder(Captured)
     with Path(path).open("rb") as file:
         return [decoder.decode(line) for line in file]

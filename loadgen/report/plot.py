@@ -1,4 +1,4 @@
-"""The latency plot of a report: its distribution, and its course over time."""
+"""The latency plot of a report: the distribution, and the percentiles over time."""
 
 from typing import Any
 
@@ -7,11 +7,11 @@ from loadgen.report.report import Recorder, Report
 
 
 def save_plot(report: Report, recorder: Recorder, path: str) -> None:
-    """Write a PNG: the cumulative distribution of each procedure's latency, and p50 and p99
-    of each second.
+    """Write a PNG: the cumulative distribution of each procedure's latency, and p50 and p99 per
+    second.
 
     Raises:
-        ConfigError: matplotlib is not there, or the file cannot be written.
+        ConfigError: matplotlib is not installed, or the file cannot be written.
     """
     figure, axes = _figure()
     _distributions(axes[0], recorder)
@@ -24,7 +24,7 @@ def save_plot(report: Report, recorder: Recorder, path: str) -> None:
 
 def _figure() -> tuple[Any, Any]:
     try:
-        # Not at the top: importing it takes longer than many a load.
+        # Imported late: the import takes longer than a short load.
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ImportError as error:

@@ -1,4 +1,8 @@
-"""Samples of a run, as they come in."""
+"""The samples of a run and its report: exact figures, for people and for programs.
+
+The report's JSON has the fields of `Report`, with the same names; latencies and times are in
+seconds.
+"""
 
 from array import array
 from math import ceil
@@ -14,11 +18,11 @@ from loadgen.ue.model import SKIPPED, Ended, Procedure
 from loadgen.violation import Kind, Violation
 
 MAX_VIOLATIONS = 1000
-"""How many violations are kept in full; all are counted."""
+"""The number of violations that are kept in full; all are counted."""
 
 
 MAX_FAILURES = 1000
-"""How many failures are kept with their UEs; all are counted."""
+"""The number of failures that are kept with their UEs; all are counted."""
 
 
 class Failure(Struct, frozen=True):
@@ -29,43 +33,43 @@ class Failure(Struct, frozen=True):
     who: str
     """The SUPI of the UE."""
     at: float
-    """When, in seconds since the start of the run."""
+    """Seconds since the start of the run."""
 
 
 class Samples:
-    """All that ended of one procedure."""
+    """The ended procedures of one name."""
 
     def __init__(self) -> None:
         self.latencies = array("d")
-        """In seconds, of those that succeeded."""
+        """The latencies in seconds of the successful procedures."""
         self.ends = array("d")
         """When each of them ended."""
         self.failures: dict[str, int] = {}
         self.failed_at = array("d")
         self.skipped = 0
         self.recovered = 0
-        """That injected faults had spoilt, and that were done all the same in the end."""
+        """Procedures that succeeded in a later attempt after injected faults."""
 
     @property
     def failed(self) -> int:
-        """How many failed."""
+        """The number of failed procedures."""
         return len(self.failed_at)
 
 
 class Recorder:
-    """Counts and samples of one run; exact, nothing is averaged away."""
+    """Counts and samples of one run, without averaging."""
 
     def __init__(self) -> None:
         self.procedures: dict[Procedure, Samples] = {}
         self.violations: list[Violation] = []
         self.violation_counts: dict[Kind, int] = {}
         self.failed: list[Failure] = []
-        """The first of them, their times on the monotonic clock."""
+        """The first failures; their times are on the monotonic clock."""
         self.finished = 0
-        """Procedures that ended, well or not."""
+        """Procedures that ended, successful or not."""
 
     def ended(self, end: Ended, who: str) -> None:
-        """Take the end of a procedure of the UE with the SUPI `who`."""
+        """Record the end of a procedure of the UE with the SUPI `who`."""
         samples = self.procedures.setdefault(end.procedure, Samples())
         if end.cause == SKIPPED:
             samples.skipped += 1
@@ -83,11 +87,11 @@ class Recorder:
                 self.failed.append(Failure(str(end.procedure), end.cause, who, end.ended))
 
     def failed_since(self, start: float) -> list[Failure]:
-        """The failures that are kept, of a run that began at `start`."""
+        """Return the kept failures of a run that started at `start`."""
         return [replace(failure, at=failure.at - start) for failure in self.failed]
 
     def violated(self, violation: Violation) -> None:
-        """Take a violation."""
+        """Record a violation."""
         kind = violation.kind
         self.violation_counts[kind] = self.violation_counts.get(kind, 0) + 1
         if len(self.violations) < MAX_VIOLATIONS:
@@ -121,42 +125,43 @@ class Second(Struct, frozen=True):
 
 
 class ProcedureReport(Struct, frozen=True):
-    """One procedure. A procedure in which the core violated a rule counts as failed."""
+    """One procedure. A procedure during a violation by the core counts as failed."""
 
     count: int
-    """Procedures that ended, well or not; skipped ones apart."""
+    """Procedures that ended, successful or not, without skipped ones."""
     succeeded: int
     failed: int
     failures: dict[str, int]
-    """How many failed, by cause."""
+    """The number of failures by cause."""
     recovered: int
-    """That injected faults had spoilt, and that the UE brought to an end all the same."""
+    """Procedures that succeeded in a later attempt after injected faults."""
     skipped: int
-    """That had nothing to do: idle for a UE that is idle already."""
+    """Procedures with nothing to do, such as idle for an idle UE."""
     rate: float
-    """Successes a second, from the start of the run to the last of them."""
+    """Successes per second, from the start of the run to the last success."""
     latency: Latency | None
     timeline: list[Second]
 
 
 class PhaseReport(Struct, frozen=True, kw_only=True):
-    """A phase of the load, and whether it had the arrivals that it was asked for."""
+    """A phase of the load and its arrivals."""
 
     name: str
     seconds: float
-    """From its beginning to that of the next phase, or to the end."""
+    """From its start to that of the next phase, or to the end."""
     begun: int
-    """Programmes that began."""
+    """Programmes that started."""
     blocked: int
-    """Arrivals that found no UE free."""
+    """Arrivals that found no free UE."""
     unfit: int
-    """Arrivals that found only UEs that had failed before, and could not run the programme."""
+    """Arrivals that found only UEs in a state, after failures, that does not allow the
+    programme."""
     asked_rate: float | None
-    """Arrivals a second in the long run, as it was asked for; None for the closed loop."""
+    """The configured long-term rate of arrivals per second; None for the closed loop."""
     rate: float | None
-    """Arrivals a second as they were, None for fewer than two."""
+    """The measured rate of arrivals per second; None for fewer than two arrivals."""
     late_p99: float | None
-    """How late the load generator was with an arrival, in seconds."""
+    """The delay of an arrival in the load generator, in seconds."""
     late_max: float | None
 
 
@@ -167,56 +172,57 @@ class Report(Struct, frozen=True, kw_only=True):
     started_at: str
     """UTC, ISO 8601."""
     seconds: float
-    """From the first procedure to the end of the last."""
+    """From the start of the first procedure to the end of the last."""
     ues: int
     gnbs: int
     mode: str
     """The SCTP of the first gNB."""
     cut_off: str | None
-    """Why the load ended before it was over, if it did: what had not begun by then never did."""
+    """Why the load ended early, or None. Procedures that had not started are missing from the
+    report."""
     procedures: dict[str, ProcedureReport]
     failed: list[Failure] = []
-    """The first thousand procedures that failed, and whose."""
+    """The first thousand failed procedures and their UEs."""
     phases: list[PhaseReport] = []
     violations: list[Violation]
     """The first thousand."""
     violation_counts: dict[str, int]
     retransmissions: dict[str, int]
-    """By the timer that made a UE repeat something; ``T3550`` counts repeats of the core."""
+    """Repetitions by the UE's timer; ``T3550`` counts repetitions by the core."""
     sessions: list[SessionRecord] = []
-    """The PDU sessions that the UEs have at the end."""
+    """The PDU sessions of the UEs at the end."""
     tunnels_moved: int = 0
-    """How often a session came up with another UL F-TEID than it had."""
+    """How often a session was set up with another UL F-TEID than before."""
     faults: dict[str, int] = {}
-    """Faults that were injected, by direction and kind."""
+    """Injected faults by direction and kind."""
     tolerated: dict[str, int] = {}
-    """What would be violations, had injected faults not come before."""
+    """Violations that injected faults may have caused, by kind."""
     not_understood: dict[str, int] = {}
     """5GMM STATUS and 5GSM STATUS that UEs received, by cause."""
     not_understood_tolerated: dict[str, int] = {}
-    """Those to UEs some of whose octets we had changed."""
+    """The same for UEs with corrupted messages."""
     error_indications: dict[str, int] = {}
     """ERROR INDICATIONs that gNBs received, by cause."""
     congested: int = 0
-    """How often a UE was refused for congestion, and waited for T3346."""
+    """How often a UE was rejected for congestion and waited for T3346."""
     configured: int = 0
-    """CONFIGURATION UPDATE COMMANDs that UEs took."""
+    """CONFIGURATION UPDATE COMMANDs that UEs processed."""
     deregistered: int = 0
     """How often the network deregistered a UE."""
     reconfigured: int = 0
-    """AMF CONFIGURATION UPDATEs that gNBs took."""
+    """AMF CONFIGURATION UPDATEs that gNBs processed."""
     pagings: int = 0
     """PAGINGs that the gNBs received."""
     paged: int = 0
-    """Those of them for a UE on the cell."""
+    """PAGINGs for a UE on the cell."""
     duplicates: int
-    """Protected messages that came twice, octet for octet, and were discarded."""
+    """Protected messages that were repeated octet for octet and discarded."""
     repeated_contexts: int
-    """INITIAL CONTEXT SETUP REQUESTs that came twice, octet for octet."""
+    """INITIAL CONTEXT SETUP REQUESTs that were repeated octet for octet."""
     undelivered: int
-    """NAS messages that a gNB could not send: the AMF had not answered the UE's first one."""
+    """NAS messages that a gNB could not send before the AMF answered the UE's first message."""
     reassociations: int
-    """Associations that came up after the first of each gNB."""
+    """Associations after the first of each gNB."""
     ng_setups: int
     error_indications_sent: int
     error_indications_received: int
@@ -225,11 +231,11 @@ class Report(Struct, frozen=True, kw_only=True):
     held: int
     """RRC connections that a gNB refused for the AMF's overload."""
     blocked_arrivals: int
-    """Arrivals of the open loop that found no UE free."""
+    """Arrivals of the open loop that found no free UE."""
     ngap_sent: int
     ngap_received: int
     cpu_seconds: float
-    """Of the process that ran the load, while it ran."""
+    """CPU time of the process during the load."""
 
     @property
     def count(self) -> int:
@@ -248,26 +254,26 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def ok(self) -> bool:
-        """Whether all was done, nothing failed and the core violated nothing."""
+        """Whether all procedures ran and succeeded, without a violation."""
         return self.failures == 0 and not self.violation_counts and self.cut_off is None
 
     @property
     def line(self) -> str:
-        """The last line of a load, for machines."""
+        """The last line of a load's output, for programs."""
         return (
             f"load: ues={self.ues} procedures={self.count} failures={self.failures} "
             f"seconds={self.seconds:.3f}"
         )
 
     def to_json(self) -> bytes:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return msgspec.json.format(msgspec.json.encode(self), indent=2)
 
     def save(self, path: str) -> None:
         """Write the JSON to a file.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: the file cannot be written.
         """
         try:
             Path(path).write_bytes(self.to_json() + b"\n")
@@ -276,12 +282,12 @@ class Report(Struct, frozen=True, kw_only=True):
 
 
 def percentile(ordered: list[float], percent: float) -> float:
-    """The nearest-rank percentile of samples in order, at least one."""
+    """Return the nearest-rank percentile of at least one sample in ascending order."""
     return ordered[max(0, ceil(len(ordered) * percent / 100) - 1)]
 
 
 def latency_of(samples: list[float]) -> Latency | None:
-    """The percentiles of samples, None for no samples."""
+    """Return the percentiles of samples; None for no samples."""
     if not samples:
         return None
     ordered = sorted(samples)
@@ -295,7 +301,7 @@ def latency_of(samples: list[float]) -> Latency | None:
 
 
 def timeline_of(samples: Samples, start: float) -> list[Second]:
-    """What ended in each second of the run, seconds without an end left out."""
+    """Return the seconds of the run in which procedures ended."""
     good: dict[int, list[float]] = {}
     for end, latency in zip(samples.ends, samples.latencies, strict=True):
         good.setdefault(int(end - start), []).append(latency)
@@ -313,7 +319,7 @@ def timeline_of(samples: Samples, start: float) -> list[Second]:
 
 
 def procedures_of(recorder: Recorder, start: float) -> dict[str, ProcedureReport]:
-    """The report of each procedure."""
+    """Return the report of each procedure."""
     found: dict[str, ProcedureReport] = {}
     for name, samples in recorder.procedures.items():
         succeeded = len(samples.latencies)

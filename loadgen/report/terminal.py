@@ -1,4 +1,4 @@
-"""A report as tables for a terminal."""
+"""A report as tables, and the progress bar of a run, for a terminal."""
 
 from math import inf
 
@@ -20,7 +20,7 @@ _SHOWN_FAILURES = 3
 
 
 def tables(report: Report) -> RenderableType:
-    """The tables of a report: procedures, and where there are any, failures and violations."""
+    """Return the tables of a report: procedures, and failures and violations if there are any."""
     parts: list[RenderableType] = [_procedures(report)]
     if any(phase.asked_rate is not None for phase in report.phases):
         parts.append(_arrivals(report))
@@ -111,7 +111,7 @@ def _violations(report: Report) -> Table:
 def _notes(report: Report) -> str:
     per = report.cpu_seconds / report.count * 1e6 if report.count else 0.0
     notes = [
-        f"CPU {report.cpu_seconds:.2f} s ({per:.0f} us a procedure)",
+        f"CPU {report.cpu_seconds:.2f} s ({per:.0f} us per procedure)",
         f"NGAP {report.ngap_sent} sent, {report.ngap_received} received",
     ]
     notes += [f"{timer} x{count}" for timer, count in sorted(report.retransmissions.items())]
@@ -141,10 +141,10 @@ _INTERVAL = 0.2
 
 
 class ProgressBar:
-    """Shows how many procedures are done; redrawn by the heap of deadlines, without a thread."""
+    """Shows the number of ended procedures. The heap of deadlines redraws it, without a thread."""
 
     def __init__(self, recorder: Recorder, planned: int | None) -> None:
-        """A bar of `planned` procedures, of unknown length for None."""
+        """Create a bar of `planned` procedures; None for an unknown number."""
         self.queued = inf
         self._at = inf
         self._recorder = recorder
@@ -160,16 +160,16 @@ class ProgressBar:
         self._task = self._progress.add_task("load", total=planned, failures=0)
 
     def start(self, now: float) -> None:
-        """Show it."""
+        """Show the bar."""
         self._progress.start()
         self._at = now
 
     def deadline(self) -> float:
-        """When it is drawn again."""
+        """Return when the bar is drawn again."""
         return self._at
 
     def advance(self, now: float) -> None:
-        """Draw it."""
+        """Draw the bar."""
         self._at = now + _INTERVAL
         recorder = self._recorder
         self._progress.update(
@@ -177,6 +177,6 @@ class ProgressBar:
         )
 
     def stop(self) -> None:
-        """Take it away."""
+        """Remove the bar."""
         self._at = inf
         self._progress.stop()

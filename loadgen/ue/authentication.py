@@ -1,4 +1,4 @@
-"""The USIM and the part of the ME that answers a 5G-AKA challenge."""
+"""The USIM, and the UE's side of 5G-AKA and EAP-AKA' (TS 24.501 5.4.1.3, 5.4.1.2)."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from loadgen.violation import Kind, ReportViolation
 
 IND_BITS = 5
 DELTA = 1 << 28
-"""How far SEQ may jump ahead at once (TS 33.102 C.3.2)."""
+"""The largest jump of SEQ that is accepted (TS 33.102 C.3.2)."""
 
 MAC_FAILURE = 20
 SYNCH_FAILURE = 21
@@ -20,7 +20,7 @@ NON_5G_UNACCEPTABLE = 26
 
 
 class ChallengeResult(Struct, frozen=True):
-    """What came of a challenge: keys, or the 5GMM cause of AUTHENTICATION FAILURE."""
+    """The result of a challenge: keys, or the 5GMM cause of AUTHENTICATION FAILURE."""
 
     cause: int | None = None
     auts: bytes | None = None
@@ -30,15 +30,15 @@ class ChallengeResult(Struct, frozen=True):
 
 
 class Usim:
-    """K, OPc and the sequence numbers that were accepted (TS 33.102 annex C).
+    """K, OPc and the accepted sequence numbers (TS 33.102 annex C).
 
-    SQN is SEQ above five bits of IND; the highest SEQ is kept for each IND (C.1.2, C.2.2).
+    SQN is SEQ followed by five bits of IND; the highest SEQ is kept for each IND (C.1.2, C.2.2).
     """
 
     __slots__ = ("_k", "_opc", "_seq", "_sqn_ms")
 
     def __init__(self, k: bytes, opc: bytes, sqn: int = 0) -> None:
-        """A USIM that has accepted `sqn` last; `k` and `opc` have 16 octets."""
+        """Create a USIM that accepted `sqn` last; `k` and `opc` have 16 octets."""
         self._k = k
         self._opc = opc
         self._sqn_ms = sqn
@@ -46,14 +46,13 @@ class Usim:
 
     @property
     def sqn_ms(self) -> int:
-        """The highest SQN accepted, which AUTS conceals."""
+        """The highest accepted SQN, which AUTS conceals."""
         return self._sqn_ms
 
     def challenge(self, rand: bytes, autn: bytes, sn_name: str) -> ChallengeResult:
         """Answer a challenge (TS 33.501 6.1.3.2, TS 33.102 6.3.3).
 
-        The MAC is checked first, then the separation bit, then that SQN is fresh. A fresh SQN
-        is taken.
+        Check the MAC first, then the separation bit, then the freshness of SQN. Store a fresh SQN.
         """
         try:
             answer = wire.usim_answer(self._k, self._opc, rand, autn, sn_name)
@@ -68,7 +67,7 @@ class Usim:
         return ChallengeResult(res_star=answer.res_star, kseaf=answer.kseaf)
 
     def keys(self, rand: bytes) -> tuple[bytes, bytes, bytes]:
-        """RES, CK and IK of a challenge (TS 33.102 6.3.3), for EAP-AKA'."""
+        """Return RES, CK and IK of a challenge for EAP-AKA' (TS 33.102 6.3.3)."""
         out = wire.milenage(self._k, self._opc, rand, 0, bytes(2))
         return out["f2"], out["f3"], out["f4"]
 
@@ -84,14 +83,14 @@ _KIND_OF_CAUSE = {20: Kind.AUTN_MAC, 26: Kind.AUTN_SEPARATION_BIT}
 
 
 class Reply(NamedTuple):
-    """What answers a challenge: the message, and the cause where it is a failure."""
+    """The message that answers a challenge, and the cause of a failure."""
 
     plain: bytes
     cause: int | None = None
 
 
 class Authentication:
-    """Answers challenges; leaves the new K_AMF in the channel for SECURITY MODE COMMAND."""
+    """Answers challenges. It leaves the new K_AMF in the channel for SECURITY MODE COMMAND."""
 
     __slots__ = (
         "_packet",
@@ -113,15 +112,15 @@ class Authentication:
         self._resynchronised = False
 
     def open_connection(self) -> None:
-        """A new connection: a challenge may be stale once on it."""
+        """Handle a new connection: one stale challenge is accepted on it."""
         self._resynchronised = False
 
     def delete_response(self) -> None:
-        """Delete the stored RAND and RES* (T3516 expired, or its reason to run is gone)."""
+        """Delete the stored RAND and RES*: T3516 expired or is not needed any more."""
         self._rand = self._res_star = self._packet = b""
 
     def challenge(self, tree: Tree, channel: NasChannel) -> Reply | None:
-        """Answer an AUTHENTICATION REQUEST; None where there is nothing to answer with."""
+        """Answer an AUTHENTICATION REQUEST. Return None if the request is malformed."""
         rand = octets(tree, "authentication-parameter-rand")
         autn = octets(tree, "authentication-parameter-autn")
         abba = octets(tree, "abba")
@@ -132,7 +131,7 @@ class Authentication:
             self._report(Kind.NAS_MALFORMED, f"authentication-request with {text}")
             return None
         if rand == self._rand and self._res_star:
-            # The network repeats its request (T3560): the stored answer holds (5.4.1.3.3).
+            # The network repeats its request (T3560): send the stored answer (5.4.1.3.3).
             return Reply(messages.authentication_response(self._res_star))
         ngksi = native_ngksi(tree)
         return self._in_use(ngksi, channel) or self._answer(rand, autn, abba, ngksi, channel)
@@ -140,15 +139,15 @@ class Authentication:
     def _in_use(self, ngksi: int, channel: NasChannel) -> Reply | None:
         if channel.current is None or channel.current.ngksi != ngksi:
             return None
-        self._report(Kind.NGKSI_IN_USE, f"ngKSI {ngksi} is that of the UE's current context")
+        self._report(Kind.NGKSI_IN_USE, f"the UE's current context has ngKSI {ngksi} already")
         return Reply(messages.authentication_failure(NGKSI_IN_USE, None), NGKSI_IN_USE)
 
     def _eap(self, packet: bytes, abba: bytes, ngksi: int, channel: NasChannel) -> Reply | None:
-        """Answer an EAP-Request (5.4.1.2.4.3): with the same again, if it is the same again."""
+        """Answer an EAP-Request (5.4.1.2.4.3). A repeated request gets the stored answer."""
         try:
             asked = eap_aka.read(packet)
         except eap_aka.MalformedError as err:
-            self._report(Kind.EAP_UNSUPPORTED, f"a challenge by EAP that is none here: {err}")
+            self._report(Kind.EAP_UNSUPPORTED, f"an unsupported EAP challenge: {err}")
             return None
         if packet == self._packet:
             return Reply(messages.eap_response(self._res_star))
@@ -198,7 +197,7 @@ class Authentication:
         return Reply(messages.authentication_failure(cause, challenged.auts), cause)
 
     def _judge(self, cause: int) -> None:
-        """Report a challenge that no network should have made."""
+        """Report a challenge that is a violation by the network."""
         if cause in _KIND_OF_CAUSE:
             self._report(_KIND_OF_CAUSE[cause], f"the challenge fails with 5GMM cause #{cause}")
         elif cause == SYNCH_FAILURE:

@@ -1,4 +1,8 @@
-"""What a REGISTRATION ACCEPT must have (TS 24.501 5.5.1.2.4, TS 33.501 6.12.3)."""
+"""Checks of the accepts of the network.
+
+REGISTRATION ACCEPT (TS 24.501 5.5.1.2.4, TS 33.501 6.12.3), SERVICE ACCEPT (5.6.1.4.1), and PDU
+SESSION ESTABLISHMENT ACCEPT together with its N2 message (6.4.1.3).
+"""
 
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
@@ -13,20 +17,20 @@ from loadgen.violation import Kind
 def check_registration_accept(
     ue: UeBase, tree: Tree, presented: Guti | None, update: Procedure | None = None
 ) -> None:
-    """Report what is wrong with an accept.
+    """Check a REGISTRATION ACCEPT.
 
     Args:
         ue: the UE.
         tree: REGISTRATION ACCEPT.
         presented: the 5G-GUTI of the request.
-        update: which update it is of; None for an initial registration.
+        update: the kind of update; None for an initial registration.
     """
     result = part(tree, "5gs-registration-result").get("result")
     if result not in ("3gpp-access", "3gpp-access-and-non-3gpp-access"):
         ue.violate(Kind.ACCEPT_RESULT, f"registration result {result} over 3GPP access")
     guti = Guti.of_nas(tree.get("5g-guti"))
     if guti is not None or update is not Procedure.PERIODIC_UPDATE:
-        # A periodic update should give a new one, and need not (TS 33.501 6.12.3).
+        # A new 5G-GUTI is only recommended after a periodic update (TS 33.501 6.12.3).
         _check_guti(ue, guti, presented)
     _check_areas(ue, tree)
     _check_slices(ue, tree)
@@ -37,16 +41,16 @@ def _check_guti(ue: UeBase, guti: Guti | None, presented: Guti | None) -> None:
     if guti is None:
         ue.violate(Kind.ACCEPT_GUTI, "no 5G-GUTI after a registration")
     elif presented is not None and guti.tmsi == presented.tmsi:
-        ue.violate(Kind.ACCEPT_GUTI, "the 5G-TMSI of the request, and it must be a new one")
+        ue.violate(Kind.ACCEPT_GUTI, "the 5G-TMSI of the request, but a new one is required")
     elif ue.context_guami is not None and guti.guami != ue.context_guami:
-        text = f"a 5G-GUTI of {guti.guami}, and the gNB was told {ue.context_guami}"
+        text = f"a 5G-GUTI of {guti.guami}, but the gNB has {ue.context_guami}"
         ue.violate(Kind.CONTEXT_GUAMI, text)
 
 
 def _check_areas(ue: UeBase, tree: Tree) -> None:
     areas = tais_of(tree.get("tai-list"))
     if ue.tai not in areas:
-        text = f"the registration area is {sorted(areas)}, and the UE is in {ue.tai}"
+        text = f"the registration area is {sorted(areas)}, but the UE is in {ue.tai}"
         ue.violate(Kind.ACCEPT_TAI_LIST, text)
 
 
@@ -57,10 +61,10 @@ def _check_slices(ue: UeBase, tree: Tree) -> None:
         ue.violate(Kind.ACCEPT_NSSAI, "no allowed NSSAI")
     elif not allowed <= subscribed:
         more = ", ".join(str(s) for s in sorted(allowed - subscribed))
-        ue.violate(Kind.ACCEPT_NSSAI, f"allowed, and neither requested nor subscribed: {more}")
+        ue.violate(Kind.ACCEPT_NSSAI, f"allowed, but neither requested nor subscribed: {more}")
     elif ue.context_nssai is not None and ue.context_nssai != allowed:
         told = ", ".join(str(s) for s in sorted(ue.context_nssai))
-        ue.violate(Kind.CONTEXT_NSSAI, f"the gNB was told another allowed NSSAI: {told}")
+        ue.violate(Kind.CONTEXT_NSSAI, f"the gNB has another allowed NSSAI: {told}")
 
 
 _STATUS, _RESULT = "pdu-session-status", "pdu-session-reactivation-result"
@@ -69,38 +73,41 @@ _STATUS, _RESULT = "pdu-session-status", "pdu-session-reactivation-result"
 def check_service_accept(
     ue: UeBase, tree: Tree, asked: tuple[int, ...], *, status: bool
 ) -> str | None:
-    """Report what is wrong with an accept, and release locally what it says is no more.
+    """Check a SERVICE ACCEPT, and release locally the sessions that the network does not have.
 
     Args:
         ue: the UE.
         tree: SERVICE ACCEPT.
         asked: the sessions of the uplink data status in the request.
         status: whether the request had the PDU session status.
+
+    Returns:
+        Why the request failed although it was accepted, or None.
     """
     lost = check_status(ue, tree, Kind.SERVICE_STATUS, asked=status)
     return lost or _check_result(ue, tree, asked)
 
 
 def check_status(ue: UeBase, tree: Tree, kind: Kind, *, asked: bool) -> str | None:
-    """Hold the PDU session status of an accept against the UE's sessions (9.11.3.44).
+    """Compare the PDU session status of an accept with the UE's sessions (9.11.3.44).
 
     Args:
-        ue: the UE, which releases locally what the network does not have.
+        ue: the UE. It releases locally the sessions that the network does not have.
         tree: the accept.
-        kind: what a wrong status is.
-        asked: whether the request had one.
+        kind: the kind of violation for a wrong status.
+        asked: whether the request had a status.
 
     Returns:
-        why the request failed all the same, None where it did not.
+        Why the request failed although it was accepted, or None.
     """
     if _STATUS not in tree:
         if asked:
-            ue.violate(kind, "no PDU session status, and the request had one")
+            ue.violate(kind, "no PDU session status, but the request had one")
         return None
     there = set(numbers(tree, _STATUS))
     own = ue.sessions.live.keys()
     if there - own and asked:
-        text = f"PDU sessions {sorted(there - own)} are said to be active, and the UE has {[*own]}"
+        text = f"PDU sessions {sorted(there - own)} are active in the network; the UE has {[*own]}"
         ue.violate(kind, text)
     lost = own - there
     live = ue.sessions.live
@@ -116,12 +123,12 @@ def check_status(ue: UeBase, tree: Tree, kind: Kind, *, asked: bool) -> str | No
 def _check_result(ue: UeBase, tree: Tree, asked: tuple[int, ...]) -> str | None:
     if _RESULT not in tree:
         if asked:
-            text = "no reactivation result, and the request had an uplink data status"
+            text = "no reactivation result, but the request had an uplink data status"
             ue.violate(Kind.SERVICE_REACTIVATION, text)
         return None
     failed = set(numbers(tree, _RESULT))
     if failed - set(asked) or not asked:
-        text = f"reactivation result of {sorted(failed)}, and the request was for {sorted(asked)}"
+        text = f"reactivation result of {sorted(failed)}; the request was for {sorted(asked)}"
         ue.violate(Kind.SERVICE_REACTIVATION, text)
     return "reactivation-failed" if failed & set(asked) else None
 
@@ -131,14 +138,14 @@ _ONLY = {
     "ipv6": "pdu-session-type-ipv6-only-allowed",
 }
 _ROUNDING = 0.001
-"""NAS gives bit rates as 16 bits and a unit, so that they may differ a little from NGAP's."""
+"""The tolerance for bit rates: NAS has 16 bits and a unit, so it may differ from NGAP."""
 
 
 def check_session_accept(ue: UeBase, psi: int, asked: SessionRequest, sm: Tree) -> Session:
-    """Report what is wrong with an accept; the session that it makes."""
+    """Check a PDU SESSION ESTABLISHMENT ACCEPT. Return its session."""
     session_type = _check_type(ue, asked, sm)
     if sm.get("selected-ssc-mode") != "ssc1":
-        text = f"SSC mode {sm.get('selected-ssc-mode')}, and mode ssc1 was asked for"
+        text = f"SSC mode {sm.get('selected-ssc-mode')}, but ssc1 was requested"
         ue.violate(Kind.SESSION_SSC_MODE, text)
     qfis = _check_rules(ue, sm)
     session = Session(
@@ -152,7 +159,7 @@ def check_session_accept(ue: UeBase, psi: int, asked: SessionRequest, sm: Tree) 
     )
     resource = ue.user_plane.get(psi)
     if resource is None:
-        text = f"PDU session {psi} is accepted, and the gNB was not told to set it up"
+        text = f"PDU session {psi} is accepted, but the gNB did not set it up"
         ue.violate(Kind.RESOURCE_SESSION, text)
     else:
         session.ul = resource.ul
@@ -162,18 +169,19 @@ def check_session_accept(ue: UeBase, psi: int, asked: SessionRequest, sm: Tree) 
 
 
 def check_resource(ue: UeBase, session: Session, resource: Resource) -> None:
-    """Report where the gNB was told other things of a session than the UE."""
+    """Check that the gNB and the UE have the same parameters of a session."""
     psi = session.psi
     if resource.session_type != session.session_type:
-        text = f"PDU session {psi} is {session.session_type}, for the gNB {resource.session_type}"
+        own, got = session.session_type, resource.session_type
+        text = f"PDU session {psi} has type {own}, but for the gNB {got}"
         ue.violate(Kind.SESSION_TYPE, text)
     more = set(session.qfis) - resource.flows.keys()
     if more:
-        text = f"PDU session {psi} has rules for QFI {sorted(more)}, of which the gNB has no flow"
+        text = f"PDU session {psi} has rules for QFI {sorted(more)}, but the gNB has no such flow"
         ue.violate(Kind.SESSION_QOS_FLOWS, text)
     told = resource.ambr
     if told is not None and not all(map(_same_rate, session.ambr, told)):
-        text = f"session AMBR {session.ambr} kbit/s, and the gNB was told {told} bit/s"
+        text = f"session AMBR {session.ambr} kbit/s, but for the gNB {told} bit/s"
         ue.violate(Kind.SESSION_AMBR, text)
 
 
@@ -191,12 +199,12 @@ def _check_type(ue: UeBase, asked: SessionRequest, sm: Tree) -> str:
             )
             ue.violate(Kind.SESSION_TYPE, text)
     elif selected != wanted:
-        ue.violate(Kind.SESSION_TYPE, f"PDU session type {selected}, and {wanted} was asked for")
+        ue.violate(Kind.SESSION_TYPE, f"PDU session type {selected}, but {wanted} was requested")
     return selected
 
 
 def _check_rules(ue: UeBase, sm: Tree) -> tuple[int, ...]:
-    """The QFIs of the rules, that of the default rule first."""
+    """Return the QFIs of the rules, with that of the default rule first."""
     rules = items(sm, "authorized-qos-rules")
     default = [rule for rule in rules if rule.get("dqr") is True]
     ids = [rule.get("rule-id") for rule in rules]
@@ -204,7 +212,7 @@ def _check_rules(ue: UeBase, sm: Tree) -> tuple[int, ...]:
     if len(default) != 1:
         fault = f"{len(default)} default rules of {len(rules)}"
     elif any(rule.get("op-code") != "create" for rule in rules):
-        fault = f"operations {[rule.get('op-code') for rule in rules]} on a session that is new"
+        fault = f"operations {[rule.get('op-code') for rule in rules]} on a new session"
     elif len(set(ids)) != len(ids) or 0 in ids:
         fault = f"rule identifiers {ids}"
     elif not _matches_all(default[0]):
@@ -227,7 +235,7 @@ def _matches_all(rule: Tree) -> bool:
 
 
 def _check_flows(ue: UeBase, sm: Tree, qfis: tuple[int, ...], resource: Resource) -> None:
-    """A flow without a description has the 5QI of its QFI (6.2.5.1.1.4)."""
+    """Check the 5QI of each flow. A flow without a description has its QFI as 5QI (6.2.5.1.1.4)."""
     described: dict[int | None, Tree] = {}
     for one in items(sm, "authorized-qos-flow-descriptions"):
         described[number(one, "qfi")] = one
@@ -239,7 +247,7 @@ def _check_flows(ue: UeBase, sm: Tree, qfis: tuple[int, ...], resource: Resource
         else:
             five_qi = qfi
         if told is not None and told != five_qi:
-            text = f"QFI {qfi} has 5QI {five_qi} for the UE, and {told} for the gNB"
+            text = f"QFI {qfi} has 5QI {five_qi} for the UE, but {told} for the gNB"
             ue.violate(Kind.SESSION_QOS_FLOWS, text)
 
 
@@ -252,7 +260,7 @@ def _check_ambr(ue: UeBase, sm: Tree) -> tuple[int, int]:
 
 
 def _check_address(ue: UeBase, session_type: str, sm: Tree) -> str:
-    """The IPv4 address, or the link-local one of the interface identifier."""
+    """Return the IPv4 address, or the link-local address of the interface identifier."""
     given = part(sm, "pdu-address")
     four, interface = given.get("ipv4"), given.get("ipv6-interface-id")
     wanted = {"ipv4": (True, False), "ipv6": (False, True)}.get(session_type, (True, True))
@@ -263,12 +271,12 @@ def _check_address(ue: UeBase, session_type: str, sm: Tree) -> str:
         if interface is not None:
             identifier = int(str(interface), 16)
             if identifier == 0:
-                ue.violate(Kind.SESSION_ADDRESS, "an interface identifier of zeros")
+                ue.violate(Kind.SESSION_ADDRESS, "a zero interface identifier")
             found = str(IPv6Address((0xFE80 << 112) | identifier))
         if four is not None:
             address = IPv4Address(str(four))
             if address.is_unspecified or address.is_multicast or address.is_loopback:
-                ue.violate(Kind.SESSION_ADDRESS, f"{address}, which is of no UE")
+                ue.violate(Kind.SESSION_ADDRESS, f"{address}, which is not a UE address")
             found = str(address)
     except (AddressValueError, ValueError):
         ue.violate(Kind.SESSION_ADDRESS, f"PDU address {given}")
@@ -281,14 +289,14 @@ def _check_slice(ue: UeBase, asked: SessionRequest, sm: Tree) -> SNssai | None:
     allowed = {asked.s_nssai} if asked.s_nssai is not None else set(ue.profile.slices)
     if found not in allowed:
         text = (
-            f"S-NSSAI {found}, and it is of {', '.join(str(s) for s in sorted(allowed, key=str))}"
+            f"S-NSSAI {found}, but expected {', '.join(str(s) for s in sorted(allowed, key=str))}"
         )
         ue.violate(Kind.SESSION_SLICE, text)
     return found
 
 
 def _check_dnn(ue: UeBase, asked: SessionRequest, sm: Tree) -> str:
-    """The DNN, which may have the operator identifier behind it (TS 23.003 9.1)."""
+    """Return the DNN, which may end with the operator identifier (TS 23.003 9.1)."""
     found = str(sm.get("dnn") or "")
     wanted = asked.dnn
     got = found.lower()
@@ -297,5 +305,5 @@ def _check_dnn(ue: UeBase, asked: SessionRequest, sm: Tree) -> str:
     elif wanted is not None and got != wanted.lower():
         operator = got.removeprefix(wanted.lower() + ".mnc")
         if operator == got or not operator.endswith(".gprs"):
-            ue.violate(Kind.SESSION_DNN, f"DNN {found}, and {wanted} was asked for")
+            ue.violate(Kind.SESSION_DNN, f"DNN {found}, but {wanted} was requested")
     return found

@@ -1,7 +1,6 @@
-"""The peer of EAP-AKA' (RFC 9048, RFC 4187), over nothing but HMAC-SHA-256.
+"""The peer of EAP-AKA' (RFC 9048, RFC 4187), based only on HMAC-SHA-256.
 
-It is written from the RFCs for the UE's side, apart from the core's code, so that each is a check
-of the other.
+It follows the RFCs for the UE's side and shares no code with the core, so each checks the other.
 """
 
 import hashlib
@@ -18,7 +17,7 @@ HEADER = 8
 
 
 class Keys(NamedTuple):
-    """What of the key hierarchy a UE in 5GS uses."""
+    """The keys of the hierarchy that a UE in 5GS uses."""
 
     k_aut: bytes
     kausf: bytes
@@ -33,21 +32,21 @@ class Challenge(NamedTuple):
     autn: bytes
     network: str
     mac_at: int
-    """Where the 16 octets of its MAC begin."""
+    """The position of the 16 octets of the MAC."""
 
     def mac_is_right(self, k_aut: bytes) -> bool:
-        """Whether it is from who has `k_aut`."""
+        """Whether the sender has `k_aut`."""
         end = self.mac_at + 16
         blank = self.packet[: self.mac_at] + bytes(16) + self.packet[end:]
         return hmac.compare_digest(_mac(k_aut, blank), self.packet[self.mac_at : end])
 
 
 class MalformedError(ValueError):
-    """Octets that are no AKA'-Challenge."""
+    """The octets are not an AKA'-Challenge."""
 
 
 def keys(ck: bytes, ik: bytes, network: str, autn: bytes, identity: str) -> Keys:
-    """The keys below CK and IK; `identity` is the IMSI's digits in 5GS (TS 33.501 F.3)."""
+    """Return the keys below CK and IK; `identity` is the IMSI's digits in 5GS (TS 33.501 F.3)."""
     name = network.encode()
     seed = b"\x20" + name + len(name).to_bytes(2, "big") + autn[:6] + b"\x00\x06"
     primes = hmac.digest(ck + ik, seed, hashlib.sha256)
@@ -62,10 +61,10 @@ def keys(ck: bytes, ik: bytes, network: str, autn: bytes, identity: str) -> Keys
 
 
 def read(packet: bytes) -> Challenge:
-    """The challenge in an EAP message.
+    """Return the challenge in an EAP message.
 
     Raises:
-        MalformedError: it is none, or lacks what one has.
+        MalformedError: the message is not a challenge or lacks an attribute.
     """
     if len(packet) < HEADER or int.from_bytes(packet[2:4], "big") != len(packet):
         raise MalformedError("the length is wrong")
@@ -76,23 +75,23 @@ def read(packet: bytes) -> Challenge:
     while at < len(packet):
         size = 4 * packet[at + 1] if at + 1 < len(packet) else 0
         if not size or at + size > len(packet):
-            raise MalformedError(f"no whole attribute at octet {at}")
+            raise MalformedError(f"an incomplete attribute at octet {at}")
         found.setdefault(packet[at], at)
         at += size
     missing = {AT_RAND, AT_AUTN, AT_KDF, AT_KDF_INPUT, AT_MAC} - found.keys()
     if missing:
-        raise MalformedError(f"without the attributes {sorted(missing)}")
+        raise MalformedError(f"the attributes {sorted(missing)} are missing")
     rand, autn = (packet[found[kind] + 4 : found[kind] + 20] for kind in (AT_RAND, AT_AUTN))
     name = found[AT_KDF_INPUT]
     length = int.from_bytes(packet[name + 2 : name + 4], "big")
     if packet[found[AT_KDF] + 3] != 1:
-        raise MalformedError("another key derivation function than 1 is offered first")
+        raise MalformedError("the first key derivation function is not 1")
     network = packet[name + 4 : name + 4 + length].decode("ascii", "replace")
     return Challenge(packet, packet[1], rand, autn, network, found[AT_MAC] + 4)
 
 
 def response(asked: Challenge, res: bytes, k_aut: bytes) -> bytes:
-    """AKA'-Challenge with AT_RES and AT_MAC."""
+    """Return AKA'-Challenge with AT_RES and AT_MAC."""
     bits = (8 * len(res)).to_bytes(2, "big")
     body = _attribute(AT_RES, bits + res) + _attribute(AT_MAC, bytes(18))
     packet = _packet(asked, CHALLENGE, body)
@@ -100,18 +99,19 @@ def response(asked: Challenge, res: bytes, k_aut: bytes) -> bytes:
 
 
 def synchronization_failure(asked: Challenge, auts: bytes) -> bytes:
-    """AKA-Synchronization-Failure with AT_AUTS, and AT_KDF as it was offered (RFC 9048 3.2)."""
+    """Return AKA-Synchronization-Failure with AT_AUTS, and AT_KDF as it was offered (RFC 9048
+    3.2)."""
     body = _attribute(AT_AUTS, auts) + _attribute(AT_KDF, b"\x00\x01")
     return _packet(asked, SYNCHRONIZATION_FAILURE, body)
 
 
 def authentication_reject(asked: Challenge) -> bytes:
-    """AKA-Authentication-Reject: the AUTN is wrong, or for another network."""
+    """Return AKA-Authentication-Reject: the AUTN is wrong, or for another network."""
     return _packet(asked, AUTHENTICATION_REJECT, b"")
 
 
 def client_error(asked: Challenge) -> bytes:
-    """AKA-Client-Error: the packet cannot be processed."""
+    """Return AKA-Client-Error: the packet cannot be processed."""
     code = UNABLE_TO_PROCESS.to_bytes(2, "big")
     return _packet(asked, CLIENT_ERROR, _attribute(AT_CLIENT_ERROR_CODE, code))
 

@@ -1,7 +1,7 @@
-"""The 5GMM messages that a UE sends (TS 24.501 8.2), put together octet by octet.
+"""The 5GMM and 5GSM messages that a UE sends (TS 24.501 8.2, 8.3), built octet by octet.
 
-A load generator sends each of them many thousand times, and all are a few constant octets
-around one or two values. Tests hold them against the codecs.
+A load generator sends each message many thousand times, and each consists of constant octets and
+one or two values. Tests compare the messages with the codecs.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ CONFIGURATION_UPDATE_COMPLETE = b"\x7e\x00\x55"
 DEREGISTRATION_ACCEPT = b"\x7e\x00\x48"
 
 _CAPABILITY_5GMM = b"\x10\x01\x00"
-"""5GMM capability: none of the options (9.11.3.1)."""
+"""5GMM capability without any option (9.11.3.1)."""
 INITIAL_REGISTRATION = 1
 """5GS registration type (9.11.3.7)."""
 _FOLLOW_ON = 0x08
@@ -31,7 +31,7 @@ def _lv_e(value: bytes) -> bytes:
 
 @lru_cache(maxsize=256)
 def requested_nssai(slices: tuple[SNssai, ...]) -> bytes:
-    """The requested NSSAI IE with its IEI; at most eight slices (9.11.3.37)."""
+    """Return the requested NSSAI IE with its IEI; at most eight slices (9.11.3.37)."""
     value = b""
     for s in slices[:8]:
         one = bytes([s.sst]) + (b"" if s.sd is None else bytes.fromhex(s.sd))
@@ -42,8 +42,10 @@ def requested_nssai(slices: tuple[SNssai, ...]) -> bytes:
 def registration_request(
     profile: UeProfile, ngksi: int, identity: bytes, kind: int = INITIAL_REGISTRATION
 ) -> tuple[bytes, bytes]:
-    """A REGISTRATION REQUEST with follow-on request, twice: entire, and with its
-    cleartext IEs alone (4.4.6)."""
+    """Return a REGISTRATION REQUEST with follow-on request: the entire message, and the message
+    with
+    only its cleartext IEs (4.4.6).
+    """
     head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _FOLLOW_ON | kind]) + _lv_e(identity)
     capability = security_capability(profile.algorithms)
     entire = head + _CAPABILITY_5GMM + capability + requested_nssai(profile.slices)
@@ -51,51 +53,51 @@ def registration_request(
 
 
 def deregistration_request(ngksi: int, identity: bytes, *, switch_off: bool) -> bytes:
-    """DEREGISTRATION REQUEST for 3GPP access; all its IEs are cleartext ones."""
+    """Return DEREGISTRATION REQUEST for 3GPP access; all its IEs are cleartext IEs."""
     kind = 0x09 if switch_off else 0x01
     return bytes([0x7E, 0x00, 0x45, ngksi << 4 | kind]) + _lv_e(identity)
 
 
 def service_request(ngksi: int, identity: bytes, service_type: int = 0) -> bytes:
-    """SERVICE REQUEST with the 5G-S-TMSI, for signalling or another service type (9.11.3.50)."""
+    """Return SERVICE REQUEST with the 5G-S-TMSI and a service type (9.11.3.50)."""
     return bytes([0x7E, 0x00, 0x4C, service_type << 4 | ngksi]) + _lv_e(identity)
 
 
 def authentication_response(res_star: bytes) -> bytes:
-    """AUTHENTICATION RESPONSE of 5G-AKA."""
+    """Return AUTHENTICATION RESPONSE of 5G-AKA."""
     return b"\x7e\x00\x57\x2d" + bytes([len(res_star)]) + res_star
 
 
 def eap_response(packet: bytes) -> bytes:
-    """AUTHENTICATION RESPONSE with an EAP message (8.2.2)."""
+    """Return AUTHENTICATION RESPONSE with an EAP message (8.2.2)."""
     return b"\x7e\x00\x57\x78" + len(packet).to_bytes(2, "big") + packet
 
 
 def authentication_failure(cause: int, auts: bytes | None) -> bytes:
-    """AUTHENTICATION FAILURE; `auts` with cause #21."""
+    """Return AUTHENTICATION FAILURE; with `auts` for cause #21."""
     parameter = b"" if auts is None else b"\x30" + bytes([len(auts)]) + auts
     return bytes([0x7E, 0x00, 0x59, cause]) + parameter
 
 
 def identity_response(identity: bytes) -> bytes:
-    """IDENTITY RESPONSE with the value of a 5GS mobile identity IE."""
+    """Return IDENTITY RESPONSE with the value of a 5GS mobile identity IE."""
     return b"\x7e\x00\x5c" + _lv_e(identity)
 
 
 def security_mode_complete(imeisv: bytes | None, container: bytes | None) -> bytes:
-    """SECURITY MODE COMPLETE with what the network asked for."""
+    """Return SECURITY MODE COMPLETE with the data that the network requested."""
     first = b"" if imeisv is None else b"\x77" + _lv_e(imeisv)
     second = b"" if container is None else b"\x71" + _lv_e(container)
     return b"\x7e\x00\x5e" + first + second
 
 
 def security_mode_reject(cause: int) -> bytes:
-    """SECURITY MODE REJECT."""
+    """Return SECURITY MODE REJECT."""
     return bytes([0x7E, 0x00, 0x5F, cause])
 
 
 def gmm_status(cause: int) -> bytes:
-    """5GMM STATUS."""
+    """Return 5GMM STATUS."""
     return bytes([0x7E, 0x00, 0x64, cause])
 
 
@@ -121,7 +123,8 @@ _ADDRESS_VIA_NAS, _DNS_IPV4, _DNS_IPV6, _MTU = (
 
 @lru_cache(maxsize=8)
 def _establishment(session_type: str) -> bytes:
-    """The IEs of PDU SESSION ESTABLISHMENT REQUEST: full rate of integrity, SSC mode 1, PCO."""
+    """Return the IEs of PDU SESSION ESTABLISHMENT REQUEST: integrity at full rate, SSC mode 1,
+    PCO."""
     options = b"\x80" + _ADDRESS_VIA_NAS
     options += _DNS_IPV4 + _MTU if session_type != "ipv6" else b""
     options += _DNS_IPV6 if session_type != "ipv4" else b""
@@ -130,27 +133,27 @@ def _establishment(session_type: str) -> bytes:
 
 
 def establishment_request(psi: int, pti: int, session_type: str) -> bytes:
-    """PDU SESSION ESTABLISHMENT REQUEST."""
+    """Return PDU SESSION ESTABLISHMENT REQUEST."""
     return bytes([0x2E, psi, pti, 0xC1]) + _establishment(session_type)
 
 
 def release_request(psi: int, pti: int, cause: int = REGULAR_DEACTIVATION) -> bytes:
-    """PDU SESSION RELEASE REQUEST."""
+    """Return PDU SESSION RELEASE REQUEST."""
     return bytes([0x2E, psi, pti, 0xD1, 0x59, cause])
 
 
 def release_complete(psi: int, pti: int) -> bytes:
-    """PDU SESSION RELEASE COMPLETE."""
+    """Return PDU SESSION RELEASE COMPLETE."""
     return bytes([0x2E, psi, pti, 0xD4])
 
 
 def modification_complete(psi: int, pti: int) -> bytes:
-    """PDU SESSION MODIFICATION COMPLETE."""
+    """Return PDU SESSION MODIFICATION COMPLETE."""
     return bytes([0x2E, psi, pti, 0xCC])
 
 
 def gsm_status(psi: int, pti: int, cause: int) -> bytes:
-    """5GSM STATUS."""
+    """Return 5GSM STATUS."""
     return bytes([0x2E, psi, pti, 0xD6, cause])
 
 
@@ -166,9 +169,9 @@ def _s_nssai(one: SNssai) -> bytes:
 
 
 def ul_nas_transport(psi: int, message: bytes, request: SessionRequest | None = None) -> bytes:
-    """UL NAS TRANSPORT of a 5GSM message; with what is asked for, where it is an initial request.
+    """Return UL NAS TRANSPORT of a 5GSM message; `request` is for an establishment request.
 
-    Request type, S-NSSAI and DNN go with the establishment alone (5.4.5.2.2).
+    Only an establishment request has request type, S-NSSAI and DNN (5.4.5.2.2).
     """
     head = b"\x7e\x00\x67\x01" + len(message).to_bytes(2, "big") + message + bytes([0x12, psi])
     if request is None:
@@ -182,12 +185,13 @@ def ul_nas_transport(psi: int, message: bytes, request: SessionRequest | None = 
 
 
 def sessions_ie(iei: int, psis: Iterable[int]) -> bytes:
-    """Uplink data status (0x40) or PDU session status (0x50) with these sessions."""
+    """Return the uplink data status IE (0x40) or PDU session status IE (0x50) with these
+    sessions."""
     bits = sum(1 << psi for psi in psis)
     return bytes([iei, 2]) + bits.to_bytes(2, "little")
 
 
 def gsm_cause_of(plain: bytes) -> int | None:
-    """The 5GSM cause that follows the header of the message in a DL NAS TRANSPORT."""
+    """Return the 5GSM cause after the header of the message in a DL NAS TRANSPORT."""
     message = plain[6 : 6 + int.from_bytes(plain[4:6], "big")]
     return message[4] if len(message) > 4 else None

@@ -1,4 +1,4 @@
-"""A UE's NAS security: its contexts, its COUNTs, and what it checks of each downlink message."""
+"""The NAS security of a UE: its contexts, its COUNTs and the checks of each downlink message."""
 
 from enum import Enum
 from typing import NamedTuple
@@ -11,7 +11,7 @@ PLAIN, INTEGRITY, CIPHERED, NEW_CONTEXT, CIPHERED_NEW_CONTEXT = range(5)
 """Security header types (TS 24.501 9.3.1)."""
 
 _BEARER_3GPP = 1
-"""The NAS connection identifier of 3GPP access, a MAC's input (TS 33.501 6.4.3.1)."""
+"""The NAS connection identifier of 3GPP access, an input of the MAC (TS 33.501 6.4.3.1)."""
 
 _ACCEPTED_PLAIN = frozenset(
     {
@@ -24,7 +24,7 @@ _ACCEPTED_PLAIN = frozenset(
         "service-reject",
     }
 )
-"""What a UE processes without protection, before the secure exchange (4.4.4.2)."""
+"""Messages that a UE accepts without protection before the secure exchange (4.4.4.2)."""
 _CAUSES_NEVER_PLAIN = frozenset({76, 78, 81, 82})
 _REMEMBERED = 64
 
@@ -37,24 +37,25 @@ class SecurityContext:
     def __init__(
         self, ngksi: int, kamf: bytes, nia: int, nea: int, nas: wire.NasSecurity | None = None
     ) -> None:
-        """Of a K_AMF and selected algorithms; the COUNTs start at zero unless `nas` has them."""
+        """Create a context of a K_AMF and algorithms; the COUNTs are zero unless `nas` has
+        others."""
         self.ngksi = ngksi
         self.kamf = kamf
         self.nia = nia
         self.nea = nea
         self.nas = wire.NasSecurity(kamf, nia, nea) if nas is None else nas
         self.seen: dict[int, int] = {}
-        """The digest of the message that used a downlink COUNT, for the last of them."""
+        """The digests of the messages with the last downlink COUNTs, by COUNT."""
         self._integrity_key: bytes | None = None
 
     def remember(self, count: int, pdu: bytes) -> None:
-        """Keep what used a downlink COUNT."""
+        """Store the digest of the message with a downlink COUNT."""
         self.seen[count] = hash(pdu)
         if len(self.seen) > _REMEMBERED:
             del self.seen[next(iter(self.seen))]
 
     def used_count(self, pdu: bytes) -> int | None:
-        """The latest COUNT before the expected one that `pdu` has the MAC of, if any."""
+        """Return the last COUNT before the expected one that fits the MAC of `pdu`, or None."""
         expected = self.nas.downlink
         if expected is None or len(pdu) < 7:
             return None
@@ -77,14 +78,14 @@ class Received(NamedTuple):
 
 
 class Refusal(Enum):
-    """Why a SECURITY MODE COMMAND is refused: the 5GMM cause of the reject."""
+    """The 5GMM cause of SECURITY MODE REJECT."""
 
     CAPABILITIES_MISMATCH = 23
     UNSPECIFIED = 24
 
 
 class NasChannel:
-    """The security of one UE's NAS signalling (TS 24.501 4.4), over all its connections."""
+    """The NAS security of one UE over all its connections (TS 24.501 4.4)."""
 
     __slots__ = (
         "_report",
@@ -98,12 +99,12 @@ class NasChannel:
     )
 
     def __init__(self, report: ReportViolation, *, strict: bool = False) -> None:
-        """A UE without any context; with `strict`, a repeated message is a violation too."""
+        """Create a UE without a context; with `strict`, a repeated message is a violation."""
         self._report = report
         self._strict = strict
         self.current: SecurityContext | None = None
         self.partial: tuple[int, bytes] | None = None
-        """ngKSI and K_AMF of an authentication that no SECURITY MODE COMMAND took into use."""
+        """ngKSI and K_AMF of an authentication without a SECURITY MODE COMMAND yet."""
         self.secure = False
         """Whether the secure exchange of NAS messages is established on this connection."""
         self.initial_count: int | None = None
@@ -111,7 +112,7 @@ class NasChannel:
         self.duplicates = 0
 
     def open_connection(self) -> None:
-        """A new N1 NAS signalling connection: nothing on it is secure yet."""
+        """Start a new N1 NAS signalling connection, which is not secure yet."""
         self.secure = False
         self.initial_count = None
         self.mode_counts = []
@@ -124,7 +125,8 @@ class NasChannel:
     # uplink
 
     def protect(self, plain: bytes, header: int = CIPHERED) -> bytes:
-        """A message as the connection has it: plain until the secure exchange, then protected."""
+        """Return a message as the connection requires: protected after the secure exchange
+        started."""
         context = self.current
         if context is None or not self.secure:
             return plain
@@ -133,7 +135,8 @@ class NasChannel:
         return context.nas.protect(plain, header, downlink=False)
 
     def protect_initial(self, plain: bytes) -> bytes:
-        """An initial message under the current context, its container ciphered (4.4.6)."""
+        """Return an initial message under the current context, with its container ciphered
+        (4.4.6)."""
         context = self.current
         if context is None:
             return plain
@@ -141,10 +144,10 @@ class NasChannel:
         return context.nas.protect_initial(plain)
 
     def k_gnb_candidates(self) -> dict[int, bytes]:
-        """K_gNB by the uplink COUNT it is derived from (TS 33.501 6.8.1.1.2, annex A.9).
+        """Return K_gNB by the uplink COUNT that it derives from (TS 33.501 6.8.1.1.2, annex A.9).
 
-        That of the SECURITY MODE COMPLETE, each where it was repeated; without one, that of
-        the initial message.
+        The COUNTs are those of each SECURITY MODE COMPLETE, repeated ones included. Without one,
+        the COUNT is that of the initial message.
         """
         context = self.current
         if context is None:
@@ -157,12 +160,12 @@ class NasChannel:
     # downlink
 
     def receive(self, pdu: bytes) -> Received | None:
-        """Check a downlink message; None for one that is not to be processed.
+        """Check a downlink message. Return None if it must not be processed.
 
-        A SECURITY MODE COMMAND comes back unverified: `command` takes it.
+        A SECURITY MODE COMMAND is returned unverified: `command` verifies it.
         """
         if len(pdu) < 3 or pdu[0] != 0x7E:
-            self._report(Kind.NAS_MALFORMED, f"{len(pdu)} octets that are no 5GMM message")
+            self._report(Kind.NAS_MALFORMED, f"{len(pdu)} octets that are not a 5GMM message")
             return None
         header = pdu[1] & 0x0F
         if header == PLAIN:
@@ -181,7 +184,7 @@ class NasChannel:
             self._report(Kind.NAS_MALFORMED, f"message type {octets[2]:#04x}: {error}")
             return None
         if "unknown-ies" in tree:
-            what = f"{tree.get('message-type')} with octets that are none of its IEs"
+            what = f"{tree.get('message-type')} with octets that are not its IEs"
             self._report(Kind.NAS_MALFORMED, what)
         return Received(tree, octets)
 
@@ -203,7 +206,7 @@ class NasChannel:
     def _plain_fault(self, received: Received) -> str | None:
         name = received.tree.get("message-type")
         if name == "5gmm-status":
-            # Not to be processed either, but it tells what the core makes of the UE: let it by.
+            # Not to be processed either, but returned so that the status of the core is counted.
             return None
         if name not in _ACCEPTED_PLAIN:
             return f"{name} without protection"
@@ -219,7 +222,7 @@ class NasChannel:
     def _receive_protected(self, pdu: bytes, header: int) -> Received | None:
         context = self.current
         if context is None:
-            self._report(Kind.NAS_NO_CONTEXT, "a protected message, and the UE has no context")
+            self._report(Kind.NAS_NO_CONTEXT, "a protected message, but the UE has no context")
             return None
         try:
             verified = context.nas.unprotect(pdu, downlink=True)
@@ -231,11 +234,11 @@ class NasChannel:
         received = self._decode(verified.plain)
         if received is not None and header == INTEGRITY:
             name = received.tree.get("message-type")
-            self._report(Kind.NAS_NOT_CIPHERED, f"{name} with integrity protection alone")
+            self._report(Kind.NAS_NOT_CIPHERED, f"{name} with only integrity protection")
         return received
 
     def _refused(self, context: SecurityContext, pdu: bytes, error: wire.WireError) -> None:
-        """Say why a protected message was not taken."""
+        """Report why a protected message was refused."""
         if error.kind == "nas-integrity":
             self._unverified(context, pdu)
         elif error.kind == "nas-refused":
@@ -243,7 +246,7 @@ class NasChannel:
                 context.remember(error.count, pdu)
             self.secure = True
             if _decodes(pdu[7:]) and context.nea != 0:
-                text = f"header type 2, and the message is not ciphered with NEA{context.nea}"
+                text = f"header type 2, but the message is not ciphered with NEA{context.nea}"
                 self._report(Kind.NAS_NOT_CIPHERED, text)
             else:
                 self._report(Kind.NAS_MALFORMED, f"authentic, but: {error}")
@@ -251,7 +254,7 @@ class NasChannel:
             self._report(Kind.NAS_MALFORMED, str(error))
 
     def _unverified(self, context: SecurityContext, pdu: bytes) -> None:
-        """Tell a repeated or late message, which is authentic, from a wrong MAC."""
+        """Distinguish a repeated or late message, which is authentic, from a wrong MAC."""
         count = context.used_count(pdu)
         if count is None:
             expected = context.nas.downlink
@@ -261,18 +264,19 @@ class NasChannel:
         elif context.seen[count] != hash(pdu):
             self._report(Kind.NAS_COUNT_REUSED, f"COUNT {count} for two different messages")
         else:
-            # The same octets again: discarded as a replay (4.4.3.2), and harmless. A core that
-            # sends its recorded answer again after a fault does this by design.
+            # The same octets again are discarded as a replay (4.4.3.2). They are harmless: a core
+            # may send its recorded answer again after a fault.
             self.duplicates += 1
             if self._strict:
-                self._report(Kind.NAS_DUPLICATE, f"the message with COUNT {count} came twice")
+                self._report(Kind.NAS_DUPLICATE, f"the message with COUNT {count} was repeated")
 
     # SECURITY MODE COMMAND
 
     def command(
         self, pdu: bytes, tree: Tree, ea: tuple[int, ...], ia: tuple[int, ...]
     ) -> Refusal | None:
-        """Take the context of a SECURITY MODE COMMAND into use (5.4.2.3); None when it is."""
+        """Take the context of a SECURITY MODE COMMAND into use (5.4.2.3). Return None for
+        success."""
         context = self._commanded(tree, ea, ia)
         if isinstance(context, Refusal):
             return context
@@ -283,7 +287,7 @@ class NasChannel:
             return Refusal.UNSPECIFIED
         replayed = part(tree, "replayed-ue-security-capabilities")
         if numbers(replayed, "ea") != ea or numbers(replayed, "ia") != ia:
-            text = f"replayed {replayed}, and the UE has EA {ea} and IA {ia}"
+            text = f"replayed {replayed}; the UE has EA {ea} and IA {ia}"
             self._report(Kind.SMC_CAPABILITIES, text)
             return Refusal.CAPABILITIES_MISMATCH
         context.remember(verified.count, pdu)
@@ -293,7 +297,7 @@ class NasChannel:
         return None
 
     def repeated_command(self, pdu: bytes) -> bool:
-        """Whether these octets are a SECURITY MODE COMMAND that was taken already."""
+        """Whether these octets are a SECURITY MODE COMMAND that was already processed."""
         context = self.current
         if context is None or not self.secure:
             return False
@@ -320,7 +324,7 @@ class NasChannel:
             return SecurityContext(ngksi, self._derived(kamf, horizontal=horizontal), *chosen)
         current = self.current
         if current is None or current.ngksi != ngksi:
-            self._report(Kind.SMC_NGKSI, f"ngKSI {ngksi}, which names no context of the UE")
+            self._report(Kind.SMC_NGKSI, f"ngKSI {ngksi}, which no context of the UE has")
             return Refusal.UNSPECIFIED
         if horizontal:
             return SecurityContext(ngksi, self._derived(current.kamf, horizontal=True), *chosen)
@@ -331,14 +335,15 @@ class NasChannel:
         return SecurityContext(ngksi, current.kamf, *chosen, nas)
 
     def _derived(self, kamf: bytes, *, horizontal: bool) -> bytes:
-        """K_AMF' where the command has the HDP bit (TS 33.501 6.9.3, annex A.13)."""
+        """Return K_AMF' if the command has the HDP bit, else K_AMF (TS 33.501 6.9.3, annex
+        A.13)."""
         if not horizontal or self.initial_count is None:
             return kamf
         return wire.kamf_prime(kamf, False, self.initial_count)
 
 
 def native_ngksi(tree: Tree) -> int:
-    """The ngKSI of a message's tree, 7 for no key, 8 and more for a mapped context."""
+    """Return the ngKSI of a message's tree: 7 for no key, 8 and more for a mapped context."""
     value = part(tree, "ngksi")
     native, mapped = number(value, "native"), number(value, "mapped")
     if native is not None:

@@ -1,4 +1,4 @@
-"""What one UE is: its credentials, its capabilities and the cell that it is in."""
+"""The profile of a UE: its credentials and capabilities."""
 
 from functools import lru_cache
 from typing import Literal
@@ -12,7 +12,7 @@ Scheme = Literal["null", "A", "B"]
 
 
 class HomeKey(Struct, frozen=True):
-    """A home network public key that UEs conceal their SUPI with (TS 33.501 annex C.3)."""
+    """A home network public key that conceals the SUPI (TS 33.501 annex C.3)."""
 
     profile: Literal["A", "B"]
     key_id: int
@@ -21,21 +21,21 @@ class HomeKey(Struct, frozen=True):
     """Hexadecimal: 32 octets for profile A, 33 (compressed) for B."""
 
     def problem(self) -> str | None:
-        """What is wrong with it, in a sentence; None for nothing."""
+        """Return the first error, as a sentence, or None."""
         if not 1 <= self.key_id <= 255:
-            return f"home_keys: key_id is {self.key_id}, and it is of 1 to 255"
+            return f"home_keys: key_id is {self.key_id}, but must be 1 to 255"
         try:
             key = bytes.fromhex(self.public_key)
             wire.suci_conceal(
                 "001", "01", "1", profile=self.profile, public_key=key, key_id=self.key_id
             )
         except ValueError as error:
-            return f"home_keys: the public key of profile {self.profile} is none: {error}"
+            return f"home_keys: the public key of profile {self.profile} is invalid: {error}"
         return None
 
 
 class Algorithms(Struct, frozen=True):
-    """The NAS algorithms that a UE says it has (TS 24.501 9.11.3.54)."""
+    """The NAS algorithms in a UE's capabilities (TS 24.501 9.11.3.54)."""
 
     ea: tuple[int, ...] = (0, 1, 2)
     ia: tuple[int, ...] = (1, 2)
@@ -55,11 +55,11 @@ class UeProfile(Struct, frozen=True):
     """16 digits."""
     algorithms: Algorithms
     slices: tuple[SNssai, ...]
-    """The slices of the subscription, which it requests."""
+    """The slices of the subscription; the UE requests all of them."""
     home_key: HomeKey | None = None
     """The key that conceals the SUPI; None for the null scheme."""
     sqn: int = 0
-    """The SQN that the USIM starts with."""
+    """The initial SQN of the USIM."""
 
     @property
     def scheme(self) -> Scheme:
@@ -68,11 +68,11 @@ class UeProfile(Struct, frozen=True):
 
     @property
     def sn_name(self) -> str:
-        """The serving network name at home."""
+        """The serving network name of the home network."""
         return serving_network_name(self.plmn)
 
     def conceal(self) -> bytes:
-        """A fresh SUCI, the value of a 5GS mobile identity IE."""
+        """Return a fresh SUCI, the value of a 5GS mobile identity IE."""
         mcc, _, mnc = self.plmn.partition("-")
         msin = self.supi.removeprefix("imsi-")[len(mcc) + len(mnc) :]
         key = self.home_key
@@ -89,24 +89,25 @@ class UeProfile(Struct, frozen=True):
 
 
 def imeisv_identity(imeisv: str) -> bytes:
-    """The value of a 5GS mobile identity IE with an IMEISV, 9 octets (TS 24.501 9.11.3.4)."""
+    """Return the value of a 5GS mobile identity IE with an IMEISV, 9 octets (TS 24.501
+    9.11.3.4)."""
     pairs = "".join(imeisv[i + 1] + imeisv[i] for i in range(1, 15, 2))
     return bytes.fromhex(f"{imeisv[0]}5{pairs}f{imeisv[15]}")
 
 
 def masked_imeisv(imeisv: str) -> str:
-    """The Masked IMEISV of NGAP, in hexadecimal: four digits of the SNR as ones (9.3.1.54)."""
+    """Return the Masked IMEISV of NGAP in hexadecimal: four SNR digits are ones (9.3.1.54)."""
     return f"{imeisv[:10]}ffff{imeisv[14:]}"
 
 
 def algorithm_bits(numbers: tuple[int, ...]) -> str:
-    """Algorithms as NGAP's 16 bits in hexadecimal: the first bit is algorithm 1 (9.3.1.86)."""
+    """Return the 16 bits of NGAP in hexadecimal: the first bit is algorithm 1 (9.3.1.86)."""
     return f"{sum(1 << (16 - n) for n in numbers if 1 <= n <= 7):04x}"
 
 
 @lru_cache(maxsize=256)
 def security_capability(algorithms: Algorithms) -> bytes:
-    """The UE security capability IE with its IEI, as in REGISTRATION REQUEST."""
+    """Return the UE security capability IE of REGISTRATION REQUEST with its IEI."""
     ea = sum(0x80 >> n for n in algorithms.ea)
     ia = sum(0x80 >> n for n in algorithms.ia)
     return bytes([0x2E, 2, ea, ia])

@@ -1,4 +1,4 @@
-"""Initial registration, the UE's side (TS 24.501 5.5.1.2)."""
+"""Initial registration and registration updates, the UE's side (TS 24.501 5.5.1)."""
 
 from loadgen.identity import Guti
 from loadgen.trees import number
@@ -13,16 +13,17 @@ MAX_ATTEMPTS = 5
 CONGESTION = 22
 _USIM_INVALID = frozenset({3, 6, 7})
 _FORGET = frozenset({3, 6, 7, 11, 12, 13, 15, 27, 31, 72, 73, 74, 75, 76, 77, 78})
-"""Causes at which the 5G-GUTI and the ngKSI are deleted (5.5.1.2.5)."""
+"""Causes that delete the 5G-GUTI and the ngKSI (5.5.1.2.5)."""
 _FINAL = _FORGET | {62, 79, 80, 81, 82, 93}
-"""Causes that end the procedure; the others are abnormal cases, tried again (5.5.1.2.7)."""
+"""Causes that end the procedure. Other causes are abnormal cases: the UE tries again
+(5.5.1.2.7)."""
 _NO_MORE_ATTEMPTS = frozenset({95, 96, 97, 99, 111})
 _T3346_UNPROTECTED = (900.0, 1800.0)
 """The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
 
 
 def back_off(ue: UeBase, received: Received) -> bool:
-    """Start T3346 with the value of a reject, or one by chance where that is not protected."""
+    """Start T3346 with the value of a reject; with a random value if the reject is unprotected."""
     value = number(received.tree, "t3346-value")
     if not value:
         return False
@@ -43,23 +44,23 @@ class Registration(Running):
         self._presented: Guti | None = None
 
     def start(self, now: float) -> None:
-        """Attempt it, or wait for the timer that forbids to (T3502, T3346)."""
+        """Start the first attempt, or wait for T3502 or T3346."""
         ue = self._ue
         if ue.usim_invalid:
             ue.finish("usim-invalid", now)
             return
         if ue.connection is not Connection.IDLE:
-            # Registering anew is what a UE does that lost its power: nobody was told.
+            # A UE that lost its power registers without having released its connection.
             ue.leave()
         ue.state = State.DEREGISTERED
         if not (ue.running("T3502") or ue.running("T3346")):
             ue.connect(None, context=True)
 
     def initial(self, now: float) -> bytes:  # noqa: ARG002
-        """REGISTRATION REQUEST: with the 5G-GUTI where there is one, else with the SUCI.
+        """Return REGISTRATION REQUEST with the 5G-GUTI if there is one, else with the SUCI.
 
-        With a context it is protected, and entire in its container; without one it has its
-        cleartext IEs alone (4.4.6).
+        With a security context the message is protected and its container has the entire message.
+        Without a context it has only its cleartext IEs (4.4.6).
         """
         ue = self._ue
         context, guti = ue.channel.current, ue.guti
@@ -76,14 +77,14 @@ class Registration(Running):
         return cleartext if context is None else ue.channel.protect_initial(self.entire)
 
     def challenged(self, *, failed: bool) -> None:
-        """T3510 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        """Stop T3510 at a failed challenge; restart it at a good one (5.4.1.3.7)."""
         if failed:
             self._ue.stop("T3510")
         elif not self._ue.running("T3510"):
             self._ue.start("T3510", self._ue.values.t3510)
 
     def answered(self, message: str, received: Received, now: float) -> None:
-        """Accepted, rejected, or the UE itself refused (5.4.1.3.5)."""
+        """Handle REGISTRATION ACCEPT, REGISTRATION REJECT or AUTHENTICATION REJECT (5.4.1.3.5)."""
         self._ue.stop("T3510", "T3516", "T3520")
         if message == "registration-accept":
             self._accepted(received, now)
@@ -95,7 +96,8 @@ class Registration(Running):
             self._end(message, now)
 
     def expired(self, timer: str, now: float) -> None:
-        """T3510: the attempt failed. T3511, T3502, T3346: the next one may begin."""
+        """Handle T3510: the attempt failed. Handle T3511, T3502 and T3346: start the next
+        attempt."""
         ue = self._ue
         if timer == "T3510":
             ue.repeat("T3510")
@@ -108,13 +110,13 @@ class Registration(Running):
             ue.connect(None, context=True)
 
     def released(self, why: str, now: float) -> None:
-        """Lower layer failure, or a release before the answer (5.5.1.2.7 b)."""
+        """Handle a lower layer failure, or a release before the answer (5.5.1.2.7 b)."""
         self._ue.stop("T3510", "T3520")
         if self._ue.state is State.REGISTERED_INITIATED:
             self._failed_attempt(why, now)
 
     def _failed_attempt(self, why: str, now: float) -> None:
-        """Try again after T3511, five times in all; then T3502 (5.5.1.2.7)."""
+        """Try again after T3511, five times in all, then after T3502 (5.5.1.2.7)."""
         ue = self._ue
         ue.state = State.DEREGISTERED
         ue.authentication.delete_response()
@@ -165,7 +167,8 @@ class Registration(Running):
         self._failed_attempt(name, now)
 
     def _congested(self, received: Received, cause: int, state: State) -> bool:
-        """Whether the network is, and the UE waits for T3346 in this state (5.5.1.2.5)."""
+        """Start T3346 for a reject with the cause congestion. Return False for other causes
+        (5.5.1.2.5)."""
         if cause != CONGESTION or not back_off(self._ue, received):
             return False
         self._ue.attempts = 0
@@ -181,12 +184,12 @@ class Registration(Running):
 _TYPE = {Procedure.MOBILITY_UPDATE: 2, Procedure.PERIODIC_UPDATE: 3}
 """5GS registration type (9.11.3.7)."""
 DEREGISTERING = frozenset({3, 6, 7, 9, 10, 11, 12, 13, 15, 27, 73})
-"""Causes after which the UE is not registered any more; #10 keeps its keys (5.5.1.3.5)."""
+"""Causes that deregister the UE (5.5.1.3.5, 5.6.1.5); with #10 the UE keeps its keys."""
 IMPLICITLY_DEREGISTERED = 10
 
 
 class RegistrationUpdate(Registration):
-    """One update; what fails is not tried again by itself, as that of an initial registration."""
+    """A periodic or mobility update (5.5.1.3). Unlike an initial registration it is tried once."""
 
     reported = True
 
@@ -198,11 +201,12 @@ class RegistrationUpdate(Registration):
 
     @property
     def family(self) -> Procedure:
-        """REGISTRATION ACCEPT and REGISTRATION REJECT answer it."""
+        """The family of the messages that answer it: REGISTRATION ACCEPT and REGISTRATION
+        REJECT."""
         return Procedure.REGISTER
 
     def start(self, now: float) -> None:
-        """Send the request, on a new connection where there is none."""
+        """Send the request, on a new connection if the UE is idle."""
         ue = self._ue
         if not ue.registered or ue.guti is None:
             ue.finish(NOT_REGISTERED, now)
@@ -214,7 +218,7 @@ class RegistrationUpdate(Registration):
             ue.connect(ue.guti.s_tmsi, context=True)
 
     def initial(self, now: float) -> bytes:  # noqa: ARG002
-        """REGISTRATION REQUEST; what is no cleartext IE of it goes into its container (4.4.6)."""
+        """Return REGISTRATION REQUEST with its non-cleartext IEs in a container (4.4.6)."""
         self.entire = self._request()
         return self._ue.channel.protect_initial(self.entire)
 
@@ -234,7 +238,7 @@ class RegistrationUpdate(Registration):
         return plain
 
     def expired(self, timer: str, now: float) -> None:
-        """T3510: the attempt failed (5.5.1.3.7 c)."""
+        """Handle T3510: the attempt failed (5.5.1.3.7 c). Handle T3346: send the request."""
         ue = self._ue
         if timer == "T3510":
             ue.repeat("T3510")
@@ -244,7 +248,7 @@ class RegistrationUpdate(Registration):
             self.start(now)
 
     def _failed_attempt(self, why: str, now: float) -> None:
-        """The UE stays registered, and is to update again (5.5.1.3.7)."""
+        """Fail: the UE stays registered and must update later (5.5.1.3.7)."""
         ue = self._ue
         ue.state = State.REGISTERED
         ue.authentication.delete_response()

@@ -32,7 +32,7 @@ _USER_PLANE = "user-plane"
 
 
 class ServiceRequest(Running):
-    """One service request for signalling, out of idle; others are made of it."""
+    """A service request for signalling of an idle UE; the base of other requests."""
 
     name = Procedure.SERVICE
     service_type = SIGNALLING
@@ -42,15 +42,15 @@ class ServiceRequest(Running):
         self.asked: tuple[int, ...] = ()
         """The sessions of the uplink data status."""
         self.wanted: frozenset[int] = frozenset()
-        """The sessions whose user plane is waited for."""
+        """The sessions that must get a user plane."""
         self.accepted = False
         self._requesting = False
         self._status = False
-        """Whether PDU session status was in the request."""
+        """Whether the request had the PDU session status."""
 
     @property
     def family(self) -> Procedure:
-        """SERVICE ACCEPT and SERVICE REJECT answer it."""
+        """The family of the messages that answer it: SERVICE ACCEPT and SERVICE REJECT."""
         return Procedure.SERVICE
 
     def start(self, now: float) -> None:
@@ -70,11 +70,11 @@ class ServiceRequest(Running):
         ue.connect(s_tmsi, context=True, cause=_ESTABLISHMENT_CAUSE[self.service_type])
 
     def initial(self, now: float) -> bytes:  # noqa: ARG002
-        """SERVICE REQUEST; what is no cleartext IE of it goes into its container (4.4.6)."""
+        """Return SERVICE REQUEST with its non-cleartext IEs in a container (4.4.6)."""
         return self._ue.channel.protect_initial(self.request())
 
     def request(self) -> bytes:
-        """SERVICE REQUEST, and the procedure is initiated."""
+        """Return SERVICE REQUEST, and start the procedure."""
         ue = self._ue
         context, guti = ue.channel.current, ue.guti
         ue.state = State.SERVICE_REQUEST_INITIATED
@@ -93,14 +93,14 @@ class ServiceRequest(Running):
         )
 
     def challenged(self, *, failed: bool) -> None:
-        """T3517 stops at a failed challenge, until one is good (5.4.1.3.7)."""
+        """Stop T3517 at a failed challenge; restart it at a good one (5.4.1.3.7)."""
         if failed:
             self._ue.stop("T3517")
         elif self._requesting and not self._ue.running("T3517"):
             self._ue.start("T3517", self._ue.values.t3517)
 
     def answered(self, message: str, received: Received, now: float) -> None:
-        """Accepted or rejected."""
+        """Handle SERVICE ACCEPT, SERVICE REJECT or AUTHENTICATION REJECT."""
         ue = self._ue
         ue.stop("T3517")
         self._requesting = False
@@ -134,13 +134,13 @@ class ServiceRequest(Running):
         self.served(now)
 
     def served(self, now: float) -> None:
-        """The request was accepted: wait for the user plane that was asked for, if any."""
+        """Wait for the requested user planes: the request was accepted."""
         self.user_plane_changed(now)
         if self._ue.running_procedure is self:
             self._ue.start(_USER_PLANE, self._ue.values.user_plane)
 
     def user_plane_changed(self, now: float) -> None:
-        """It is over when every session that is still there is up."""
+        """End the procedure when every remaining session has a user plane."""
         ue = self._ue
         missing = (self.wanted & ue.sessions.live.keys()) - ue.user_plane.keys()
         if self.accepted and not missing:
@@ -149,7 +149,7 @@ class ServiceRequest(Running):
             ue.finish("session-released" if gone else None, now)
 
     def expired(self, timer: str, now: float) -> None:
-        """T3517: the attempt is over, and the connection released locally (5.6.1.7)."""
+        """Handle T3517: release the connection locally (5.6.1.7). Handle T3346: try again."""
         ue = self._ue
         if timer == "T3517":
             ue.repeat(timer)
@@ -159,16 +159,16 @@ class ServiceRequest(Running):
             self.start(now)
         elif timer == _USER_PLANE:
             missing = sorted(self.wanted - ue.user_plane.keys())
-            text = f"served, and PDU sessions {missing} have no user plane"
+            text = f"accepted, but PDU sessions {missing} have no user plane"
             ue.violate(Kind.SERVICE_USER_PLANE, text)
             ue.finish("no-user-plane", now)
 
     def released(self, why: str, now: float) -> None:
-        """Lower layer failure before the answer: still registered, and idle."""
+        """Fail: a lower layer failure before the answer. The UE stays registered, and is idle."""
         self._requesting = False
         self._ue.stop("T3517", _USER_PLANE)
         if self._ue.running("T3346"):
-            # The network is congested: the UE asks again when it may (5.6.1.5).
+            # The network is congested: the UE tries again after T3346 (5.6.1.5).
             return
         if self._ue.state is State.SERVICE_REQUEST_INITIATED:
             self._ue.state = State.REGISTERED
@@ -181,7 +181,7 @@ class DataRequest(ServiceRequest):
     name = Procedure.SERVICE_REQUEST
 
     def start(self, now: float) -> None:
-        """Ask for the user planes that are not active; without a session, for signalling."""
+        """Request the inactive user planes; without a session, request signalling."""
         ue = self._ue
         self.asked = tuple(psi for psi in ue.sessions.live if psi not in ue.user_plane)
         self.wanted = frozenset(self.asked)
@@ -193,7 +193,7 @@ class DataRequest(ServiceRequest):
 
 
 class PagingResponse(ServiceRequest):
-    """The answer to paging that nobody asked for."""
+    """The answer to a page that the driver did not start."""
 
     name = Procedure.PAGE
     service_type = MOBILE_TERMINATED
@@ -201,13 +201,13 @@ class PagingResponse(ServiceRequest):
 
 
 class Page(ServiceRequest):
-    """Downlink data for an idle UE, until its user plane is up (TS 23.502 4.2.3.3)."""
+    """Downlink data for an idle UE, until its user plane is active (TS 23.502 4.2.3.3)."""
 
     name = Procedure.PAGE
     service_type = MOBILE_TERMINATED
 
     def start(self, now: float) -> None:
-        """Cause downlink data for the first session, and wait to be paged."""
+        """Send downlink data to the first session, and wait for a page."""
         ue = self._ue
         session = next(iter(ue.sessions.live.values()), None)
         if not ue.registered or ue.guti is None:
@@ -218,25 +218,25 @@ class Page(ServiceRequest):
             ue.finish(SKIPPED, now)
         else:
             self.wanted = frozenset({session.psi})
-            # In connected mode nobody is paged: the resources are set up at once.
+            # A connected UE is not paged: its resources are set up at once.
             self.accepted = ue.connection is Connection.CONNECTED
             ue.start("paging", ue.values.paging)
             self._send(session.address)
 
     def _send(self, address: str) -> None:
-        """A packet may find the UPF as it was before the UE went idle, and be lost."""
+        """Send data now and repeatedly: the UPF may lose a packet while the UE becomes idle."""
         self._address = address
         self._ue.start("data", self._ue.values.repeated_data)
         self._ue.downlink_data(address)
 
     def paged(self, now: float) -> None:  # noqa: ARG002
-        """Come with a service request."""
+        """Send a service request."""
         self._ue.stop("paging")
         self._ue.stop("data")
         self.connect()
 
     def expired(self, timer: str, now: float) -> None:
-        """The sender sends again, or nobody paged the UE."""
+        """Repeat the data, or fail because the UE was not paged."""
         if timer == "data":
             self._send(self._address)
         elif timer == "paging":
@@ -246,7 +246,7 @@ class Page(ServiceRequest):
             super().expired(timer, now)
 
     def user_plane_changed(self, now: float) -> None:
-        """The data can be delivered."""
+        """Stop sending when the data can be delivered."""
         super().user_plane_changed(now)
         if self._ue.running_procedure is not self:
             self._ue.stop("paging")

@@ -1,18 +1,18 @@
 """`python -m loadgen.upf --node-id 127.0.0.8 --host 127.0.0.8`: one emulated UPF.
 
-It prints one line of JSON for each change, with the ``event`` it is, and takes commands as lines
-of JSON on standard input, with the ``command`` and its arguments:
+It prints one line of JSON per change, with the name in ``event``. It reads commands as lines of
+JSON from standard input, with the name in ``command``:
 
-- ``{"command": "downlink", "ue": "10.45.0.1"}``, maybe with ``network_instance``
+- ``{"command": "downlink", "ue": "10.45.0.1"}``, optionally with ``network_instance``
 - ``{"command": "error-indication", "ue": "10.45.0.1"}``
 - ``{"command": "associate", "cp": "127.0.0.1:8805"}``
 - ``{"command": "release", "node": "127.0.0.1"}``
 - ``{"command": "silence", "on": true}``
-- ``{"command": "misbehave", "kind": "reject", "cause": 75, "times": 1}``, of
-  `loadgen.upf.config.Misbehaviour`, or without a ``kind`` to behave again
+- ``{"command": "misbehave", "kind": "reject", "cause": 75, "times": 1}``, the fields of
+  `loadgen.upf.config.Misbehaviour`; without ``kind`` the UPF behaves correctly again
 - ``{"command": "restart"}``, ``{"command": "status"}``, ``{"command": "stop"}``
 
-``status`` takes ``"sessions": true`` for all of them. The end of the input stops it, too.
+``status`` with ``"sessions": true`` prints all sessions. The end of the input stops the UPF.
 """
 
 import argparse
@@ -31,11 +31,11 @@ from loadgen.upf.upf import Upf
 from loadgen.upf.violation import PfcpViolation
 
 _OF_A_SESSION = frozenset({"established", "repeated", "modified", "deleted", "report"})
-"""Events that are printed with ``--verbose`` only."""
+"""Events that are printed only with ``--verbose``."""
 
 
 def status(upf: Upf, *, sessions: bool = False) -> Tree:
-    """What a UPF has and counted, as JSON can hold it."""
+    """Return the state and the counters of a UPF as JSON values."""
     found: Tree = {
         "node_id": upf.config.node_id,
         "address": f"{upf.address[0]}:{upf.address[1]}",
@@ -54,10 +54,10 @@ def status(upf: Upf, *, sessions: bool = False) -> Tree:
 
 
 class Console:
-    """Prints events, and does what commands say."""
+    """Prints events and executes commands."""
 
     def __init__(self, *, verbose: bool) -> None:
-        """A console without a UPF, which `run` is given."""
+        """Create a console without a UPF; `run` sets the UPF."""
         self.stopped = asyncio.Event()
         self._verbose = verbose
 
@@ -67,7 +67,7 @@ class Console:
             self.say({"event": name} | what)
 
     def delivered(self, what: Delivered) -> None:
-        """Print that buffered packets went out."""
+        """Print that buffered packets were delivered."""
         self.say({"event": "delivered"} | msgspec.to_builtins(what))
 
     def violation(self, what: PfcpViolation) -> None:
@@ -79,7 +79,7 @@ class Console:
         print(msgspec.json.encode(what).decode(), flush=True)
 
     def command(self, upf: Upf, line: bytes) -> None:
-        """Do what a line says; a line that makes no sense is an ``error`` event."""
+        """Execute a command; an invalid command prints an ``error`` event."""
         try:
             order = msgspec.json.decode(line, type=dict[str, Any])
             self._do(upf, str(order.pop("command", None)), order)
@@ -115,10 +115,10 @@ class Console:
 
 
 def address(text: str) -> tuple[str, int]:
-    """A host and a port of ``host:port``.
+    """Return the host and the port of ``host:port``.
 
     Raises:
-        ValueError: it is neither.
+        ValueError: the text is not host:port.
     """
     host, _, port = text.rpartition(":")
     if not host:
@@ -140,7 +140,7 @@ async def _commands(upf: Upf, console: Console) -> None:
 
 
 async def run(config: UpfConfig, *, verbose: bool, commands: bool) -> int:
-    """Be a UPF until told to stop; the exit status."""
+    """Run a UPF until it is stopped. Return the exit status."""
     console = Console(verbose=verbose)
     upf = Upf(
         config,
@@ -167,16 +167,18 @@ async def run(config: UpfConfig, *, verbose: bool, commands: bool) -> int:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the UPF that the arguments describe; the exit status."""
+    """Run the UPF that the arguments describe. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m loadgen.upf", description="a UPF on N4")
-    parser.add_argument("--node-id", required=True, help="an address or a domain name")
-    parser.add_argument("--host", default="127.0.0.1", help="where it listens")
-    parser.add_argument("--port", type=int, default=PORT, help="0 takes a free one")
-    parser.add_argument("--cp", type=address, metavar="HOST:PORT", help="to associate with")
+    parser.add_argument("--node-id", required=True, help="address or domain name")
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on")
+    parser.add_argument("--port", type=int, default=PORT, help="0 for a free one")
+    parser.add_argument(
+        "--cp", type=address, metavar="HOST:PORT", help="CP function to associate with"
+    )
     parser.add_argument("--heartbeat", type=float, help="seconds between heartbeats")
     parser.add_argument("--t1", type=float, default=1.0, help="seconds")
-    parser.add_argument("--n1", type=int, default=4, help="times that a request is sent")
-    parser.add_argument("--verbose", action="store_true", help="print what happens to sessions")
+    parser.add_argument("--n1", type=int, default=4, help="transmissions of a request")
+    parser.add_argument("--verbose", action="store_true", help="print session events too")
     parser.add_argument("--no-commands", action="store_true", help="do not read standard input")
     given = parser.parse_args(arguments)
     config = UpfConfig(

@@ -1,4 +1,4 @@
-"""Applying the rules of a request to those of its session (7.5.2, 7.5.4)."""
+"""Application of a request to the rules of its session (TS 29.244 7.5.2, 7.5.4)."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
@@ -21,14 +21,14 @@ _UPDATE_BAR = "Update BAR (Session Modification Request)"
 
 
 def apply(ies: Ies, rules: RuleSet) -> tuple[list[PfcpFault], frozenset[int]]:
-    """Remove, update and create, in this order, what a request names.
+    """Apply the IEs of a request to rules: first Remove, then Update, then Create.
 
     Args:
-        ies: those of the request.
-        rules: changed in place; of no use once there is a fault.
+        ies: the IEs of the request.
+        rules: changed in place; not valid if there is a fault.
 
     Returns:
-        the faults of the request, and the numbers of the FARs that it updates or removes.
+        The faults of the request, and the numbers of the FARs that it updates or removes.
     """
     faults: list[PfcpFault] = []
     faults += _remove(ies, rules)
@@ -50,7 +50,7 @@ def apply(ies: Ies, rules: RuleSet) -> tuple[list[PfcpFault], frozenset[int]]:
     faults += _add(ies, "BAR", rules.bars)
     for name in _ENDPOINTS:
         if every(ies, name):
-            text = f"{name}, and PDIU is no feature of the UPF"
+            text = f"{name}, but the UPF does not support PDIU"
             faults.append(PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED))
     return faults, frozenset(changed)
 
@@ -60,7 +60,7 @@ def _far_id(ies: Ies) -> int | None:
 
 
 def _numbers(ies: Ies, verb: str, name: str) -> Iterator[int | PfcpFault]:
-    """The number of each rule that the groups of a name are about."""
+    """Yield the rule number, or the fault, of each group with a name."""
     for members in groups(ies, verb):
         number = number_in(members, f"{name} ID")
         if number is None:
@@ -95,7 +95,7 @@ def _remove(ies: Ies, rules: RuleSet) -> Iterator[PfcpFault]:
 def _change(
     ies: Ies, verb: str, table: dict[int, _R], of: Callable[[int, Ies, _R | None], _R]
 ) -> Iterator[PfcpFault]:
-    """Create or update the rules that the groups of a name are about."""
+    """Create or update the rules of the groups with a name."""
     what, name = verb.split()
     for members, number in zip(groups(ies, verb), _numbers(ies, verb, name), strict=True):
         if isinstance(number, PfcpFault):
@@ -137,5 +137,5 @@ def _no_such(verb: str, name: str, number: int) -> PfcpFault:
 
 
 def _duplicate(name: str, number: int) -> PfcpFault:
-    text = f"Create {name} {number}, which exists"
+    text = f"Create {name} {number}, which exists already"
     return PfcpFault(PfcpKind.RULE_DUPLICATE, text, RULE_FAILURE, (name, number))

@@ -1,4 +1,4 @@
-"""What the rules of a session must be, once a request is applied to them (TS 29.244 5.2, 7.5.2)."""
+"""Checks of the rules of a session after a request is applied (TS 29.244 5.2, 7.5.2)."""
 
 from collections.abc import Iterator
 
@@ -18,10 +18,10 @@ _REMOVALS = {
     "GTP-U/UDP/IPv6": frozenset({"V6"}),
     "GTP-U/UDP/IP": frozenset({"V4", "V6"}),
 }
-"""The outer headers of a tunnel to remove, and the addresses that they may have (8.2.64)."""
+"""The outer headers of a tunnel to remove, and their possible address types (8.2.64)."""
 _CREATIONS = frozenset({"GTP-U/UDP/IPv4", "GTP-U/UDP/IPv6"})
 _ACTIONS = frozenset({"DROP", "FORW", "BUFF", "IPMA", "IPMD"})
-"""Of these, exactly one (8.2.26)."""
+"""A FAR must have exactly one of these (8.2.26)."""
 _ONLY_WITH = {
     "NOCP": frozenset({"BUFF"}),
     "BDPN": frozenset({"BUFF"}),
@@ -29,16 +29,15 @@ _ONLY_WITH = {
     "DFRT": frozenset({"FORW"}),
     "EDRT": frozenset({"FORW"}),
 }
-"""An action, and those that it needs one of."""
+"""An action, and the actions of which it needs one."""
 _APPLY_ACTION, _FORWARDING_PARAMETERS, _SOURCE_INTERFACE, _GATE_STATUS = 44, 4, 20, 25
 _OUTER_HEADER_CREATION, _DESTINATION_INTERFACE, _FAR_ID = 84, 42, 108
 
 
 def check_rules(rules: RuleSet) -> Iterator[PfcpFault]:
-    """The faults of a whole set of rules, each rule by itself and in what it refers to.
+    """Yield the faults of a whole set of rules, in each rule and in the references between rules.
 
-    An F-TEID is not looked at here beyond whether there is one: `loadgen.upf.sessions` knows
-    those of other sessions.
+    `loadgen.upf.sessions` checks the values of F-TEIDs, because it knows those of all sessions.
     """
     for far in rules.fars.values():
         yield from _check_far(far, rules)
@@ -52,7 +51,7 @@ def check_rules(rules: RuleSet) -> Iterator[PfcpFault]:
 
 
 def explicit_f_teid(pdr: Pdr) -> PfcpFault:
-    """The fault of a PDR whose F-TEID the CP function has assigned."""
+    """Return the fault of a PDR with an F-TEID that the CP function assigned."""
     text = f"PDR {pdr.id} has the F-TEID {pdr.pdi.f_teid}, which only the UP function assigns"
     kind = PfcpKind.F_TEID_OPTION
     return PfcpFault(kind, text, INVALID_F_TEID_ALLOCATION_OPTION, ("PDR", pdr.id))
@@ -62,7 +61,7 @@ def _check_far(far: Far, rules: RuleSet) -> Iterator[PfcpFault]:
     rule = ("FAR", far.id)
     said = ", ".join(sorted(far.action)) or "nothing"
     if len(far.action & _ACTIONS) != 1:
-        text = f"FAR {far.id} applies {said}: of DROP, FORW and BUFF it is to be exactly one"
+        text = f"FAR {far.id} applies {said}: exactly one of DROP, FORW and BUFF is required"
         yield PfcpFault(PfcpKind.APPLY_ACTION, text, RULE_FAILURE, rule, _APPLY_ACTION)
     for action, needed in _ONLY_WITH.items():
         if action in far.action and not far.action & needed:
@@ -74,11 +73,11 @@ def _check_far(far: Far, rules: RuleSet) -> Iterator[PfcpFault]:
     if "FORW" not in far.action:
         return
     if not far.forwarding:
-        text = f"FAR {far.id} forwards, and has no Forwarding Parameters"
+        text = f"FAR {far.id} forwards, but has no Forwarding Parameters"
         cause = CONDITIONAL_IE_MISSING
         yield PfcpFault(PfcpKind.FORWARDING, text, cause, rule, _FORWARDING_PARAMETERS)
     elif far.destination is None:
-        text = f"FAR {far.id} forwards, and has no Destination Interface"
+        text = f"FAR {far.id} forwards, but has no Destination Interface"
         cause = MANDATORY_IE_MISSING
         yield PfcpFault(PfcpKind.FORWARDING, text, cause, rule, _DESTINATION_INTERFACE)
     elif far.to_access:
@@ -94,7 +93,7 @@ def _check_tunnel(far: Far) -> Iterator[PfcpFault]:
         return
     if not far.header <= _CREATIONS:
         said = ", ".join(sorted(far.header))
-        text = f"FAR {far.id} forwards to Access in {said}, and it is to be GTP-U/UDP"
+        text = f"FAR {far.id} forwards to Access in {said}, but GTP-U/UDP is required"
         yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
     if target.number == 0:
         text = f"FAR {far.id} forwards to TEID 0"
@@ -110,7 +109,7 @@ def _check_qer(qer: Qer) -> Iterator[PfcpFault]:
         cause = MANDATORY_IE_MISSING
         yield PfcpFault(PfcpKind.QER_GATE, text, cause, ("QER", qer.id), _GATE_STATUS)
     if qer.qfi is not None and not 0 < qer.qfi < 64:
-        text = f"QER {qer.id} has QFI {qer.qfi}, and one is 1 to 63"
+        text = f"QER {qer.id} has QFI {qer.qfi}, but a QFI is 1 to 63"
         yield PfcpFault(PfcpKind.QER_QFI, text, RULE_FAILURE, ("QER", qer.id))
 
 
@@ -118,7 +117,7 @@ def _check_references(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
     rule = ("PDR", pdr.id)
     if pdr.far is None:
         if not pdr.predefined:
-            text = f"PDR {pdr.id} refers to no FAR, and activates no predefined rule"
+            text = f"PDR {pdr.id} refers to no FAR and activates no predefined rule"
             yield PfcpFault(PfcpKind.RULE_REFERENCE, text, CONDITIONAL_IE_MISSING, rule, _FAR_ID)
     elif pdr.far not in rules.fars:
         text = f"PDR {pdr.id} refers to FAR {pdr.far}, which does not exist"
@@ -136,10 +135,10 @@ def _check_pdi(pdr: Pdr) -> Iterator[PfcpFault]:
         text = f"the PDI of PDR {pdr.id} has no Source Interface"
         yield PfcpFault(PfcpKind.PDI_SOURCE, text, MANDATORY_IE_MISSING, rule, _SOURCE_INTERFACE)
     if pdi.traffic_endpoint:
-        text = f"PDR {pdr.id} refers to a traffic endpoint, and PDIU is no feature of the UPF"
+        text = f"PDR {pdr.id} refers to a traffic endpoint, but the UPF does not support PDIU"
         yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
     if any(ue.chosen_by_up for ue in pdi.ue):
-        text = f"PDR {pdr.id} leaves the UE's address to the UPF, and UEIP is no feature of it"
+        text = f"PDR {pdr.id} leaves the UE's address to the UPF, which does not support UEIP"
         yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED, rule)
     if pdi.uplink:
         yield from _check_uplink(pdr)
@@ -150,19 +149,19 @@ def _check_pdi(pdr: Pdr) -> Iterator[PfcpFault]:
 def _check_uplink(pdr: Pdr) -> Iterator[PfcpFault]:
     rule, pdi = ("PDR", pdr.id), pdr.pdi
     if pdi.f_teid is None and not pdi.choose:
-        text = f"PDR {pdr.id} takes packets from Access, and has no local F-TEID"
+        text = f"PDR {pdr.id} takes packets from Access, but has no local F-TEID"
         yield PfcpFault(PfcpKind.F_TEID_MISSING, text, RULE_FAILURE, rule)
     if pdr.removal is None:
-        text = f"PDR {pdr.id} takes packets from Access, and removes no outer header"
+        text = f"PDR {pdr.id} takes packets from Access, but removes no outer header"
         yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, CONDITIONAL_IE_MISSING, rule, 95)
     elif pdr.removal not in _REMOVALS:
-        text = f"PDR {pdr.id} takes packets from Access, and removes {pdr.removal}"
+        text = f"PDR {pdr.id} takes packets from Access, but removes {pdr.removal}"
         yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
     elif not _REMOVALS[pdr.removal] >= _families(pdr):
-        text = f"PDR {pdr.id} removes {pdr.removal}, and its F-TEID has another address"
+        text = f"PDR {pdr.id} removes {pdr.removal}, but its F-TEID has another address"
         yield PfcpFault(PfcpKind.HEADER_REMOVAL, text, RULE_FAILURE, rule)
     if any(ue.destination for ue in pdi.ue):
-        text = f"PDR {pdr.id} takes packets from Access to the UE's address, and not from it"
+        text = f"PDR {pdr.id} takes packets from Access to the UE's address, not from it"
         yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
 
 
@@ -177,16 +176,16 @@ def _families(pdr: Pdr) -> frozenset[str]:
 def _check_downlink(pdr: Pdr) -> Iterator[PfcpFault]:
     rule, pdi = ("PDR", pdr.id), pdr.pdi
     if not any(ue.keys or ue.chosen_by_up for ue in pdi.ue):
-        text = f"PDR {pdr.id} takes packets from {pdi.source}, and has no UE IP Address"
+        text = f"PDR {pdr.id} takes packets from {pdi.source}, but has no UE IP Address"
         yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
     elif not all(ue.destination for ue in pdi.ue):
-        text = f"PDR {pdr.id} takes packets from {pdi.source} that are from the UE's address"
+        text = f"PDR {pdr.id} takes packets from {pdi.source} with the UE's address as source"
         yield PfcpFault(PfcpKind.UE_ADDRESS, text, RULE_FAILURE, rule)
     if not pdi.network_instance:
-        text = f"PDR {pdr.id} takes packets from {pdi.source}, and has no Network Instance"
+        text = f"PDR {pdr.id} takes packets from {pdi.source}, but has no Network Instance"
         yield PfcpFault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
     elif not pdi.labels:
-        text = f"PDR {pdr.id} has the Network Instance {pdi.network_instance!r}, which is no DNN"
+        text = f"PDR {pdr.id} has the Network Instance {pdi.network_instance!r}, which is not a DNN"
         yield PfcpFault(PfcpKind.NETWORK_INSTANCE, text, RULE_FAILURE, rule)
     if pdr.removal is not None:
         text = f"PDR {pdr.id} removes {pdr.removal} of packets from {pdi.source}, which have none"
@@ -194,7 +193,7 @@ def _check_downlink(pdr: Pdr) -> Iterator[PfcpFault]:
 
 
 def _check_direction(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
-    """Access is downwards and Core upwards, for a destination (8.2.24 note 1)."""
+    """Check the destination: Access is downlink and Core is uplink (8.2.24 note 1)."""
     far = rules.fars.get(pdr.far) if pdr.far is not None else None
     if far is None or "FORW" not in far.action:
         return
@@ -215,8 +214,8 @@ def _check_qos(pdr: Pdr, rules: RuleSet) -> Iterator[PfcpFault]:
     rule = ("PDR", pdr.id)
     qers = [rules.qers[number] for number in pdr.qers if number in rules.qers]
     if pdr.pdi.downlink and not any(qer.qfi is not None for qer in qers):
-        text = f"no QER of PDR {pdr.id} has the QFI that downlink packets are to be marked with"
+        text = f"no QER of PDR {pdr.id} has a QFI to mark downlink packets"
         yield PfcpFault(PfcpKind.QER_QFI, text, RULE_FAILURE, rule)
     if not any(qer.limited for qer in qers):
-        text = f"no QER of PDR {pdr.id} has an MBR, and the session AMBR is to be enforced"
+        text = f"no QER of PDR {pdr.id} has an MBR to enforce the session AMBR"
         yield PfcpFault(PfcpKind.SESSION_AMBR, text, RULE_FAILURE, rule)

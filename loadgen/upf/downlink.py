@@ -1,4 +1,4 @@
-"""Downlink packets at a UPF: counted, buffered and delivered as the FARs say (5.2.3, 8.2.26)."""
+"""Downlink packets at a UPF: delivery and buffering by the FARs (TS 29.244 5.2.3, 8.2.26)."""
 
 from typing import Literal
 
@@ -9,31 +9,31 @@ from loadgen.upf.rules import AddressKey, Far, Pdr, RuleSet
 
 
 class Delivery(Struct, frozen=True):
-    """What became of one downlink packet."""
+    """The result of one downlink packet."""
 
     outcome: Literal["delivered", "buffered", "dropped", "no-session"]
     target: FTeid | None = None
-    """The gNB's F-TEID that it went to."""
+    """The gNB's F-TEID that the packet was sent to."""
     pdr: int | None = None
-    """The rule that it matched."""
+    """The rule that the packet matched."""
     qfi: int | None = None
     report: bool = False
-    """Whether the CP function is to be told of it."""
+    """Whether to report the packet to the CP function."""
 
 
 class Delivered(Struct, frozen=True):
-    """Packets that were buffered, and went out when their FAR changed."""
+    """Buffered packets that were delivered when their FAR changed."""
 
     ue: str
     """The UE's address or prefix."""
     target: FTeid
     packets: int
     waited: float
-    """Seconds since the first of them came."""
+    """Seconds since the first of the packets arrived."""
 
 
 class Buffer(Struct):
-    """The packets of one FAR. They are counted, and have no octets."""
+    """The buffered packets of one FAR: only their number, without octets."""
 
     ue: str
     since: float
@@ -47,13 +47,13 @@ UNMATCHED = Delivery("no-session")
 def arrive(
     key: AddressKey, rules: RuleSet, buffers: dict[int, Buffer], limit: int, now: float
 ) -> Delivery:
-    """One packet for a UE's address arrives.
+    """Handle one packet for a UE's address.
 
     Args:
         key: the network instance and the address or prefix.
-        rules: those of the UE's session.
+        rules: the rules of the UE's session.
         buffers: the packets of its FARs, changed in place.
-        limit: how many packets a FAR buffers; those after are dropped.
+        limit: the number of packets that a FAR buffers; further packets are dropped.
         now: seconds.
     """
     pdr = _match(key, rules)
@@ -83,18 +83,18 @@ def arrive(
 def release(
     rules: RuleSet, buffers: dict[int, Buffer], changed: frozenset[int], now: float
 ) -> tuple[list[Delivered], int]:
-    """Do with what is buffered as the changed FARs say.
+    """Deliver or drop buffered packets as the changed FARs require.
 
-    A FAR that still buffers keeps its packets, and reports the next one again.
+    A FAR that still buffers keeps its packets and reports the next packet again.
 
     Args:
-        rules: as they are now.
+        rules: the rules after the change.
         buffers: the packets of the FARs, changed in place.
         changed: the FARs that a request updated or removed.
         now: seconds.
 
     Returns:
-        what was delivered, and how many packets were dropped.
+        The delivered packets, and the number of dropped packets.
     """
     delivered: list[Delivered] = []
     dropped = 0
@@ -113,14 +113,14 @@ def release(
 
 
 def drop(buffers: dict[int, Buffer]) -> int:
-    """Drop everything (DROBU); how many packets there were."""
+    """Drop all buffered packets (DROBU). Return their number."""
     packets = sum(buffer.packets for buffer in buffers.values())
     buffers.clear()
     return packets
 
 
 def downlink_target(rules: RuleSet) -> FTeid | None:
-    """The gNB's F-TEID that downlink packets go to now; None while they do not."""
+    """Return the gNB's F-TEID of downlink packets; None if they are not forwarded."""
     for pdr in rules.pdrs.values():
         far = _far_of(pdr, rules)
         if pdr.pdi.downlink and far is not None and far.to_access:
@@ -129,7 +129,7 @@ def downlink_target(rules: RuleSet) -> FTeid | None:
 
 
 def uplink_f_teid(rules: RuleSet) -> FTeid | None:
-    """The local F-TEID that uplink packets come to."""
+    """Return the local F-TEID of uplink packets."""
     found = (pdr.pdi.f_teid for pdr in rules.pdrs.values() if pdr.pdi.uplink)
     return next((f_teid for f_teid in found if f_teid is not None), None)
 
@@ -144,18 +144,18 @@ def _far_of(pdr: Pdr, rules: RuleSet) -> Far | None:
 
 
 END_MARKER_FEATURE = "EMPU"
-"""UP Function Feature: sending of End Marker packets is supported (8.2.25)."""
+"""UP Function Feature for sending End Marker packets (8.2.25)."""
 
 
 def asked_for(ies: Ies, before: RuleSet) -> tuple[int, tuple[str, ...]]:
-    """The End Markers that a modification asks for, and what is wrong with them.
+    """Return the End Markers that a modification requests (table 7.5.4.3-2).
 
     Args:
-        ies: those of the request.
-        before: the rules that it changes.
+        ies: the IEs of the request.
+        before: the rules before the modification.
 
     Returns:
-        how many tunnels get one, and a sentence for each fault.
+        The number of tunnels that get an End Marker, and a sentence for each fault.
     """
     count, faults = 0, list[str]()
     for members in groups(ies, "Update FAR"):

@@ -1,4 +1,4 @@
-"""The N4 socket of an emulated UPF: PFCP in and out, checked and without duplicates (6.4, 7.6)."""
+"""The N4 socket of an emulated UPF: checks PFCP messages and detects duplicates (6.4, 7.6)."""
 
 import asyncio
 import socket
@@ -15,32 +15,32 @@ from loadgen.upf.violation import PfcpKind
 
 _RECEIVE_BUFFER = 4 * 1024 * 1024
 _SPARE_SEID = 0x5A5A_5A5A_5A5A_5A5A
-"""What is added to a SEID to have another one."""
+"""XORed with a SEID to get another SEID."""
 
 
 class Owner(Protocol):
-    """The UPF that an endpoint is of."""
+    """The UPF of an endpoint."""
 
     def request(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes, at: Address) -> Tree | None:
-        """Do what a request asks for; its answer, or None for none."""
+        """Execute a request. Return its answer, or None for no answer."""
         ...
 
     def refusal(self, peek: wire.PfcpPeek, cause: int, offending_ie: int | None) -> Tree | None:
-        """The answer that refuses a request without doing anything."""
+        """Return the answer that refuses a request."""
         ...
 
     def violate(self, kind: PfcpKind, text: str, who: str) -> None:
-        """Take note of a violation."""
+        """Report a violation."""
         ...
 
 
 class Endpoint(asyncio.DatagramProtocol):
-    """One UDP socket. Callbacks only, no task a message; no input raises."""
+    """One UDP socket, with callbacks and without a task per message. No input raises."""
 
     def __init__(self, config: UpfConfig, owner: Owner, counts: UpfCounts) -> None:
-        """A socket that is not open."""
+        """Create a socket that is not open."""
         self.silent = False
-        """Whether it neither reads nor sends."""
+        """Whether the socket neither reads nor sends."""
         self.misbehaviour: Misbehaviour | None = None
         self.address: Address = (config.host, config.port)
         self.requests = Requests(self._send, config.t1, config.n1)
@@ -50,10 +50,10 @@ class Endpoint(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
 
     async def open(self) -> None:
-        """Open the socket at the address of the configuration.
+        """Open the socket at the configured address.
 
         Raises:
-            OSError: it cannot be had.
+            OSError: the address is not available.
         """
         family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_DGRAM)
@@ -69,28 +69,28 @@ class Endpoint(asyncio.DatagramProtocol):
         self.address = cast("tuple[str, int]", sock.getsockname()[:2])
 
     def close(self) -> None:
-        """Close the socket; what is unanswered is forgotten."""
+        """Close the socket and drop the unanswered requests."""
         self.requests.cancel()
         if self._transport is not None:
             self._transport.close()
             self._transport = None
 
     def misbehave(self, misbehaviour: Misbehaviour | None) -> None:
-        """Answer wrongly from now on; None for rightly again."""
+        """Misbehave in answers from now on; None stops the misbehaviour."""
         self.misbehaviour = misbehaviour
         self._times = 0
 
     def ask(self, tree: Tree, address: Address, answered: Answered) -> None:
-        """Send a request of ours, with a sequence number of `requests`."""
+        """Send a request of the UPF, with a sequence number of `requests`."""
         message = str(tree["message"])
         self._counts.sent[message] += 1
         data = wire.pfcp_encode(tree)
         self.requests.start(int(tree["sequence"]), message, data, address, answered)
 
-    # the socket's side
+    # called by the socket
 
     def datagram_received(self, data: bytes, addr: tuple[Any, ...]) -> None:
-        """Messages arrived: one, or more where one follows on (7.2.2.1)."""
+        """Handle a datagram with one or more messages (7.2.2.1)."""
         if self.silent:
             return
         address = (str(addr[0]), int(addr[1]))
@@ -107,7 +107,7 @@ class Endpoint(asyncio.DatagramProtocol):
             data = data[peek.length :]
 
     def error_received(self, exc: Exception) -> None:
-        """Nobody listens at a peer's port; T1 and N1 deal with it."""
+        """Ignore an unreachable peer: T1 and N1 handle it."""
         del exc
 
     # messages
@@ -141,7 +141,7 @@ class Endpoint(asyncio.DatagramProtocol):
             self._answer(answer, octets, address, wrong)
 
     def _faulty(self, data: bytes, peek: wire.PfcpPeek, octets: bytes, address: Address) -> bool:
-        """Whether a message is not to be taken, and was answered as clause 7.6 has it."""
+        """Check the syntax. Return True if the message was answered or discarded (7.6)."""
         fault = wire.pfcp_check(data)
         if fault is None:
             return False
@@ -168,16 +168,16 @@ class Endpoint(asyncio.DatagramProtocol):
         pending = self.requests.find(peek.sequence)
         expected = None if pending is None else answer_to(pending.message)
         if peek.message not in (expected, "VersionNotSupportedResponse"):
-            # To a request that was given up, or an answer that came twice: silently (7.6.4).
+            # An answer to an abandoned request, or a repeated answer: discard it silently (7.6.4).
             self._counts.discarded += 1
             if expected is not None:
-                text = f"{peek.message}, where {expected} was expected"
+                text = f"{peek.message} instead of {expected}"
                 self._owner.violate(PfcpKind.UNEXPECTED, text, f"{address[0]}:{address[1]}")
             return
         self.requests.answer(peek.sequence, tree)
 
     def _misbehaviour(self, message: str) -> Misbehaviour | None:
-        """The misbehaviour that an answer is due, which counts as one."""
+        """Return the misbehaviour for an answer, and count it."""
         wrong = self.misbehaviour
         if wrong is None:
             return None
@@ -235,4 +235,4 @@ _SPOIL: dict[str | None, Callable[[Tree], Tree]] = {
     "unknown-seid": _other_seid,
     "wrong-f-teid": _f_teid_to_choose,
 }
-"""How a misbehaviour changes an answer."""
+"""How each misbehaviour changes an answer."""

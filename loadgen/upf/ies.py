@@ -1,4 +1,4 @@
-"""Reading the IEs of a PFCP tree, where one that is not as it should be has another shape."""
+"""Readers for the IEs of a PFCP tree. A malformed IE may have a value of another type."""
 
 from typing import Any, TypeAlias, cast
 
@@ -7,16 +7,17 @@ from msgspec import Struct
 from loadgen.trees import Tree
 
 Ies: TypeAlias = list[Tree]
-"""IEs in order, each a dict of its name and its value."""
+"""IEs in order, each a dict of one name and its value."""
 
 
 def every(ies: Ies, name: str) -> list[Any]:
-    """The values of all IEs of a name."""
+    """Return the values of all IEs with a name."""
     return [entry[name] for entry in ies if name in entry]
 
 
 def first(ies: Ies, name: str) -> Any:
-    """The value of the first IE of a name, which is the one that counts; None for none."""
+    """Return the value of the first IE with a name, which is the valid one; None if there is
+    none."""
     for entry in ies:
         if name in entry:
             return entry[name]
@@ -24,28 +25,28 @@ def first(ies: Ies, name: str) -> Any:
 
 
 def groups(ies: Ies, name: str) -> list[Ies]:
-    """The members of all groups of a name."""
+    """Return the members of all groups with a name."""
     return [_members(value) for value in every(ies, name)]
 
 
 def group(ies: Ies, name: str) -> Ies:
-    """The members of the first group of a name; empty for none."""
+    """Return the members of the first group with a name; empty if there is none."""
     return _members(first(ies, name))
 
 
 def number_in(ies: Ies, name: str) -> int | None:
-    """The first IE of a name, where it is a number."""
+    """Return the first IE with a name if it is a number."""
     value = first(ies, name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def numbers_in(ies: Ies, name: str) -> tuple[int, ...]:
-    """All IEs of a name that are numbers."""
+    """Return all IEs with a name that are numbers."""
     return tuple(value for value in every(ies, name) if isinstance(value, int))
 
 
 def text_in(ies: Ies, name: str) -> str | None:
-    """The first IE of a name as text; of octets that are no text, their digits."""
+    """Return the first IE with a name as text; octets that are not text as hexadecimal digits."""
     value = first(ies, name)
     if isinstance(value, dict):
         value = cast("Tree", value).get("octets")
@@ -53,18 +54,18 @@ def text_in(ies: Ies, name: str) -> str | None:
 
 
 def flags_in(ies: Ies, name: str) -> frozenset[str]:
-    """The names of the bits that are set in the first IE of a name."""
+    """Return the names of the bits that are set in the first IE with a name."""
     return words(first(ies, name))
 
 
 def tree_in(ies: Ies, name: str) -> Tree | None:
-    """The parts of the first IE of a name; None for none, and for a value without parts."""
+    """Return the parts of the first IE with a name; None if there is none or it has no parts."""
     value = first(ies, name)
     return cast("Tree", value) if isinstance(value, dict) else None
 
 
 def words(value: object) -> frozenset[str]:
-    """The texts in a list; empty for any other value."""
+    """Return the texts in a list; empty for any other value."""
     if not isinstance(value, list):
         return frozenset()
     return frozenset(one for one in cast("list[Any]", value) if isinstance(one, str))
@@ -77,7 +78,7 @@ def _members(value: object) -> Ies:
 
 
 class _AddressedId(Struct, frozen=True):
-    """A number at an IPv4 address, an IPv6 address, or both."""
+    """A number with an IPv4 address, an IPv6 address, or both."""
 
     number: int
     ipv4: str | None = None
@@ -89,17 +90,17 @@ class _AddressedId(Struct, frozen=True):
 
 
 class FTeid(_AddressedId, frozen=True):
-    """An F-TEID that is assigned: its number is a TEID (clause 8.2.3)."""
+    """An assigned F-TEID: its number is a TEID (clause 8.2.3)."""
 
     @classmethod
     def of(cls, tree: Tree | None) -> "FTeid | None":
-        """Of the IE F-TEID, or of an Outer Header Creation; None for one without a TEID."""
+        """Read an F-TEID or Outer Header Creation IE; None without a TEID."""
         if tree is None or not isinstance(tree.get("teid"), int):
             return None
         return cls(tree["teid"], tree.get("ipv4"), tree.get("ipv6"))
 
     def tree(self) -> Tree:
-        """The IE."""
+        """Return the IE."""
         return _tree("teid", self)
 
 
@@ -108,13 +109,13 @@ class FSeid(_AddressedId, frozen=True):
 
     @classmethod
     def of(cls, tree: Tree | None) -> "FSeid | None":
-        """Of the IE F-SEID; None for anything else."""
+        """Read an F-SEID IE; None for any other value."""
         if tree is None or not isinstance(tree.get("seid"), int):
             return None
         return cls(tree["seid"], tree.get("ipv4"), tree.get("ipv6"))
 
     def tree(self) -> Tree:
-        """The IE."""
+        """Return the IE."""
         return _tree("seid", self)
 
 

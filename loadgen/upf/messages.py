@@ -1,4 +1,4 @@
-"""The trees of the PFCP messages that a UPF sends (TS 29.244 clause 7)."""
+"""Builders of the PFCP messages that a UPF sends, as trees (TS 29.244 clause 7)."""
 
 import ipaddress
 import time
@@ -14,12 +14,15 @@ _RULE_BITS = 32
 
 
 def recovery_time_stamp(now: float | None = None) -> int:
-    """Seconds since 1900 (clause 8.2.65); `now` in seconds since 1970, by default the clock's."""
+    """Return seconds since 1900 (clause 8.2.65); `now` is seconds since 1970, by default the
+    current
+    time.
+    """
     return (int(time.time() if now is None else now) + _SECONDS_1900_TO_1970) % 2**_RULE_BITS
 
 
 def node_id(text: str) -> Tree:
-    """The IE Node ID of an address or a domain name (clause 8.2.38)."""
+    """Return the IE Node ID of an address or a domain name (clause 8.2.38)."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
@@ -28,24 +31,24 @@ def node_id(text: str) -> Tree:
 
 
 def node_message(message: str, sequence: int, ies: Ies) -> Tree:
-    """A message without a SEID."""
+    """Return a message without a SEID."""
     return {"message": message, "sequence": sequence, "ies": ies}
 
 
 def session_message(message: str, seid: int, sequence: int, ies: Ies) -> Tree:
-    """A message with the SEID of its receiver, 0 for one that is not known (7.2.2.4.2)."""
+    """Return a message with the SEID of its receiver, 0 if it is not known (7.2.2.4.2)."""
     return {"message": message, "seid": seid, "sequence": sequence, "ies": ies}
 
 
 def heartbeat(message: str, sequence: int, recovery: int) -> Tree:
-    """A HeartbeatRequest or HeartbeatResponse (7.4.2)."""
+    """Return a HeartbeatRequest or HeartbeatResponse (7.4.2)."""
     return node_message(message, sequence, [{"Recovery Time Stamp": recovery}])
 
 
 def association_setup_request(
     sequence: int, node: str, recovery: int, features: tuple[str, ...]
 ) -> Tree:
-    """PFCP Association Setup Request of a UP function (7.4.4.1)."""
+    """Return a PFCP Association Setup Request of a UP function (7.4.4.1)."""
     ies: Ies = [
         {"Node ID": node_id(node)},
         {"Recovery Time Stamp": recovery},
@@ -57,14 +60,14 @@ def association_setup_request(
 def association_setup_response(
     sequence: int, node: str, recovery: int, features: tuple[str, ...], *, retained: bool
 ) -> Tree:
-    """PFCP Association Setup Response that accepts (7.4.4.2).
+    """Return a PFCP Association Setup Response that accepts (7.4.4.2).
 
     Args:
-        sequence: that of the request.
+        sequence: the sequence number of the request.
         node: the Node ID of the UP function.
         recovery: seconds since 1900.
         features: UP Function Features.
-        retained: whether sessions were kept, as the request asked for.
+        retained: whether sessions were kept, as the request asked.
     """
     ies: Ies = [
         {"Node ID": node_id(node)},
@@ -80,7 +83,7 @@ def association_setup_response(
 def node_answer(
     request: str, sequence: int, node: str, cause: int, offending_ie: int | None = None
 ) -> Tree:
-    """The answer to a request about a node: its Node ID and a cause."""
+    """Return the answer to a node request: the Node ID and a cause."""
     ies: Ies = [{"Node ID": node_id(node)}, {"Cause": cause}]
     if offending_ie is not None:
         ies.append({"Offending IE": offending_ie})
@@ -88,32 +91,33 @@ def node_answer(
 
 
 def association_release_wanted(sequence: int, node: str) -> Tree:
-    """PFCP Association Update Request by which a UP function asks to be released (7.4.4.3)."""
+    """Return the PFCP Association Update Request of a UP function that wants its release
+    (7.4.4.3)."""
     ies: Ies = [{"Node ID": node_id(node)}, {"PFCP Association Release Request": ["SARR"]}]
     return node_message("AssociationUpdateRequest", sequence, ies)
 
 
 def version_not_supported(sequence: int) -> Tree:
-    """Version Not Supported Response (7.4.4.7)."""
+    """Return a Version Not Supported Response (7.4.4.7)."""
     return node_message("VersionNotSupportedResponse", sequence, [])
 
 
 def answer_to(request: str) -> str:
-    """The name of the answer to a request of that name."""
+    """Return the name of the answer to a request."""
     return request.removesuffix("Request") + "Response"
 
 
 def established(
     seid: int, sequence: int, node: str, up: FSeid, created: tuple[tuple[int, FTeid], ...]
 ) -> Tree:
-    """PFCP Session Establishment Response that accepts (7.5.3).
+    """Return a PFCP Session Establishment Response that accepts (7.5.3).
 
     Args:
-        seid: that of the CP function.
-        sequence: that of the request.
+        seid: the SEID of the CP function.
+        sequence: the sequence number of the request.
         node: the Node ID of the UP function.
         up: the F-SEID of the UP function.
-        created: the F-TEIDs that were assigned, by PDR ID.
+        created: the assigned F-TEIDs by PDR ID.
     """
     ies: Ies = [{"Node ID": node_id(node)}, {"Cause": ACCEPTED}, {"F-SEID": up.tree()}]
     ies += created_pdrs(created)
@@ -121,7 +125,7 @@ def established(
 
 
 def created_pdrs(created: tuple[tuple[int, FTeid], ...]) -> Ies:
-    """The IEs Created PDR (table 7.5.3.2-1)."""
+    """Return the IEs Created PDR (table 7.5.3.2-1)."""
     return [{"Created PDR": [{"PDR ID": pdr}, {"F-TEID": teid.tree()}]} for pdr, teid in created]
 
 
@@ -135,16 +139,16 @@ def session_refused(
     rule: tuple[str, int] | None = None,
     offending_ie: int | None = None,
 ) -> Tree:
-    """The answer to a request about a session, with a cause that refuses it.
+    """Return the answer that refuses a session request.
 
     Args:
         request: the name of the request.
-        seid: that of the CP function, 0 where it is not known.
-        sequence: that of the request.
-        node: the Node ID of the UP function, which an establishment's answer has.
+        seid: the SEID of the CP function, 0 if it is not known.
+        sequence: the sequence number of the request.
+        node: the Node ID of the UP function, for the answer to an establishment.
         cause: clause 8.2.1.
-        rule: the first rule at fault, for a Failed Rule ID.
-        offending_ie: the type of the IE at fault.
+        rule: the first faulty rule, for a Failed Rule ID.
+        offending_ie: the type of the faulty IE.
     """
     ies: Ies = [{"Cause": cause}]
     if request == "SessionEstablishmentRequest":
@@ -159,13 +163,13 @@ def session_refused(
 def session_done(
     request: str, seid: int, sequence: int, created: tuple[tuple[int, FTeid], ...] = ()
 ) -> Tree:
-    """The answer that accepts a modification or a deletion (7.5.5, 7.5.7)."""
+    """Return the answer that accepts a modification or a deletion (7.5.5, 7.5.7)."""
     ies: Ies = [{"Cause": ACCEPTED}, *created_pdrs(created)]
     return session_message(answer_to(request), seid, sequence, ies)
 
 
 def downlink_data_report(seid: int, sequence: int, pdr: int, qfi: int | None) -> Tree:
-    """PFCP Session Report Request for a downlink packet that is buffered (7.5.8.2)."""
+    """Return a PFCP Session Report Request for a buffered downlink packet (7.5.8.2)."""
     report: Ies = [{"PDR ID": pdr}]
     if qfi is not None:
         report.append({"Downlink Data Service Information": {"qfi": qfi}})
@@ -174,7 +178,7 @@ def downlink_data_report(seid: int, sequence: int, pdr: int, qfi: int | None) ->
 
 
 def error_indication_report(seid: int, sequence: int, remote: FTeid) -> Tree:
-    """PFCP Session Report Request for a GTP-U Error Indication of `remote` (7.5.8.4)."""
+    """Return a PFCP Session Report Request for a GTP-U Error Indication of `remote` (7.5.8.4)."""
     report: Ies = [{"F-TEID": remote.tree()}]
     ies: Ies = [{"Report Type": ["ERIR"]}, {"Error Indication Report": report}]
     return session_message("SessionReportRequest", seid, sequence, ies)

@@ -24,7 +24,7 @@ from loadgen.upf.sessions import PfcpSession, PfcpSessions
 from loadgen.upf.violation import NO_ESTABLISHED_ASSOCIATION
 
 OnEvent = Callable[[str, Tree], None]
-"""Is told of a change by its name, with what JSON can hold."""
+"""Called with the name of an event and its JSON values."""
 
 
 class PfcpAssociation(Struct, eq=False):
@@ -33,15 +33,15 @@ class PfcpAssociation(Struct, eq=False):
     node: str
     """The CP function's Node ID."""
     address: Address
-    """Where it was set up from."""
+    """The address that it was set up from."""
     recovery: int
     """The CP function's Recovery Time Stamp, in seconds since 1900."""
     features: tuple[str, ...]
     """CP Function Features."""
     alive: bool = True
-    """Whether the last heartbeat was answered."""
+    """Whether the peer answered the last heartbeat."""
     waiting: bool = False
-    """Whether one is not answered yet."""
+    """Whether the answer to a heartbeat is outstanding."""
 
 
 class Node:
@@ -55,7 +55,7 @@ class Node:
         event: OnEvent,
         recovery: int,
     ) -> None:
-        """A node without associations; `recovery` is its Recovery Time Stamp."""
+        """Create a node without associations; `recovery` is its Recovery Time Stamp."""
         self.recovery = recovery
         self.associations: dict[str, PfcpAssociation] = {}
         """By the Node ID of the CP function."""
@@ -68,14 +68,14 @@ class Node:
         self._setting_up = False
 
     def start(self) -> None:
-        """Begin to send heartbeats, and to set up the association that is configured."""
+        """Start the heartbeats, and set up the configured association."""
         if self._config.heartbeat is not None:
             self._later("heartbeat", self._config.heartbeat, self._beat)
         if self._config.cp is not None:
             self.associate(self._config.cp)
 
     def stop(self) -> None:
-        """Stop all timers, and be without associations."""
+        """Stop all timers and remove all associations."""
         for timer in self._timers.values():
             timer.cancel()
         self._timers.clear()
@@ -84,7 +84,7 @@ class Node:
         self.changed.clear()
 
     def associate(self, cp: Address) -> None:
-        """Set up an association with a CP function (6.2.6.3), and again until there is one."""
+        """Set up an association with a CP function (6.2.6.3), and retry until it succeeds."""
         self._cp = cp
         if self._setting_up:
             return
@@ -99,7 +99,7 @@ class Node:
         """Ask a CP function to release the association (6.2.7).
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such association.
         """
         address = self.associations[node].address
         sequence = self._endpoint.requests.sequence()
@@ -107,7 +107,7 @@ class Node:
         self._endpoint.ask(tree, address, lambda _: None)
 
     def request(self, tree: Tree, peek: wire.PfcpPeek, at: Address) -> Tree | None:
-        """Do what a request about a node asks for."""
+        """Execute a node request. Return its answer."""
         match peek.message:
             case "HeartbeatRequest":
                 self._heard(at, number_in(tree["ies"], "Recovery Time Stamp"))
@@ -129,7 +129,7 @@ class Node:
     # associations
 
     def _setup_requested(self, ies: Ies, peek: wire.PfcpPeek, at: Address) -> Tree:
-        """A CP function sets up an association, maybe over the one there is (6.2.6.2.2)."""
+        """Handle an association setup by a CP function, new or repeated (6.2.6.2.2)."""
         node = peek.node_id or ""
         known, retained = node in self.associations, False
         if known:
@@ -149,7 +149,8 @@ class Node:
         )
 
     def _retained(self, ies: Ies, node: str) -> set[int]:
-        """The sessions that the CP function asks to keep: of some of its addresses, or all."""
+        """Return the SEIDs of the sessions to keep: of some addresses of the CP function, or of
+        all."""
         infos = groups(ies, RETENTION)
         if not infos:
             return set()
@@ -164,7 +165,7 @@ class Node:
         return {session.seid for session in self._sessions.of_node(node) if kept(session)}
 
     def _set_up(self, answer: Tree | None) -> None:
-        """The answer to our own request came, or none."""
+        """Handle the answer to the UPF's own setup request, or its failure."""
         self._setting_up = False
         cp = self._cp
         if cp is None:
@@ -192,7 +193,7 @@ class Node:
         )
 
     def _lose(self, node: str, why: str) -> None:
-        """An association ends, and its sessions with it."""
+        """Remove an association and its sessions."""
         deleted = self._delete_sessions(node)
         del self.associations[node]
         if not self.associations:
@@ -242,7 +243,7 @@ class Node:
                 self._recovered(association, recovery)
 
     def _recovered(self, association: PfcpAssociation, recovery: int | None) -> None:
-        """A later Recovery Time Stamp: the CP function has restarted (TS 23.527 4.3.3)."""
+        """Handle a later Recovery Time Stamp: the CP function has restarted (TS 23.527 4.3.3)."""
         if recovery is not None and recovery > association.recovery:
             self._lose(association.node, "peer-restarted")
 

@@ -1,4 +1,4 @@
-"""Reliable delivery of PFCP (TS 29.244 clause 6.4): T1 and N1, and requests seen before."""
+"""Reliable delivery of PFCP (TS 29.244 clause 6.4): repetition of requests, and of answers."""
 
 import asyncio
 from collections import OrderedDict
@@ -12,11 +12,11 @@ from loadgen.trees import Tree
 Address: TypeAlias = tuple[str, int]
 """Host and port."""
 Answered: TypeAlias = Callable[[Tree | None], None]
-"""Takes the answer to a request of ours, or None when there came none."""
+"""Takes the answer to a request, or None if no answer came."""
 
 
 class Pending(Struct, eq=False):
-    """A request of ours that is not answered."""
+    """A request without an answer yet."""
 
     message: str
     data: bytes
@@ -27,15 +27,15 @@ class Pending(Struct, eq=False):
 
 
 class Requests:
-    """Our own requests: each is sent again every T1 until it is answered, N1 times in all."""
+    """The UPF's own requests: each is repeated every T1 until it is answered, N1 times in all."""
 
     def __init__(self, send: Callable[[bytes, Address], None], t1: float, n1: int) -> None:
-        """No requests.
+        """Start without requests.
 
         Args:
             send: sends octets.
-            t1: seconds until a request is sent again.
-            n1: how often it is sent at most.
+            t1: seconds until a request is repeated.
+            n1: the largest number of transmissions.
         """
         self.retransmissions = 0
         self._send, self._t1, self._n1 = send, t1, n1
@@ -46,7 +46,7 @@ class Requests:
         return len(self._pending)
 
     def sequence(self) -> int:
-        """A sequence number that no unanswered request has, 1 to 2^24-1."""
+        """Return a sequence number that no unanswered request has, 1 to 2^24-1."""
         while True:
             self._sequence = self._sequence % 0xFFFFFF + 1
             if self._sequence not in self._pending:
@@ -55,13 +55,13 @@ class Requests:
     def start(
         self, sequence: int, message: str, data: bytes, address: Address, answered: Answered
     ) -> None:
-        """Send a request, and again.
+        """Send a request, and repeat it until it is answered.
 
         Args:
-            sequence: its own, from `sequence`.
+            sequence: its sequence number, from `sequence`.
             message: its name.
             data: its octets.
-            address: where to.
+            address: the receiver.
             answered: called once.
         """
         pending = Pending(message, data, address, answered, 0)
@@ -69,15 +69,15 @@ class Requests:
         self._again(sequence, pending)
 
     def find(self, sequence: int) -> Pending | None:
-        """The request that an answer of that sequence number is to."""
+        """Return the request for an answer with this sequence number."""
         return self._pending.get(sequence)
 
     def answer(self, sequence: int, tree: Tree) -> None:
-        """The answer came."""
+        """Handle the answer to a request."""
         self._end(sequence, tree)
 
     def cancel(self) -> None:
-        """Forget all requests without calling anyone."""
+        """Drop all requests without calling `answered`."""
         for pending in self._pending.values():
             if pending.timer is not None:
                 pending.timer.cancel()
@@ -110,18 +110,18 @@ class _StoredAnswer(Struct, eq=False):
 
 
 class Answers:
-    """Our answers, so that a request that comes again gets the same one.
+    """The UPF's answers, so that a repeated request gets the same answer.
 
-    The same request is one with the same peer, sequence number and octets: a peer that has
-    restarted counts from the beginning, and its requests are new.
+    A repeated request has the same peer, sequence number and octets. A restarted peer starts with
+    the same sequence numbers, but its requests are new.
     """
 
     def __init__(self, keep: float, limit: int = 65536) -> None:
-        """No answers.
+        """Start without answers.
 
         Args:
-            keep: how many seconds each is kept.
-            limit: how many are kept at most; the oldest goes first.
+            keep: seconds for which an answer is kept.
+            limit: the largest number of answers; the oldest is dropped first.
         """
         self._keep, self._limit = keep, limit
         self._answers: OrderedDict[tuple[Address, int], _StoredAnswer] = OrderedDict()
@@ -130,9 +130,9 @@ class Answers:
         return len(self._answers)
 
     def find(self, address: Address, sequence: int, request: bytes, now: float) -> bytes | None:
-        """The answer that a request got; None for a new request.
+        """Return the answer to a repeated request; None for a new request.
 
-        It is empty for a request whose answer is still to be sent.
+        The answer is empty if it is delayed and not sent yet.
         """
         self._expire(now)
         found = self._answers.get((address, sequence))
@@ -149,7 +149,7 @@ class Answers:
         now: float,
         delay: float = 0.0,
     ) -> None:
-        """Keep an answer, which is sent `delay` seconds from now."""
+        """Store an answer that is sent `delay` seconds from now."""
         key = (address, sequence)
         self._answers[key] = _StoredAnswer(request, answer, now + delay, now + delay + self._keep)
         self._answers.move_to_end(key)
@@ -157,7 +157,7 @@ class Answers:
             self._answers.popitem(last=False)
 
     def clear(self) -> None:
-        """Forget all answers."""
+        """Drop all answers."""
         self._answers.clear()
 
     def _expire(self, now: float) -> None:

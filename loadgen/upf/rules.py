@@ -1,4 +1,4 @@
-"""The rules of a PFCP session: what a CP function provisions, read from its IEs (7.5.2, 7.5.4)."""
+"""The rules of a PFCP session, read from the IEs of the CP function (TS 29.244 7.5.2, 7.5.4)."""
 
 import ipaddress
 from typing import TypeAlias
@@ -35,7 +35,7 @@ class UeAddress(Struct, frozen=True):
 
     @classmethod
     def of(cls, tree: Tree) -> "UeAddress":
-        """Of the IE; prefixes are /64 unless it says another length."""
+        """Read the IE; prefixes are /64 unless the IE has another length."""
         length = tree.get("ipv6_prefix_length")
         if not isinstance(length, int):
             delegated = tree.get("ipv6_prefix_delegation_bits")
@@ -58,7 +58,7 @@ class UeAddress(Struct, frozen=True):
 
 
 def dnn_of(text: str) -> str:
-    """The DNN of a Network Instance whose labels stand behind their lengths, else nothing."""
+    """Return the DNN of a Network Instance with encoded labels; empty for any other text."""
     octets, labels = text.encode(), list[str]()
     while octets:
         length = octets[0]
@@ -70,7 +70,7 @@ def dnn_of(text: str) -> str:
 
 
 def prefix_of(address: str, length: int = 64) -> str:
-    """The prefix that an IPv6 address is in."""
+    """Return the prefix of an IPv6 address."""
     return str(ipaddress.ip_network((address, length), strict=False))
 
 
@@ -79,20 +79,20 @@ class Pdi(Struct, frozen=True):
 
     source: str | int | None
     network_instance: str | None
-    """The DNN that it names; the text of one that is no DNN."""
+    """The DNN; the text if it does not encode a DNN."""
     labels: bool
-    """Whether it is encoded as a DNN is (TS 23.003 9.1)."""
+    """Whether it is encoded as a DNN (TS 23.003 9.1)."""
     f_teid: FTeid | None
-    """The local F-TEID, given or, once it is assigned, chosen."""
+    """The local F-TEID, given by the CP function or assigned by the UP function."""
     choose: frozenset[str]
-    """``V4``, ``V6`` or both, for an F-TEID that the UP function is to assign."""
+    """``V4``, ``V6`` or both, for an F-TEID that the UP function must assign."""
     choose_id: int | None
     ue: tuple[UeAddress, ...]
     traffic_endpoint: bool
 
     @classmethod
     def of(cls, ies: Ies) -> "Pdi":
-        """Of the members of the group."""
+        """Read the members of the group."""
         f_teid = tree_in(ies, "F-TEID") or {}
         source = first(ies, "Source Interface")
         choose_id = f_teid.get("choose_id")
@@ -113,12 +113,12 @@ class Pdi(Struct, frozen=True):
 
     @property
     def uplink(self) -> bool:
-        """From the access network (8.2.2)."""
+        """Whether packets come from the access network (8.2.2)."""
         return self.source == "Access"
 
     @property
     def downlink(self) -> bool:
-        """From the data network, and not through a tunnel."""
+        """Whether packets come from the data network without a tunnel."""
         inner = self.source in ("Core", "SGi-LAN/N6-LAN")
         return inner and self.f_teid is None and not self.choose
 
@@ -128,7 +128,7 @@ class Pdr(Struct, frozen=True):
 
     id: int
     precedence: int
-    """The lowest is applied first (8.2.11)."""
+    """The lowest value is applied first (8.2.11)."""
     pdi: Pdi
     removal: str | None
     """The description of the Outer Header Removal."""
@@ -139,7 +139,7 @@ class Pdr(Struct, frozen=True):
 
     @classmethod
     def of(cls, number: int, ies: Ies, before: "Pdr | None" = None) -> "Pdr":
-        """Of a Create PDR, or of an Update PDR of the rule `before`."""
+        """Read a Create PDR, or an Update PDR of the rule `before`."""
         precedence = number_in(ies, "Precedence")
         new = cls(
             id=number,
@@ -165,13 +165,13 @@ class Pdr(Struct, frozen=True):
         )
 
     def assigned(self, f_teid: FTeid) -> "Pdr":
-        """The rule with the F-TEID that it was to get."""
+        """Return the rule with its assigned F-TEID."""
         pdi = structs.replace(self.pdi, f_teid=f_teid, choose=frozenset[str](), choose_id=None)
         return structs.replace(self, pdi=pdi)
 
     @property
     def keys(self) -> tuple[AddressKey, ...]:
-        """The UE's addresses that it takes downlink packets for."""
+        """The UE addresses of the downlink packets that match."""
         if not self.pdi.downlink:
             return ()
         instance = self.pdi.network_instance or ""
@@ -193,12 +193,12 @@ class Far(Struct, frozen=True):
     header: frozenset[str]
     """The description of the Outer Header Creation."""
     target: FTeid | None
-    """The tunnel that the Outer Header Creation names."""
+    """The tunnel in the Outer Header Creation."""
     bar: int | None
 
     @classmethod
     def of(cls, number: int, ies: Ies, before: "Far | None" = None) -> "Far":
-        """Of a Create FAR, or of an Update FAR of the rule `before`."""
+        """Read a Create FAR, or an Update FAR of the rule `before`."""
         name = "Forwarding Parameters" if before is None else "Update Forwarding Parameters"
         parameters = group(ies, name)
         header = tree_in(parameters, "Outer Header Creation")
@@ -228,7 +228,7 @@ class Far(Struct, frozen=True):
 
     @property
     def to_access(self) -> bool:
-        """Whether it forwards towards the access network."""
+        """Whether it forwards to the access network."""
         return "FORW" in self.action and self.destination == "Access"
 
 
@@ -246,7 +246,7 @@ class Qer(Struct, frozen=True):
 
     @classmethod
     def of(cls, number: int, ies: Ies, before: "Qer | None" = None) -> "Qer":
-        """Of a Create QER, or of an Update QER of the rule `before`."""
+        """Read a Create QER, or an Update QER of the rule `before`."""
         gate = tree_in(ies, "Gate Status")
         qfi = number_in(ies, "QFI")
         limited = tree_in(ies, "MBR") is not None
@@ -267,7 +267,7 @@ class Qer(Struct, frozen=True):
 
 
 class RuleSet(Struct):
-    """The rules of one session, by their numbers."""
+    """The rules of one session by number."""
 
     pdrs: dict[int, Pdr]
     fars: dict[int, Far]
@@ -277,11 +277,11 @@ class RuleSet(Struct):
 
     @classmethod
     def empty(cls) -> "RuleSet":
-        """No rules."""
+        """Return a set without rules."""
         return cls({}, {}, {}, set(), set())
 
     def copy(self) -> "RuleSet":
-        """The same rules, in tables of their own."""
+        """Return a copy with its own tables."""
         return RuleSet(
             self.pdrs.copy(),
             self.fars.copy(),
@@ -292,7 +292,7 @@ class RuleSet(Struct):
 
     @property
     def count(self) -> int:
-        """PDRs, FARs, QERs and URRs."""
+        """The number of PDRs, FARs, QERs and URRs."""
         return len(self.pdrs) + len(self.fars) + len(self.qers) + len(self.urrs)
 
     @property

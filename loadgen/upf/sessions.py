@@ -1,6 +1,6 @@
-"""The PFCP sessions of one UPF: established, modified and deleted (TS 29.244 6.3, 7.5).
+"""The PFCP sessions of one UPF: establishment, modification and deletion (TS 29.244 6.3, 7.5).
 
-A request is applied as a whole or not at all: PSUCC is no feature of the emulator (5.2.9).
+A request is applied as a whole or not at all: the emulator does not support PSUCC (5.2.9).
 """
 
 from collections.abc import Container, Iterable
@@ -29,51 +29,51 @@ class PfcpSession(Struct, eq=False):
     """One session."""
 
     seid: int
-    """The UP function's."""
+    """The SEID of the UP function."""
     cp: FSeid
-    """The CP function's."""
+    """The F-SEID of the CP function."""
     node: str
     """The Node ID of the CP function."""
     who: str
     """The SUPI, else the CP function's SEID."""
     digest: bytes
-    """Of the request that established it."""
+    """The digest of the establishment request."""
     created: tuple[tuple[int, FTeid], ...]
-    """What that request was answered with."""
+    """The created PDRs in the answer to that request."""
     rules: RuleSet
     buffers: dict[int, Buffer]
     """Downlink packets, by FAR."""
 
 
 class SessionOutcome(Struct):
-    """What a request came to: refused where there are faults, or a cause."""
+    """The result of a request: refused if it has faults or a cause."""
 
     session: PfcpSession | None = None
     faults: tuple[PfcpFault, ...] = ()
     cause: int | None = None
-    """Why it is refused through no fault of the CP function."""
+    """Why the request is refused without a fault of the CP function."""
     created: tuple[tuple[int, FTeid], ...] = ()
     """F-TEIDs by PDR ID, for Created PDRs."""
     repeated: bool = False
-    """Whether the session was there, from a request of the same content."""
+    """Whether the session existed already, from a request with the same content."""
     delivered: tuple[Delivered, ...] = ()
     dropped: int = 0
-    """How many packets were buffered, and are no more."""
+    """The number of dropped buffered packets."""
 
 
 class PfcpSessions:
-    """All sessions of a UPF, and who has which SEID, TEID and address."""
+    """All sessions of a UPF, by SEID, TEID and address."""
 
     def __init__(
         self, ipv4: str | None, ipv6: str | None, rng: Random, *, ftup: bool = True
     ) -> None:
-        """No sessions.
+        """Start without sessions.
 
         Args:
-            ipv4: the address of N3 in F-TEIDs, if it has IPv4.
-            ipv6: the same for IPv6.
-            rng: where SEIDs and TEIDs start.
-            ftup: whether it allocates F-TEIDs; without, the CP function does (before Release 16).
+            ipv4: the IPv4 address of N3 in F-TEIDs, or None.
+            ipv6: the IPv6 address of N3 in F-TEIDs, or None.
+            rng: draws the first SEID and TEID.
+            ftup: whether the UPF allocates F-TEIDs, not the CP function (before Release 16).
         """
         self.by_seid: dict[int, PfcpSession] = {}
         self.by_cp: dict[FSeid, PfcpSession] = {}
@@ -85,17 +85,17 @@ class PfcpSessions:
 
     @property
     def rules(self) -> int:
-        """How many PDRs, FARs, QERs and URRs there are."""
+        """The number of PDRs, FARs, QERs and URRs."""
         return sum(session.rules.count for session in self.by_seid.values())
 
     def find(
         self, address: str, instance: str | None = None
     ) -> tuple[AddressKey, PfcpSession] | None:
-        """The session of a UE's address, or of an address in a UE's prefix.
+        """Return the session of a UE's address, or of an address in a UE's prefix.
 
         Args:
             address: IPv4 or IPv6, as text.
-            instance: its network instance; without one, that of any session with the address.
+            instance: the network instance; None for any.
         """
         text = prefix_of(address) if ":" in address and "/" not in address else address
         if instance is not None:
@@ -108,13 +108,14 @@ class PfcpSessions:
         return None
 
     def establish(self, ies: Ies, digest: bytes, node: str, who: str) -> SessionOutcome:
-        """Establish a session (6.3.2), restore one (RESTI), or find the one of a repetition.
+        """Establish a session (6.3.2), restore a session (RESTI), or find that of a repeated
+        request.
 
         Args:
-            ies: those of the request.
-            digest: tells whether another request has the same content.
+            ies: the IEs of the request.
+            digest: the digest of the request's content, to detect repetitions.
             node: the Node ID of the CP function.
-            who: for violations.
+            who: the UE, for violations.
         """
         cp = FSeid.of(tree_in(ies, "F-SEID"))
         if cp is None:
@@ -127,7 +128,7 @@ class PfcpSessions:
         if old is not None and not restoring:
             if old.digest == digest:
                 return SessionOutcome(old, created=old.created, repeated=True)
-            text = f"the CP F-SEID {cp} is that of the session of {old.who}"
+            text = f"the session of {old.who} has the CP F-SEID {cp} already"
             return SessionOutcome(faults=(PfcpFault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
         rules = RuleSet.empty()
         faults, _ = apply(ies, rules)
@@ -151,7 +152,7 @@ class PfcpSessions:
         return SessionOutcome(session, created=created, dropped=dropped)
 
     def modify(self, session: PfcpSession, ies: Ies, now: float) -> SessionOutcome:
-        """Modify a session (6.3.3), which is as it was where there are faults."""
+        """Modify a session (6.3.3). With a fault the session is not changed."""
         faults = list(self._check_cp(session, ies))
         rules = session.rules.copy()
         found, changed = apply(ies, rules)
@@ -184,29 +185,29 @@ class PfcpSessions:
         return SessionOutcome(session, dropped=drop(session.buffers))
 
     def of_node(self, node: str) -> list[PfcpSession]:
-        """The sessions of a CP function."""
+        """Return the sessions of a CP function."""
         return [session for session in self.by_seid.values() if session.node == node]
 
     def clear(self) -> None:
-        """Lose everything; SEIDs and TEIDs are not used again."""
+        """Delete all sessions; their SEIDs and TEIDs are not used again."""
         for table in (self.by_seid, self.by_cp, self.by_address, self.by_teid):
             table.clear()
 
     def _check_cp(self, session: PfcpSession, ies: Ies) -> Iterable[PfcpFault]:
         cp = FSeid.of(tree_in(ies, "F-SEID"))
         if cp is not None and cp != session.cp:
-            text = f"another CP F-SEID, {cp}: neither MPAS nor SSET is a feature of the UPF"
+            text = f"another CP F-SEID, {cp}: the UPF supports neither MPAS nor SSET"
             yield PfcpFault(PfcpKind.FEATURE, text, SERVICE_NOT_SUPPORTED)
 
     def _check_f_teids(
         self, rules: RuleSet, mine: PfcpSession | None, *, restoring: bool
     ) -> Iterable[PfcpFault]:
-        """F-TEIDs that are given, and not chosen (5.5.1); without FTUP, the other way round."""
+        """Check that the UPF chooses all F-TEIDs (5.5.1); without FTUP, that it chooses none."""
         own = {} if mine is None else mine.rules.teids
         for pdr in rules.pdrs.values():
             f_teid = pdr.pdi.f_teid
             if pdr.pdi.choose and not self._ftup:
-                text = f"PDR {pdr.id} leaves its F-TEID to the UPF, and FTUP is no feature of it"
+                text = f"PDR {pdr.id} leaves its F-TEID to the UPF, which does not support FTUP"
                 option = INVALID_F_TEID_ALLOCATION_OPTION
                 yield PfcpFault(PfcpKind.F_TEID_OPTION, text, option, ("PDR", pdr.id))
             if f_teid is None or own.get(f_teid.number) == f_teid:
@@ -218,7 +219,7 @@ class PfcpSessions:
             if holder is not None and holder is not mine:
                 text = f"PDR {pdr.id} has the F-TEID {f_teid}, which {holder.who} has too"
             elif f_teid.ipv4 not in (None, self._ipv4) or f_teid.ipv6 not in (None, self._ipv6):
-                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which is of another UPF"
+                text = f"PDR {pdr.id} has the F-TEID {f_teid}, which belongs to another UPF"
             else:
                 continue
             yield PfcpFault(PfcpKind.F_TEID_IN_USE, text, RESTORATION_FAILURE, ("PDR", pdr.id))
@@ -233,7 +234,7 @@ class PfcpSessions:
                 yield PfcpFault(PfcpKind.UE_ADDRESS_IN_USE, text, RULE_FAILURE, ("PDR", pdr.id))
 
     def _assign(self, rules: RuleSet) -> tuple[tuple[int, FTeid], ...] | None:
-        """Give PDRs the F-TEIDs that they are to get; None where the UPF has no such address."""
+        """Assign F-TEIDs to PDRs. Return None if the UPF has no address of the requested type."""
         given = rules.teids
         chosen: dict[int, FTeid] = {}
         created: list[tuple[int, FTeid]] = []
@@ -267,7 +268,7 @@ class PfcpSessions:
                 return self._seid
 
     def _index(self, session: PfcpSession, before: RuleSet) -> None:
-        """Take the addresses and TEIDs of a session from what it had before to what it has."""
+        """Update the indexes of addresses and TEIDs after a change of a session's rules."""
         now = session.rules
         for key in before.keys - now.keys:
             self.by_address.pop(key, None)

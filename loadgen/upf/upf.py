@@ -1,6 +1,6 @@
-"""An emulated UPF on N4: it checks what a control plane provisions, and can trigger reports.
+"""An emulated UPF on N4: it checks the rules of a control plane and can trigger reports.
 
-It carries no packets: a downlink packet is a call, and its way through the rules is reckoned.
+It carries no packets: a downlink packet is a call, which is matched with the rules.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ from loadgen.upf.violation import (
 )
 
 _HEADER = 16
-"""Octets of the header of a session message (7.2.2.3)."""
+"""The length of the header of a session message (7.2.2.3)."""
 _NOT_OURS = frozenset({"PFDManagementRequest", "SessionSetDeletionRequest"})
-"""Requests of features that the emulator does not have."""
+"""Requests of features that the emulator does not support."""
 _NODE = frozenset(
     {
         "HeartbeatRequest",
@@ -74,24 +74,24 @@ class Upf:
         on_delivered: Callable[[Delivered], None] | None = None,
         on_violation: Callable[[PfcpViolation], None] | None = None,
     ) -> None:
-        """A UPF that is not started.
+        """Create a UPF that is not started.
 
         Args:
-            config: what it is.
-            rng: where its SEIDs and TEIDs start.
-            on_event: told of changes: ``associated``, ``not-associated``, ``released``,
+            config: its configuration.
+            rng: draws the first SEID and TEID.
+            on_event: called with changes: ``associated``, ``not-associated``, ``released``,
                 ``peer-restarted``, ``peer-lost``, ``peer-back``, ``restarted``, ``established``,
                 ``repeated``, ``modified``, ``deleted``, ``report``, ``report-refused``,
                 ``report-unanswered``.
-            on_delivered: told of buffered packets that went out.
-            on_violation: told of violations, which are in `violations` too.
+            on_delivered: called with buffered packets that were delivered.
+            on_violation: called with violations; `violations` keeps them too.
         """
         self.config = config
         self.counts = UpfCounts()
         self.violations: list[PfcpViolation] = []
         self._event = on_event or _ignore
         self._on_delivered, self._on_violation = on_delivered, on_violation
-        # By default at random: a process that comes back must not have the SEIDs of its past.
+        # Random by default: a restarted process must not reuse its former SEIDs.
         ftup = "FTUP" in config.features
         self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
         self.endpoint = Endpoint(config, self, self.counts)
@@ -102,13 +102,13 @@ class Upf:
         """Open the socket, and set up the association if a CP function is configured.
 
         Raises:
-            OSError: the address cannot be had.
+            OSError: the address is not available.
         """
         await self.endpoint.open()
         self.node.start()
 
     def close(self) -> None:
-        """Close the socket, as a process that dies: nobody is told."""
+        """Close the socket without releasing the associations, like a process that dies."""
         self.node.stop()
         self.endpoint.close()
 
@@ -116,11 +116,11 @@ class Upf:
         """Wait until there is an association."""
         await self.node.changed.wait()
 
-    # what there is
+    # state
 
     @property
     def address(self) -> Address:
-        """Where it listens."""
+        """The address and port for PFCP."""
         return self.endpoint.address
 
     @property
@@ -135,47 +135,48 @@ class Upf:
 
     @property
     def rules_left(self) -> int:
-        """How many PDRs, FARs, QERs and URRs are in its tables."""
+        """The number of PDRs, FARs, QERs and URRs."""
         return self.table.rules
 
     @property
     def session_count(self) -> int:
-        """How many sessions there are."""
+        """The number of sessions."""
         return len(self.table.by_seid)
 
     @property
     def sessions(self) -> dict[AddressKey, SessionView]:
-        """By network instance and the UE's IPv4 address or IPv6 prefix (such as ``2001::/64``)."""
+        """Sessions by network instance and the UE's IPv4 address or IPv6 prefix (such as
+        ``2001::/64``)."""
         return {key: _view(key, found) for key, found in self.table.by_address.items()}
 
     def downlink_tunnel(self, ue: str) -> FTeid | None:
-        """Where downlink packets for a UE's address go now; None for nowhere."""
+        """Return the F-TEID of downlink packets for a UE's address, or None."""
         found = self.table.find(ue)
         return None if found is None else downlink_target(found[1].rules)
 
     # triggers
 
     def associate(self, cp: Address) -> None:
-        """Set up an association with a CP function (6.2.6.3), and try until there is one."""
+        """Set up an association with a CP function (6.2.6.3), and retry until it succeeds."""
         self.node.associate(cp)
 
     def want_release(self, node: str) -> None:
         """Ask the CP function of a Node ID to release the association (6.2.7).
 
         Raises:
-            KeyError: there is none.
+            KeyError: there is no such association.
         """
         self.node.want_release(node)
 
     def downlink_data(self, ue: str, network_instance: str | None = None) -> Delivery:
-        """A downlink packet for a UE arrives.
+        """Handle a downlink packet for a UE.
 
-        The first one that a FAR buffers is reported where it has NOCP (8.2.26), and again after
-        the FAR was updated, the buffer dropped, or the report not answered.
+        A FAR with NOCP reports its first buffered packet (8.2.26). It reports again after the FAR
+        is updated, after the buffer is dropped, and after a report without an answer.
 
         Args:
             ue: its IPv4 address, its IPv6 prefix, or an address in that /64.
-            network_instance: where the address is; None for any.
+            network_instance: the network instance of the address; None for any.
         """
         found = self.table.find(ue, network_instance)
         if found is None:
@@ -191,10 +192,10 @@ class Upf:
         return delivery
 
     def error_indication(self, ue: str, network_instance: str | None = None) -> bool:
-        """The gNB answers downlink packets of a UE with a GTP-U Error Indication (5.10).
+        """Report a GTP-U Error Indication of the gNB for downlink packets of a UE (5.10).
 
         Returns:
-            whether there was a tunnel to report.
+            Whether there was a tunnel to report.
         """
         found = self.table.find(ue, network_instance)
         target = None if found is None else downlink_target(found[1].rules)
@@ -207,7 +208,7 @@ class Upf:
         return True
 
     def restart(self) -> None:
-        """Lose everything, and come back with another Recovery Time Stamp."""
+        """Lose all state, and restart with another Recovery Time Stamp."""
         lost = self.session_count
         self.node.stop()
         self.endpoint.requests.cancel()
@@ -219,31 +220,31 @@ class Upf:
         self.node.start()
 
     def silence(self, on: bool) -> None:
-        """Neither read nor send from now on, or do so again."""
+        """Stop reading and sending, or start again."""
         self.endpoint.silent = on
 
     def misbehave(self, misbehaviour: Misbehaviour | None) -> None:
-        """Answer wrongly from now on; None for rightly again."""
+        """Misbehave in answers from now on; None stops the misbehaviour."""
         self.endpoint.misbehave(misbehaviour)
 
-    # the endpoint's side
+    # called by the endpoint
 
     def request(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes, at: Address) -> Tree | None:
-        """Do what a request asks for; its answer, or None for none."""
+        """Execute a request. Return its answer, or None for no answer."""
         if peek.message in _NODE:
             return self.node.request(tree, peek, at)
         if peek.message == "SessionEstablishmentRequest":
             return self._establish(tree, peek, octets)
         if peek.message in _SESSION:
             return self._change(tree, peek)
-        text = f"{peek.message}, which a CP function does not send, or not to this UPF"
+        text = f"{peek.message}, which a CP function does not send to this UPF"
         self.violate(PfcpKind.UNEXPECTED, text, f"{at[0]}:{at[1]}")
         if peek.message in _NOT_OURS:
             return self.refusal(peek, SERVICE_NOT_SUPPORTED, None)
         return None
 
     def refusal(self, peek: wire.PfcpPeek, cause: int, offending_ie: int | None) -> Tree | None:
-        """The answer that refuses a request without doing anything."""
+        """Return the answer that refuses a request."""
         message, sequence, node = peek.message, peek.sequence, self.config.node_id
         if message == "HeartbeatRequest":
             return None
@@ -260,7 +261,7 @@ class Upf:
         return answer
 
     def violate(self, kind: PfcpKind, text: str, who: str) -> None:
-        """Take note of a violation."""
+        """Count, keep and report a violation."""
         self.counts.violations += 1
         at = asyncio.get_running_loop().time()
         found = PfcpViolation(kind, PFCP_CLAUSES[kind], text, who, at)
@@ -280,7 +281,7 @@ class Upf:
         cp = FSeid.of(tree_in(ies, "F-SEID"))
         who = str(user.get("supi") or user.get("imsi") or cp)
         if peek.seid:
-            text = f"an establishment with SEID {peek.seid:#x}, and there is none yet"
+            text = f"an establishment with SEID {peek.seid:#x} instead of 0"
             self.violate(PfcpKind.SEID, text, who)
         digest = hashlib.blake2b(octets[_HEADER:], digest_size=16).digest()
         outcome = self.table.establish(ies, digest, node, who)
@@ -319,17 +320,17 @@ class Upf:
         return session_done(peek.message, session.cp.number, peek.sequence, outcome.created)
 
     def _end_markers(self, ies: list[Tree], session: PfcpSession) -> int:
-        """How many End Markers a modification asks for."""
+        """Return the number of End Markers that a modification requests."""
         markers, faults = asked_for(ies, session.rules)
         for text in faults:
             self.violate(PfcpKind.FORWARDING, text, session.who)
         if markers and END_MARKER_FEATURE not in self.config.features:
-            text = f"SNDEM, and {END_MARKER_FEATURE} is no feature of the UPF"
+            text = f"SNDEM, but the UPF does not support {END_MARKER_FEATURE}"
             self.violate(PfcpKind.FEATURE, text, session.who)
         return markers
 
     def _refused(self, peek: wire.PfcpPeek, outcome: SessionOutcome, seid: int, who: str) -> Tree:
-        """All faults are violations; the answer has the first."""
+        """Report all faults as violations, and return the answer with the first fault."""
         for fault in outcome.faults:
             self.violate(fault.kind, fault.text, who)
         worst = outcome.faults[0] if outcome.faults else None
@@ -358,7 +359,7 @@ class Upf:
         self._ask(tree, session, lambda answer: self._reported(session, far, answer))
 
     def _reported(self, session: PfcpSession, far: int | None, answer: Tree | None) -> None:
-        """A Session Report Response came (7.5.9), or none."""
+        """Handle a Session Report Response (7.5.9), or its absence."""
         if answer is None:
             self.counts.unanswered += 1
             self._event("report-unanswered", {"who": session.who})
@@ -371,7 +372,7 @@ class Upf:
         if cause != "Request accepted":
             self._event("report-refused", {"who": session.who, "cause": cause})
         if seid != session.seid and not (seid == 0 and cause == "Session context not found"):
-            text = f"{answer['message']} to SEID {seid}, and the session is {session.seid}"
+            text = f"{answer['message']} to SEID {seid}, but the session has {session.seid}"
             self.violate(PfcpKind.SEID, text, session.who)
         if "DROBU" in flags_in(ies, "PFCPSRRsp-Flags"):
             self.counts.dropped += drop(session.buffers)

@@ -1,4 +1,4 @@
-"""What a control plane may not do on N4, and what it did: every check of the UPF has a kind."""
+"""Violations of the specifications by a control plane on N4. Each check of the UPF has a kind."""
 
 from enum import StrEnum
 
@@ -6,7 +6,7 @@ from msgspec import Struct
 
 
 class PfcpKind(StrEnum):
-    """What a violation is about; `PFCP_CLAUSES` says where the rule stands."""
+    """The rule that was violated; `PFCP_CLAUSES` has its clause."""
 
     SYNTAX = "pfcp-syntax"
     UNEXPECTED = "pfcp-unexpected"
@@ -61,29 +61,30 @@ PFCP_CLAUSES: dict[PfcpKind, str] = {
 
 
 class PfcpViolation(Struct, frozen=True):
-    """One thing that the control plane did and may not do; as `loadgen.violation.Violation`."""
+    """One violation by the control plane; like `loadgen.violation.Violation`."""
 
     kind: PfcpKind
     clause: str
     text: str
-    """What was seen, in a sentence."""
+    """A sentence about the violation."""
     who: str
     """The SUPI, else the CP function's SEID, else its address."""
     at: float
-    """Seconds on the clock of the loop."""
+    """Seconds on the clock of the event loop."""
 
 
 class PfcpFault(Struct, frozen=True):
-    """Why a request is refused: a violation, and what the answer says of it."""
+    """Why a request is refused: the violation, and the IEs for the answer."""
 
     kind: PfcpKind
     text: str
     cause: int
     """Clause 8.2.1."""
     rule: tuple[str, int] | None = None
-    """For a Failed Rule ID: ``PDR``, ``FAR``, ``QER``, ``URR`` or ``BAR``, and its number."""
+    """For a Failed Rule ID: ``PDR``, ``FAR``, ``QER``, ``URR`` or ``BAR``, and the rule's
+    number."""
     offending_ie: int | None = None
-    """For an Offending IE: its type."""
+    """For an Offending IE: the type of the IE."""
 
 
 REJECTED = 64
@@ -96,4 +97,4 @@ RULE_FAILURE = 73
 NO_RESOURCES_AVAILABLE = 75
 SERVICE_NOT_SUPPORTED = 76
 RESTORATION_FAILURE = 86
-"""Causes (clause 8.2.1) that the emulator answers with."""
+"""Causes (clause 8.2.1) in the emulator's answers."""

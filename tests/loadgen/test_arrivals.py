@@ -102,9 +102,9 @@ def test_a_column_of_a_csv_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("0.5\nsoon\n", r"gaps.txt, line 2: 'soon' is no number of seconds"),
-        ("0.5\n-1\n", r"line 2: '-1' is no number of seconds"),
-        ("inf\n", r"line 1: 'inf' is no number"),
+        ("0.5\nsoon\n", r"gaps.txt, line 2: 'soon' is not a number of seconds"),
+        ("0.5\n-1\n", r"line 2: '-1' is not a number of seconds"),
+        ("inf\n", r"line 1: 'inf' is not a number"),
         ("", "has no time above 0"),
         ("0\n0\n", "has no time above 0"),
     ],
@@ -127,11 +127,11 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
         (Closed(-1.0), "ramp is -1.0"),
         (Poisson(0.0), "rate is 0.0"),
         (Poisson(float("nan")), "rate is nan"),
-        (Mmpp((0.0, 0.0), (1.0, 1.0)), "at least one of them above 0"),
+        (Mmpp((0.0, 0.0), (1.0, 1.0)), "at least one above 0"),
         (Mmpp((1.0, -1.0), (1.0, 1.0)), "rates are"),
         (Mmpp((1.0, 2.0), (1.0, 0.0)), "sojourns are"),
         (Empirical("x", scale=0.0), "scale is 0.0"),
-        (Empirical("x", samples=(0.0,)), "no time would pass"),
+        (Empirical("x", samples=(0.0,)), "samples are all 0"),
     ],
 )
 def test_faults(process: Closed | Poisson | Mmpp | Empirical, says: str) -> None:

@@ -41,15 +41,15 @@ def test_the_names_of_the_procedures() -> None:
         (("--scenario", "paging"), "page needs UPFs to be emulated"),
         (
             ("--scenario", "nope"),
-            "there is no scenario nope: it is a path, or one of city.yaml, iot-burst",
+            "there is no scenario nope: use a path, or one of city.yaml, iot-burst",
         ),
         (
             ("--scenario", "mixed", "--procedures", "register", "--rate", "3"),
             "--scenario says itself what --procedures, --rate would say",
         ),
-        (("--dnn", "a b"), "dnn is 'a b': labels"),
+        (("--dnn", "a b"), "dnn is 'a b', but must be labels"),
         (("--tacs", "1,x"), "--tacs is '1,x', not numbers such as 1,2"),
-        (("--tacs", "16777216"), "tac is 16777216, and a TAC has 24 bits"),
+        (("--tacs", "16777216"), "tac is 16777216, but a TAC has 24 bits"),
         (("--faults", "2"), "invalid value for '--faults'"),
         (
             ("--procedures", "register,session,xn-handover"),

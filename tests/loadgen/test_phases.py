@@ -152,11 +152,11 @@ def test_pages() -> None:
     [
         ((SESSION,), "session needs a registered UE: put register before it"),
         ((REGISTER, RELEASE_SESSION), "release-session needs a PDU session: put session"),
-        ((REGISTER, SESSION, SERVICE_REQUEST), "service-request has nothing to ask for while"),
+        ((REGISTER, SESSION, SERVICE_REQUEST), "service-request has nothing to request for"),
         ((REGISTER, SESSION, PAGE), "page is for an idle UE with a PDU session"),
         ((REGISTER, IDLE, PAGE), "page is for an idle UE with a PDU session"),
         ((REGISTER, SESSION, IDLE, DEREGISTER, PAGE), "page needs a registered UE"),
-        ((REGISTER, *[SESSION] * 16), "session would be one session more than the 15"),
+        ((REGISTER, *[SESSION] * 16), "session exceeds the 15 sessions of a UE"),
     ],
 )
 def test_programmes_that_make_no_sense(programme: tuple[Procedure, ...], says: str) -> None:
@@ -184,7 +184,7 @@ def test_programmes_that_do(programme: tuple[Procedure, ...]) -> None:
     [
         ({"dnn": "in ternet"}, "dnn is 'in ternet'"),
         ({"dnn": ""}, "dnn is ''"),
-        ({"session_slice": {"sst": 9}}, "session_slice 9 is no slice of the population"),
+        ({"session_slice": {"sst": 9}}, "session_slice 9 is not a slice of the population"),
         ({"phases": [{"name": "x", "mix": []}]}, "phase x: mix is empty"),
     ],
 )

@@ -46,7 +46,7 @@ def test_they_are_found_by_name_and_by_path(tmp_path: Path) -> None:
     path = write(tmp_path, GOOD)
     assert find_scenario(str(path)) == path
     with pytest.raises(
-        ConfigError, match=r"no scenario iot: it is a path, or one of city\.yaml, iot-burst\.yaml"
+        ConfigError, match=r"no scenario iot: use a path, or one of city\.yaml, iot-burst\.yaml"
     ):
         find_scenario("iot")
     with pytest.raises(ConfigError, match="no scenario"):
@@ -83,7 +83,7 @@ def test_times_of_a_file_beside_it(tmp_path: Path) -> None:
         ("session, idle", "sesion, idle", r"Invalid enum value 'sesion' - at `\$.phases\[0\].mix"),
         ("description", "describtion", r"unknown field `describtion`|required field `description`"),
         ("duration: 10", "duration: -1", "phase report: duration is -1.0"),
-        ("    duration: 10\n", "", "phase report: neither repeat nor duration"),
+        ("    duration: 10\n", "", "phase report: repeat or duration must be set"),
         ("repeat: null", "repeat: 0", "phase report: repeat is 0"),
         ("rates: [1, 9]", "rates: [1]", "Expected `array` of length 2, got 1"),
         ("rates: [1, 9]", "rates: [0, 0]", "phase report: rates are"),
@@ -92,7 +92,7 @@ def test_times_of_a_file_beside_it(tmp_path: Path) -> None:
         (
             "[register, session, idle]",
             "[register, idle, session]",
-            "phase report: service-request,idle: service-request has nothing to ask for",
+            "phase report: service-request,idle: service-request has nothing to request for",
         ),
         (
             "[service-request, idle]",

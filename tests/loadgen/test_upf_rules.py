@@ -212,7 +212,7 @@ BAD: dict[str, Bad] = {
     ),
     "downlink from the UE": (
         replacing(pdr_dl(pdi=[CORE, NETWORK, {"UE IP Address": {"ipv4": "10.45.0.1"}}])),
-        *(PfcpKind.UE_ADDRESS, FAILED, P_DL, "that are from the UE's address"),
+        *(PfcpKind.UE_ADDRESS, FAILED, P_DL, "with the UE's address as source"),
     ),
     "downlink without a network instance": (
         replacing(pdr_dl(pdi=[CORE, UE])),
@@ -220,7 +220,7 @@ BAD: dict[str, Bad] = {
     ),
     "downlink with a network instance that is no DNN": (
         replacing(pdr_dl(pdi=[CORE, UE, {"Network Instance": "internet"}])),
-        *(PfcpKind.NETWORK_INSTANCE, FAILED, P_DL, "'internet', which is no DNN"),
+        *(PfcpKind.NETWORK_INSTANCE, FAILED, P_DL, "'internet', which is not a DNN"),
     ),
     "downlink with header removal": (
         replacing(pdr_dl(removal=removing("GTP-U/UDP/IPv4"))),
@@ -230,22 +230,22 @@ BAD: dict[str, Bad] = {
         replacing(
             pdr_dl(pdi=[CORE, NETWORK, {"UE IP Address": {"destination": True, "choose": ["V4"]}}])
         ),
-        *(PfcpKind.FEATURE, SERVICE, P_DL, "UEIP is no feature"),
+        *(PfcpKind.FEATURE, SERVICE, P_DL, "does not support UEIP"),
     ),
     "a traffic endpoint": (
         [
             *replacing(pdr_ul(pdi=[ACCESS, NETWORK, {"Traffic Endpoint ID": 1}])),
             {"Create Traffic Endpoint": [{"Traffic Endpoint ID": 1}]},
         ],
-        *(PfcpKind.FEATURE, SERVICE, None, "PDIU is no feature"),
+        *(PfcpKind.FEATURE, SERVICE, None, "does not support PDIU"),
     ),
     "two actions": (
         replacing(far_dl(action=["DROP", "BUFF"])),
-        *(PfcpKind.APPLY_ACTION, FAILED, F_DL, "BUFF, DROP: of DROP, FORW and BUFF"),
+        *(PfcpKind.APPLY_ACTION, FAILED, F_DL, "BUFF, DROP: exactly one of DROP, FORW and BUFF"),
     ),
     "no action": (
         replacing(far_dl(action=[])),
-        *(PfcpKind.APPLY_ACTION, FAILED, F_DL, "nothing: of DROP, FORW and BUFF"),
+        *(PfcpKind.APPLY_ACTION, FAILED, F_DL, "nothing: exactly one of DROP, FORW and BUFF"),
     ),
     "notifying without buffering": (
         replacing(far_dl(action=["DROP", "NOCP"])),
@@ -271,7 +271,7 @@ BAD: dict[str, Bad] = {
                 rest=to_gnb(description=["GTP-U/UDP/IPv4", "UDP/IPv4"], port=2152),
             )
         ),
-        *(PfcpKind.HEADER_CREATION, FAILED, F_DL, "is to be GTP-U/UDP"),
+        *(PfcpKind.HEADER_CREATION, FAILED, F_DL, "GTP-U/UDP is required"),
     ),
     "forwarding to TEID 0": (
         replacing(far_dl(action=["FORW"], rest=to_gnb(teid=0))),
@@ -296,11 +296,11 @@ BAD: dict[str, Bad] = {
     ),
     "QFI 0": (
         replacing(qer(1, 0)),
-        *(PfcpKind.QER_QFI, FAILED, ("QER", 1), "QFI 0, and one is 1 to 63"),
+        *(PfcpKind.QER_QFI, FAILED, ("QER", 1), "QFI 0, but a QFI is 1 to 63"),
     ),
     "no QFI": (
         replacing({"Create QER": qer()["Create QER"][:-1]}),
-        *(PfcpKind.QER_QFI, FAILED, P_DL, "has the QFI"),
+        *(PfcpKind.QER_QFI, FAILED, P_DL, "has a QFI to mark"),
     ),
     "no MBR": (
         replacing(qer(mbr=[])),
