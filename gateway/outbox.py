@@ -1,4 +1,4 @@
-"""What a gateway has for JetStream: events that wait, are published, and published again."""
+"""The events of a gateway that wait for JetStream: published, and published again."""
 
 import asyncio
 import contextlib
@@ -16,42 +16,42 @@ from schemas.cloudevents import CloudEvent
 log = logging.getLogger(__name__)
 
 BATCH: Final = 256
-"""Events published at a time."""
+"""Maximum events published at a time."""
 
 
-def _nobody() -> None:
-    """Nobody waits for events to be published."""
+def _ignore() -> None:
+    """Ignore that events are published."""
 
 
 class Outbox:
-    """Publishes in the order of `put`, batch after batch, and keeps what JetStream has not. Events
-    of one consumer that leave at the same time share a message.
+    """Publishes events in the order of `put`, until JetStream has stored them.
 
-    It has no bound of its own: who fills it looks at `waiting`.
+    Events of one consumer that leave at the same time share a message. The outbox has no bound:
+    its user checks `waiting`.
     """
 
-    def __init__(self, publisher: Publisher, published: Callable[[], None] = _nobody) -> None:
-        """`published` is called when there is less to wait for."""
+    def __init__(self, publisher: Publisher, published: Callable[[], None] = _ignore) -> None:
+        """`published` is called each time fewer events wait."""
         self._publisher = publisher
-        self._told = published
+        self._on_published = published
         self._waiting: deque[Addressed] = deque()
         self._leaving = 0
-        """Events that are being published, or wait to be published again."""
+        """Events that are being published or published again."""
         self._wake = asyncio.Event()
         self._drained = asyncio.Event()
         self._publishing: set[asyncio.Task[None]] = set()
         self._loop = asyncio.get_running_loop()
         self._pumping: asyncio.Task[None] | None = None
         self.boot: Final = os.urandom(6).hex()
-        """Tells this run of the gateway from all others."""
+        """Identifies this run of the gateway."""
         self._events = 0
 
     def start(self) -> None:
-        """Begin to publish."""
+        """Start to publish."""
         self._pumping = self._loop.create_task(self._pump())
 
     async def stop(self, seconds: float) -> None:
-        """Publish what waits, for so long at most."""
+        """Publish the waiting events for up to `seconds`, then stop."""
         if self.waiting:
             self._drained.clear()
             with contextlib.suppress(asyncio.TimeoutError):
@@ -62,21 +62,21 @@ class Outbox:
 
     @property
     def waiting(self) -> int:
-        """Events that JetStream does not have yet."""
+        """Number of events that JetStream has not stored yet."""
         return len(self._waiting) + self._leaving
 
     def next_id(self) -> str:
-        """The id of the next event; they are numbered (`schemas.cloudevents.order_of`)."""
+        """Return the id of the next event; ids are numbered (`schemas.cloudevents.order_of`)."""
         self._events += 1
         return f"{self.boot}-{self._events:x}"
 
     def put(self, event: CloudEvent, *, repeated: bool = False) -> None:
-        """Publish an event; `repeated` for one that was published before, perhaps in vain."""
+        """Publish an event; `repeated` if it may have been published before."""
         self._waiting.append(addressed(event, self._publisher.partitions, repeated=repeated))
         self._wake.set()
 
     async def _pump(self) -> None:
-        """Publish what waits, batch after batch, without waiting for one before the next."""
+        """Publish batch after batch. A batch does not wait for the previous one."""
         while True:
             if not self._waiting:
                 self._wake.clear()
@@ -86,7 +86,7 @@ class Outbox:
             task = self._loop.create_task(self._publish(batch))
             self._publishing.add(task)
             task.add_done_callback(partial(self._published, len(batch)))
-            # One turn of the loop, so that a batch fills while the one before is written.
+            # One turn of the event loop, so that the next batch fills while this one is written.
             await asyncio.sleep(0)
 
     async def _publish(self, batch: list[Addressed]) -> None:
@@ -99,4 +99,4 @@ class Outbox:
             log.error("events could not be published", exc_info=task.exception())
         if not self.waiting:
             self._drained.set()
-        self._told()
+        self._on_published()

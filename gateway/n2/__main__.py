@@ -49,7 +49,7 @@ async def serve(config: Config, secrets: Secrets) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The process; its exit status."""
+    """Run the process and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m gateway.n2", description=__doc__)
     parser.add_argument("--config", type=Path)
     parser.add_argument("--secrets", type=Path)

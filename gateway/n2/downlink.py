@@ -1,24 +1,27 @@
-"""Downlink messages of a UE in the order of their NAS COUNTs (TS 24.501 4.4.3.1).
+"""The order of a UE's downlink messages, and the downlink events that were sent already.
 
-Two functions may speak to a UE one right after the other, each over its own way here, and a UE
-drops what comes with a lower COUNT than it has seen. The gateway is where all of it comes
-together. It knows the COUNTs of a connection by what has gone by, and waits a moment for what
-seems to be missing; that it may be wrong costs that moment and no more.
+A UE drops a message with a lower NAS COUNT than it has seen (TS 24.501 4.4.3.1). Two functions may
+send to a UE one right after the other, each by its own way to the gateway. The gateway sees all of
+their messages. It knows the COUNTs of a connection from earlier messages and waits a moment for a
+message that seems to be missing. If it is wrong, the messages only leave a moment later.
 """
 
 from collections import OrderedDict
 from typing import Final, NamedTuple
 
 WAIT = 0.1
-"""Seconds for which a message is held for the ones before it."""
+"""Seconds for which a message waits for the messages before it."""
 FAR = 16
-"""COUNTs that may be missing; beyond it is another security context, or another gateway's past."""
+"""Maximum COUNTs that may be missing. A larger gap means another security context, or messages
+that went by another gateway."""
 MOST = 64
-"""Messages that are held for a UE."""
+"""Maximum messages that wait for a UE."""
+KEPT: Final = 1 << 15
+"""Ids of sent events that are kept: more than leave within JetStream's redelivery time."""
 
 
-class Downlink(NamedTuple):
-    """A PDU for a UE, with the first and the last NAS COUNT in it; None where there is none."""
+class DownlinkPdu(NamedTuple):
+    """A PDU for a UE with its first and last NAS COUNT; None for no COUNT."""
 
     stream: int
     pdu: bytes
@@ -26,56 +29,56 @@ class Downlink(NamedTuple):
     last: int | None = None
 
 
-class InOrder:
-    """The downlink messages of one N2 connection."""
+class DownlinkOrder:
+    """The downlink messages of one N2 connection, in the order of their NAS COUNTs."""
 
     __slots__ = ("_held", "_next")
 
     def __init__(self) -> None:
         self._next: int | None = None
-        self._held: list[Downlink] = []
+        self._held: list[DownlinkPdu] = []
 
     @property
     def held(self) -> int:
-        """How many messages wait for one before them."""
+        """Number of messages that wait for an earlier one."""
         return len(self._held)
 
-    def take(self, message: Downlink) -> list[Downlink]:
-        """What can be sent now that a message has come."""
+    def add(self, message: DownlinkPdu) -> list[DownlinkPdu]:
+        """Add a message, and return the messages that can be sent now."""
         if not self._is_early(message):
             if not self._held:
                 self._passed(message)
                 return [message]
             if message.first is not None:
                 self._passed(message)
-                return [message, *self._freed()]
+                return [message, *self._released()]
         self._held.append(message)
         return self.flush() if len(self._held) > MOST else []
 
-    def flush(self) -> list[Downlink]:
-        """All that is held, in its order: what is missing will not come."""
-        counted: list[list[Downlink]] = []
+    def flush(self) -> list[DownlinkPdu]:
+        """Return all waiting messages in order: the missing message will not come."""
+        groups: list[list[DownlinkPdu]] = []
         for message in self._held:
-            if message.first is None and counted:
-                counted[-1].append(message)
+            if message.first is None and groups:
+                groups[-1].append(message)
             else:
-                counted.append([message])
+                groups.append([message])
         self._held.clear()
-        counted.sort(key=lambda some: some[0].first or 0)
-        found = [message for some in counted for message in some]
+        groups.sort(key=lambda some: some[0].first or 0)
+        found = [message for some in groups for message in some]
         for message in found:
             self._passed(message)
         return found
 
-    def _freed(self) -> list[Downlink]:
-        """What was held for nothing else than what has passed now."""
-        found: list[Downlink] = []
-        left: list[Downlink] = []
+    def _released(self) -> list[DownlinkPdu]:
+        """Return the messages that waited only for the message that was just sent."""
+        found: list[DownlinkPdu] = []
+        left: list[DownlinkPdu] = []
         before = -1
         while len(found) > before:
             before, free = len(found), False
             for message in self._held:
-                # One without a COUNT belongs to the one before it.
+                # A message without a COUNT belongs to the message before it.
                 free = free if message.first is None else not self._is_early(message)
                 if free:
                     self._passed(message)
@@ -85,33 +88,34 @@ class InOrder:
             self._held, left = left, []
         return found
 
-    def _is_early(self, message: Downlink) -> bool:
+    def _is_early(self, message: DownlinkPdu) -> bool:
         if message.first is None or self._next is None:
             return False
         return self._next < message.first <= self._next + FAR
 
-    def _passed(self, message: Downlink) -> None:
+    def _passed(self, message: DownlinkPdu) -> None:
         if message.last is None:
             return
-        # A message that comes again has an old COUNT; a new context begins with 0.
+        # A repeated message has an old COUNT; a new security context starts with COUNT 0.
         new = self._next is None or message.first == 0 or message.last >= self._next
         self._next = message.last + 1 if new else self._next
 
 
-KEPT: Final = 1 << 15
-"""Messages that are known: more than leave within the time after which JetStream delivers again."""
+class SentEvents:
+    """The ids of recently sent downlink events: the PDU of an event is sent once.
 
-
-class Sent:
-    """The ids of the events of which PDUs were sent last."""
+    The worker of a redelivered event sends the outputs of its step again, since the first worker
+    may have died before it sent them. A gNB must not get a PDU twice: an AUTHENTICATION REQUEST
+    after SECURITY MODE COMPLETE would tell the UE that the core is in another state.
+    """
 
     __slots__ = ("_ids",)
 
     def __init__(self) -> None:
         self._ids: OrderedDict[str, None] = OrderedDict()
 
-    def again(self, identifier: str) -> bool:
-        """Whether the PDU of this event has left; from now on it has."""
+    def check_and_add(self, identifier: str) -> bool:
+        """Whether the PDU of an event was sent already; from now on it counts as sent."""
         if identifier in self._ids:
             return True
         self._ids[identifier] = None

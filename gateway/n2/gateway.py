@@ -1,8 +1,8 @@
-"""The N2 gateway: many gNBs, each PDU an event, each answer a PDU.
+"""The N2 gateway: many gNBs; each uplink PDU is an event, each downlink event a PDU.
 
-What a gNB sends is published to JetStream or waits here, within a bound. Beyond the bound
-nothing more is read from any gNB (their SCTP windows close) and they are told so by OVERLOAD
-START; nothing that was read is dropped.
+The gateway publishes each uplink PDU to JetStream. The number of PDUs that wait for JetStream has a
+bound. Beyond the bound the gateway reads from no gNB (their SCTP windows close) and sends OVERLOAD
+START. It drops no PDU that it has read.
 """
 
 import asyncio
@@ -21,10 +21,10 @@ from eventing.jetstream.connection import BusError, listen
 from eventing.jetstream.messages import is_batch, opened
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import waiting_bytes
-from gateway.n2 import downlink as in_order
-from gateway.n2.downlink import Downlink, Sent
-from gateway.n2.peer import MAX_DOWNLINK, Peer, UeConnection
-from gateway.n2.routing import Route, Router
+from gateway.n2 import downlink
+from gateway.n2.downlink import DownlinkPdu, SentEvents
+from gateway.n2.peer import MAX_DOWNLINK, GnbPeer, UeConnection
+from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -40,28 +40,28 @@ from transport import NGAP_PPID, Association, BufferFull, Transport, TransportEr
 log = logging.getLogger(__name__)
 
 MAX_PDU: Final = 1 << 18
-"""Octets of a message that are passed on. A longer one is no NGAP that anybody sends, its
-beginning is answered as what it is, and all of it would be more than NATS takes."""
+"""Maximum octets of an uplink PDU; the rest is cut off. No gNB sends a longer NGAP PDU. The core
+answers the cut PDU as malformed, and the whole PDU would exceed NATS's limit."""
 
 OVERLOAD_AFTER: Final = 0.5
-"""Seconds for which the bound is exceeded before gNBs are told."""
+"""Seconds beyond the bound after which the gateway sends OVERLOAD START."""
 DEPTH_POLL: Final = 1.0
-"""Seconds between looks at how much waits in the stream."""
+"""Seconds between two checks of the octets that wait in the stream."""
 RELIEF: Final = 0.25
-"""The part of the bound that what waits has to fall below before gNBs are read again."""
+"""The share of the bound at which the gateway reads from gNBs again."""
 
 
-class Counters(Struct):
-    """What the gateway has done since it started."""
+class N2Counters(Struct):
+    """Counts since the start of the gateway."""
 
     uplink: int = 0
     downlink: int = 0
     malformed: int = 0
     wrong_ppid: int = 0
     undeliverable: int = 0
-    """Downlink PDUs for an association that is full or gone; the NAS timers repeat them."""
+    """Downlink PDUs dropped because the association is full or lost; the NAS timers repeat them."""
     repeated: int = 0
-    """Downlink PDUs that came again, and were not sent again."""
+    """Downlink PDUs dropped because they were sent before."""
     overloads: int = 0
 
 
@@ -83,26 +83,26 @@ class N2Gateway:
         self._max_bytes = max_bytes
         self._full = False
         self._associations = 0
-        self._peers: dict[int, Peer] = {}
+        self._peers: dict[int, GnbPeer] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._chores: set[asyncio.Task[None]] = set()
-        self._sent = Sent()
+        self._sent = SentEvents()
         self._paused_since = 0.0
         self._overloaded = False
-        """Whether gNBs have been told."""
+        """Whether OVERLOAD START was sent to the gNBs."""
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
         self._watching: asyncio.Task[None] | None = None
-        self.counters = Counters()
+        self.counters = N2Counters()
 
     def start(self, transport: Transport) -> None:
-        """Begin to publish; `transport` is what is paused when JetStream does not keep up."""
+        """Start to publish. `transport` is paused when JetStream does not keep up."""
         self._transport = transport
         self._outbox.start()
         self._watching = self._loop.create_task(self._watch_depth())
 
     async def stop(self, seconds: float = 3.0) -> None:
-        """Publish what waits, for so long at most, and let the gNBs go."""
+        """Close all associations, and publish the waiting events for up to `seconds`."""
         if self._transport is not None:
             await self._transport.close()
         await self._outbox.stop(seconds)
@@ -112,35 +112,35 @@ class N2Gateway:
 
     @property
     def waiting(self) -> int:
-        """Events that JetStream does not have yet."""
+        """Number of events that JetStream has not stored yet."""
         return self._outbox.waiting
 
     @property
     def backlog(self) -> int:
-        """PDUs that wait for gNBs whose associations are full."""
+        """Number of PDUs that wait for gNBs with a full association."""
         return sum(len(peer.downlink) for peer in self._peers.values())
 
     @property
     def gnbs(self) -> list[str]:
-        """The gNBs that are set up."""
+        """The gNBs with a completed NG SETUP."""
         return sorted(peer.gnb for peer in self._peers.values() if peer.ready)
 
     # transport.Handler
 
     def up(self, association: Association) -> None:
-        """A gNB has connected; nothing of it is known yet."""
+        """Handle a new association."""
         self._associations += 1
-        peer = Peer(f"{self._outbox.boot}-{self._associations:x}", association)
+        peer = GnbPeer(f"{self._outbox.boot}-{self._associations:x}", association)
         self._peers[id(association)] = peer
         log.info("association %s with %s", peer.id, association.peer)
         self._chore(self._listen(peer))
 
     def down(self, association: Association, reason: str) -> None:
-        """A gNB is gone, and all its UEs with it."""
+        """Handle a lost association: all its UE connections are lost too."""
         peer = self._peers.pop(id(association), None)
         if peer is None:
             return
-        log.info("association %s is gone: %s", peer.id, reason)
+        log.info("association %s is lost: %s", peer.id, reason)
         subscription = self._subscriptions.pop(peer.id, None)
         if subscription is not None:
             self._chore(subscription.unsubscribe())
@@ -152,11 +152,11 @@ class N2Gateway:
             )
 
     def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:
-        """A PDU from a gNB."""
+        """Handle a PDU from a gNB."""
         del stream
         peer = self._peers[id(association)]
         if ppid != NGAP_PPID:
-            # TS 38.412 clause 7 has 60; nothing can be known of another payload.
+            # TS 38.412 clause 7 assigns 60 to NGAP; another payload cannot be read.
             self.counters.wrong_ppid += 1
             log.warning("association %s: a message with the PPID %d", peer.id, ppid)
             return
@@ -168,14 +168,14 @@ class N2Gateway:
         self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
 
     def writable(self, association: Association) -> None:
-        """A gNB that was full takes PDUs again."""
+        """Send the waiting PDUs of an association that was full."""
         peer = self._peers.get(id(association))
         if peer is not None:
             self._flush(peer)
 
     # Uplink
 
-    def _route(self, peer: Peer, payload: bytes) -> tuple[Route, int | None]:
+    def _route(self, peer: GnbPeer, payload: bytes) -> tuple[N2Route, int | None]:
         try:
             peek = wire.ngap_peek(payload)
         except wire.WireError:
@@ -195,13 +195,13 @@ class N2Gateway:
         return self._connected(peer, peek, ran_ue_ngap_id)
 
     def _connected(
-        self, peer: Peer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
-    ) -> tuple[Route, int | None]:
-        """Where a message goes that names its UE, and its place on the connection."""
+        self, peer: GnbPeer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
+    ) -> tuple[N2Route, int | None]:
+        """Return the route of a message with UE IDs, and its number on the connection."""
         if ran_ue_ngap_id is None:
             return self._router.connected(peek, None), None
         if peek.message in OPENING:
-            # After a handover messages are counted anew, from the first of the UE's new gNB.
+            # After a handover the count starts again with the first message of the target gNB.
             peer.opened(ran_ue_ngap_id)
             return self._router.connected(peek, None), 0
         connection = peer.connections.get(ran_ue_ngap_id)
@@ -212,16 +212,16 @@ class N2Gateway:
             del peer.connections[ran_ue_ngap_id]
         return self._router.connected(peek, connection.hint), connection.sequence
 
-    def _named(self, peer: Peer, gnb: str) -> None:
-        """A gNB has said who it is; whether it may be, the core says."""
+    def _named(self, peer: GnbPeer, gnb: str) -> None:
+        """Note the Global RAN Node ID of an NG SETUP REQUEST; the core accepts or rejects it."""
         peer.gnb = subjects.token(gnb)
         peer.named, peer.ready = True, False
-        peer.overloaded = False  # its NG SETUP clears what it was told (TS 38.413 8.7.1.1)
+        peer.overloaded = False  # NG SETUP clears the overload state (TS 38.413 8.7.1.1)
 
     def _enqueue(
         self,
-        peer: Peer,
-        route: Route,
+        peer: GnbPeer,
+        route: N2Route,
         event_type: EventType,
         data: bytes,
         media_type: str,
@@ -245,7 +245,7 @@ class N2Gateway:
     # Flow control
 
     async def _watch_depth(self) -> None:
-        """Hold when more waits in the stream than it should: the workers do not keep up."""
+        """Stop reading while too much waits in the stream: the workers do not keep up."""
         while True:
             await asyncio.sleep(DEPTH_POLL)
             try:
@@ -263,16 +263,16 @@ class N2Gateway:
 
     def _relax(self) -> None:
         if self._paused_since and not self._full and self.waiting <= self._bound * RELIEF:
-            self._let_go()
+            self._resume()
 
     def _hold(self) -> None:
-        """The bus does not keep up: read no more, and tell the gNBs if it lasts."""
+        """Stop reading from gNBs, and send OVERLOAD START if the overload lasts."""
         self._paused_since = self._loop.time()
         if self._transport is not None:
             self._transport.pause()
-        self._loop.call_later(OVERLOAD_AFTER, self._tell_overload, self._paused_since)
+        self._loop.call_later(OVERLOAD_AFTER, self._report_overload, self._paused_since)
 
-    def _tell_overload(self, since: float) -> None:
+    def _report_overload(self, since: float) -> None:
         if self._paused_since != since:
             return
         self.counters.overloads += 1
@@ -281,7 +281,7 @@ class N2Gateway:
         for peer in self._peers.values():
             self._start_overload(peer)
 
-    def _start_overload(self, peer: Peer) -> None:
+    def _start_overload(self, peer: GnbPeer) -> None:
         if not peer.ready or peer.overloaded or len(peer.downlink) >= MAX_DOWNLINK:
             return
         action = "permit-emergency-sessions-and-mobile-terminated-services-only"
@@ -294,7 +294,7 @@ class N2Gateway:
         peer.overloaded = True
         self._send(peer, 0, pdu)
 
-    def _let_go(self) -> None:
+    def _resume(self) -> None:
         self._paused_since = 0.0
         self._overloaded = False
         if self._transport is not None:
@@ -303,23 +303,23 @@ class N2Gateway:
         for peer in self._peers.values():
             if peer.overloaded:
                 peer.overloaded = False
-                # However much waits for it: one that is not told would stay away for ever.
+                # Even beyond MAX_DOWNLINK: a gNB without OVERLOAD STOP would never send UEs again.
                 peer.downlink.append((0, pdu))
                 self._flush(peer)
 
     # Downlink
 
-    async def _listen(self, peer: Peer) -> None:
-        def heard(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
-            self._heard(peer, data, headers or {})
+    async def _listen(self, peer: GnbPeer) -> None:
+        def handler(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
+            self._message(peer, data, headers or {})
 
-        found = await listen(self._client, subjects.downlinks_of(peer.id), heard)
+        found = await listen(self._client, subjects.downlinks_of(peer.id), handler)
         if id(peer.association) in self._peers:
             self._subscriptions[peer.id] = found
         else:
             await found.unsubscribe()
 
-    def _heard(self, peer: Peer, data: bytes, headers: dict[str, str]) -> None:
+    def _message(self, peer: GnbPeer, data: bytes, headers: dict[str, str]) -> None:
         if not is_batch(headers):
             counted = headers.get(nats_binding.COUNTED, "")
             self._deliver(peer, data, headers.get("ce-id"), headers.get("ce-procedure"), counted)
@@ -334,22 +334,22 @@ class N2Gateway:
 
     def _deliver(
         self,
-        peer: Peer,
+        peer: GnbPeer,
         pdu: bytes,
         identifier: str | None,
         procedure: str | None,
         counted: str,
     ) -> None:
-        if identifier is not None and self._sent.again(identifier):
+        if identifier is not None and self._sent.check_and_add(identifier):
             self.counters.repeated += 1
             return
         try:
             peek = wire.ngap_peek(pdu)
         except wire.WireError:
-            log.exception("a downlink message that is no NGAP PDU")
+            log.exception("a downlink message that is not an NGAP PDU")
             return
         if peek.message == "NGSetupResponse":
-            self._set_up(peer)
+            self._completed(peer)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
         stream = peer.stream_for(peek.amf_ue_ngap_id)
@@ -359,39 +359,39 @@ class N2Gateway:
             if procedure in _PROCEDURES:
                 connection.hint = Procedure(procedure)
             self._send_in_order(
-                peer, connection, Downlink(stream, pdu, *nats_binding.counts(counted))
+                peer, connection, DownlinkPdu(stream, pdu, *nats_binding.counts(counted))
             )
         if self._overloaded:
             self._start_overload(peer)
 
-    def _send_in_order(self, peer: Peer, connection: UeConnection, message: Downlink) -> None:
+    def _send_in_order(self, peer: GnbPeer, connection: UeConnection, message: DownlinkPdu) -> None:
         order = connection.downlink
         held = order.held
-        for stream, pdu, _, _ in order.take(message):
+        for stream, pdu, _, _ in order.add(message):
             self._send(peer, stream, pdu)
         if order.held and not held:
-            self._loop.call_later(in_order.WAIT, self._overdue, peer, connection)
+            self._loop.call_later(downlink.WAIT, self._overdue, peer, connection)
 
-    def _overdue(self, peer: Peer, connection: UeConnection) -> None:
+    def _overdue(self, peer: GnbPeer, connection: UeConnection) -> None:
         for stream, pdu, _, _ in connection.downlink.flush():
             self._send(peer, stream, pdu)
 
-    def _set_up(self, peer: Peer) -> None:
-        """The core has taken the gNB. An older association of the same gNB is a left-over."""
+    def _completed(self, peer: GnbPeer) -> None:
+        """Note a completed NG SETUP, and abort older associations of the same gNB."""
         peer.ready = True
         for other in list(self._peers.values()):
             if other is not peer and other.gnb == peer.gnb:
-                log.info("association %s takes the place of %s", peer.id, other.id)
+                log.info("association %s replaces %s", peer.id, other.id)
                 other.association.abort()
 
-    def _send(self, peer: Peer, stream: int, pdu: bytes) -> None:
+    def _send(self, peer: GnbPeer, stream: int, pdu: bytes) -> None:
         if len(peer.downlink) >= MAX_DOWNLINK:
-            self._undeliverable(peer, "it takes no more")
+            self._undeliverable(peer, "too many wait")
             return
         peer.downlink.append((stream, pdu))
         self._flush(peer)
 
-    def _flush(self, peer: Peer) -> None:
+    def _flush(self, peer: GnbPeer) -> None:
         while peer.downlink:
             stream, pdu = peer.downlink[0]
             try:
@@ -404,7 +404,7 @@ class N2Gateway:
                 self.counters.downlink += 1
             peer.downlink.popleft()
 
-    def _undeliverable(self, peer: Peer, why: str) -> None:
+    def _undeliverable(self, peer: GnbPeer, why: str) -> None:
         self.counters.undeliverable += 1
         peer.dropped += 1
         if peer.dropped & (peer.dropped - 1) == 0:

@@ -1,31 +1,31 @@
-"""One gNB's SCTP association, as the gateway sees it: nothing here outlives it."""
+"""A gNB's SCTP association as the gateway sees it. This state ends with the association."""
 
 from collections import OrderedDict, deque
 from typing import Final
 
-from gateway.n2.downlink import InOrder
+from gateway.n2.downlink import DownlinkOrder
 from schemas.procedures import Procedure
 from transport import Association
 
 MAX_UES: Final = 1 << 17
-"""UE connections whose message counters are kept; the first opened goes first."""
+"""UE connections with a message counter; the connection that was opened first is dropped first."""
 
 MAX_DOWNLINK: Final = 4096
-"""PDUs that may wait for a gNB whose association is full."""
+"""Maximum PDUs that wait for a gNB with a full association."""
 
 
 class UeConnection:
-    """The message counter of one UE's N2 connection, who spoke last on it, and in what order."""
+    """A UE's N2 connection: its message counter, its last procedure, the order of its downlink."""
 
     __slots__ = ("downlink", "hint", "sequence")
 
     def __init__(self) -> None:
         self.sequence = 0
         self.hint: Procedure | None = None
-        self.downlink = InOrder()
+        self.downlink = DownlinkOrder()
 
 
-class Peer:
+class GnbPeer:
     """A gNB's association."""
 
     __slots__ = (
@@ -44,13 +44,13 @@ class Peer:
         self.id = identifier
         self.association = association
         self.gnb = f"association-{identifier}"
-        """The gNB by its Global RAN Node ID, once its NG SETUP REQUEST has told it."""
+        """The gNB's Global RAN Node ID, once its NG SETUP REQUEST has arrived."""
         self.named = False
-        """Whether it has: the core may hold it for set up from then on."""
+        """Whether the NG SETUP REQUEST has arrived: from then on the core may know the gNB."""
         self.ready = False
-        """Whether the NG SETUP RESPONSE has gone by: before it nothing concerns a UE."""
+        """Whether the NG SETUP RESPONSE was sent: before that, no message is about a UE."""
         self.overloaded = False
-        """Whether it was sent an OVERLOAD START that has not been stopped."""
+        """Whether an OVERLOAD START was sent, and no OVERLOAD STOP after it."""
         self.connections: OrderedDict[int, UeConnection] = OrderedDict()
         self.downlink: deque[tuple[int, bytes]] = deque()
         self.dropped = 0
@@ -61,7 +61,7 @@ class Peer:
         return f"/n2/{self.gnb}/{self.id}"
 
     def opened(self, ran_ue_ngap_id: int) -> UeConnection:
-        """A new connection of a UE; one of the same id before it is forgotten."""
+        """Return a new UE connection, which replaces an earlier one with the same id."""
         found = self.connections[ran_ue_ngap_id] = UeConnection()
         self.connections.move_to_end(ran_ue_ngap_id)
         if len(self.connections) > MAX_UES:
@@ -69,9 +69,9 @@ class Peer:
         return found
 
     def stream_for(self, amf_ue_ngap_id: int | None) -> int:
-        """The SCTP stream of a PDU: 0 for the node, another for each UE (TS 38.412 clause 7).
+        """Return the SCTP stream of a PDU: 0 for the node, another for a UE (TS 38.412 clause 7).
 
-        A UE's is that of the AMF's ID, which HANDOVER REQUEST has, too.
+        The stream of a UE follows from the AMF's ID, which HANDOVER REQUEST also has.
         """
         streams = self.association.outbound_streams
         if amf_ue_ngap_id is None or streams < 2:

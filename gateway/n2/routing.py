@@ -1,7 +1,7 @@
-"""Where an uplink PDU goes, from what can be read of it without keys of UEs or a store.
+"""The routes of uplink PDUs, from fields that are readable without UE keys or the store.
 
-The procedure is a guess that the runtime corrects; the slot and the key are not: they come
-out of the identities themselves (`schemas.identity`).
+The procedure is a guess that the runtime corrects. The slot and the key are certain: they follow
+from the identities themselves (`schemas.identity`).
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from schemas.identity import (
 from schemas.procedures import DEFAULT, NAS_MESSAGES, NGAP_MESSAGES, Procedure
 
 
-class Route(NamedTuple):
+class N2Route(NamedTuple):
     """The routing attributes of an uplink event."""
 
     procedure: Procedure
@@ -33,32 +33,33 @@ class Router:
         self._guami = guami
         self._cipher = tmsi_cipher
 
-    def node(self, gnb: str) -> Route:
-        """Where messages about a RAN node itself go."""
-        return Route(Procedure.RAN, f"gnb-{gnb}", slot_of(gnb))
+    def node(self, gnb: str) -> N2Route:
+        """Return the route of messages about a RAN node itself."""
+        return N2Route(Procedure.RAN, f"gnb-{gnb}", slot_of(gnb))
 
-    def initial(self, peek: wire.NgapPeek, connection: str) -> Route:
-        """Where an INITIAL UE MESSAGE goes; `connection` names its N2 connection.
+    def initial(self, peek: wire.NgapPeek, connection: str) -> N2Route:
+        """Return the route of an INITIAL UE MESSAGE; `connection` names its N2 connection.
 
-        A SUPI or a 5G-TMSI of this AMF leads to the UE. A concealed SUCI goes to
-        `identification`. A UE that is neither has to be asked, under its connection's slot.
+        A SUPI or a 5G-TMSI of this AMF identifies the UE. A concealed SUCI goes to
+        `identification`. The core must ask any other UE for its identity; such a UE gets the
+        slot of its connection.
         """
         nas = peek.nas
         message_type = nas.message_type if nas is not None else None
         procedure = NAS_MESSAGES.get(message_type or 0, DEFAULT)
         if nas is not None and nas.supi is not None:
-            return Route(procedure, nas.supi, slot_of(nas.supi))
-        unknown = Route(procedure, f"conn-{connection}", slot_of(connection))
+            return N2Route(procedure, nas.supi, slot_of(nas.supi))
+        unknown = N2Route(procedure, f"conn-{connection}", slot_of(connection))
         if nas is not None and nas.suci is not None:
             return unknown._replace(procedure=Procedure.IDENTIFICATION)
         tmsi = self._own_tmsi(peek)
         if tmsi is None:
             return unknown
         slot = slot_of_tmsi_plaintext(self._cipher.decrypt(tmsi))
-        return Route(procedure, index_tmsi(tmsi), slot)
+        return N2Route(procedure, index_tmsi(tmsi), slot)
 
     def _own_tmsi(self, peek: wire.NgapPeek) -> int | None:
-        """The 5G-TMSI that this AMF gave the UE; None for another AMF's, or none."""
+        """Return the UE's 5G-TMSI if this AMF assigned it; None otherwise."""
         ours, nas = self._guami, peek.nas
         if nas is not None and nas.guti is not None:
             mcc, mnc, region, amf_set, pointer, tmsi = nas.guti
@@ -69,10 +70,10 @@ class Router:
             return None
         return s_tmsi[2]
 
-    def connected(self, peek: wire.NgapPeek, hint: Procedure | None) -> Route:
-        """Where another message of a UE goes, one that has an AMF-UE-NGAP-ID.
+    def connected(self, peek: wire.NgapPeek, hint: Procedure | None) -> N2Route:
+        """Return the route of a message with an AMF-UE-NGAP-ID.
 
-        `hint` is the procedure that spoke last on its connection.
+        `hint` is the procedure that sent the last message on the connection.
         """
         amf_ue_ngap_id = peek.amf_ue_ngap_id or 0
         if peek.nas is None:
@@ -81,4 +82,5 @@ class Router:
             procedure = NAS_MESSAGES.get(peek.nas.message_type, DEFAULT)
         else:
             procedure = hint or DEFAULT
-        return Route(procedure, index_ngap(amf_ue_ngap_id), slot_of_amf_ue_ngap_id(amf_ue_ngap_id))
+        key, slot = index_ngap(amf_ue_ngap_id), slot_of_amf_ue_ngap_id(amf_ue_ngap_id)
+        return N2Route(procedure, key, slot)

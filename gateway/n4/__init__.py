@@ -1,1 +1,1 @@
-"""PFCP at the edge: UPFs on one side, JetStream on the other (TS 29.244)."""
+"""N4: PFCP over UDP with UPFs on one side, CloudEvents on the other (TS 29.244)."""

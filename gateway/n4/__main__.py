@@ -43,7 +43,7 @@ async def serve(config: Config) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The process; its exit status."""
+    """Run the process and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m gateway.n4", description=__doc__)
     parser.add_argument("--config", type=Path)
     options = parser.parse_args(arguments)

@@ -1,4 +1,4 @@
-"""The UDP endpoint that a gateway speaks PFCP at (TS 29.244 4.2)."""
+"""The UDP endpoint of the N4 gateway (TS 29.244 4.2), and the gateway's counters."""
 
 import asyncio
 import contextlib
@@ -10,21 +10,57 @@ from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
 
+log = logging.getLogger("gateway.n4")
+
 Address: TypeAlias = tuple[Any, ...]
-"""A socket address: host and port first."""
+"""A socket address: first host and port."""
 
 MAX_DATAGRAM: Final = 65_507
-"""Octets that UDP over IPv4 carries."""
+"""Maximum octets of a UDP datagram over IPv4."""
 _BUFFER: Final = 4 << 20
-"""Octets that the kernel is asked to keep for us; it may give fewer."""
+"""Octets of the socket buffers that the gateway asks for; the kernel may give less."""
+
+
+class N4Counters(Struct):
+    """Counts since the start of the gateway."""
+
+    uplink: int = 0
+    """Messages from UPFs."""
+    downlink: int = 0
+    """Messages from the core."""
+    repeated: int = 0
+    """Requests that were sent again after T1."""
+    unanswered: int = 0
+    """Requests without an answer after N1 repetitions."""
+    undeliverable: int = 0
+    """Requests dropped because the queue of their UPF was full; the functions' timers repeat
+    them."""
+    under_way: int = 0
+    """Requests dropped because the same request was under way already."""
+    duplicates: int = 0
+    """Repeated requests of UPFs, and repeated responses to requests."""
+    unmatched: int = 0
+    """Responses without a request."""
+    malformed: int = 0
+    """Octets from either side that are not a message."""
+    unknown_source: int = 0
+    """Messages from addresses that belong to no UPF."""
+    overloads: int = 0
+    """Requests of UPFs dropped because JetStream does not keep up."""
+
+
+def log_seldom(count: int, text: str, *arguments: object) -> None:
+    """Log a warning about the `count`-th occurrence if `count` is a power of two."""
+    if count & (count - 1) == 0:
+        log.warning(text + " (%d so far)", *arguments, count)
 
 
 class EndpointError(Exception):
-    """The endpoint cannot be opened; it says why in one sentence."""
+    """The endpoint cannot be opened; the text is one sentence with the reason."""
 
 
 class Endpoint(asyncio.DatagramProtocol):
-    """One UDP socket. What cannot be sent is lost, as what the network loses."""
+    """One UDP socket. A datagram that cannot be sent is lost, as in the network."""
 
     def __init__(self, received: Callable[[bytes, Address], None]) -> None:
         """Use `open_endpoint`."""
@@ -32,23 +68,23 @@ class Endpoint(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport | None = None
         self._errors = 0
         self.address: Address = ()
-        """Where it listens."""
+        """The local address."""
         self.family = socket.AF_INET
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Keep the open socket."""
         self._transport = cast("asyncio.DatagramTransport", transport)
         self.address = transport.get_extra_info("sockname")
         self.family = transport.get_extra_info("socket").family
 
     def datagram_received(self, data: bytes, addr: Address) -> None:
-        """A datagram, of anybody."""
+        """Handle a datagram from any sender."""
         self._received(data, addr)
 
     def error_received(self, exc: Exception) -> None:
-        """The kernel tells what has become of a datagram."""
+        """Count an error that the kernel reports about a datagram."""
         self._errors += 1
-        rarely(self._errors, "UDP: %s", exc)
+        log_seldom(self._errors, "UDP: %s", exc)
 
     def send(self, octets: bytes, address: Address) -> None:
         """Send a datagram."""
@@ -60,12 +96,12 @@ class Endpoint(asyncio.DatagramProtocol):
             self.error_received(err)
 
     def close(self) -> None:
-        """Listen no more."""
+        """Close the socket."""
         if self._transport is not None:
             self._transport.close()
 
     async def resolve(self, host: str, port: int) -> Address | None:
-        """The address of a host, of the socket's family; None, and a log line, for no such host."""
+        """Return the address of a host in the socket's family; None for an unknown host."""
         loop = asyncio.get_running_loop()
         flags = socket.AI_V4MAPPED if self.family == socket.AF_INET6 else 0
         try:
@@ -81,10 +117,10 @@ class Endpoint(asyncio.DatagramProtocol):
 async def open_endpoint(
     host: str, port: int, received: Callable[[bytes, Address], None]
 ) -> Endpoint:
-    """Listen at an address.
+    """Open the endpoint at an address.
 
     Raises:
-        EndpointError: it is not ours, or taken.
+        EndpointError: the address is not local, or in use.
     """
     loop = asyncio.get_running_loop()
     try:
@@ -108,46 +144,10 @@ async def open_endpoint(
     return endpoint
 
 
-def written(address: Address) -> str:
-    """An address as people write it."""
+def address_text(address: Address) -> str:
+    """Return an address as text: ``host:port``, or ``[host]:port`` for IPv6."""
     host, port = address[0], address[1]
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).version == 6:
             return f"[{host}]:{port}"
     return f"{host}:{port}"
-
-
-log = logging.getLogger("gateway.n4")
-
-
-class Counters(Struct):
-    """What the gateway has done since it started."""
-
-    uplink: int = 0
-    """Messages from UPFs."""
-    downlink: int = 0
-    """Messages from the core."""
-    repeated: int = 0
-    """Requests that were sent again after T1."""
-    unanswered: int = 0
-    """Requests that were not answered after N1 repetitions."""
-    undeliverable: int = 0
-    """Requests that found no room in the queue of their UPF; the functions' timers repeat them."""
-    under_way: int = 0
-    """Requests that were under way already."""
-    duplicates: int = 0
-    """Requests that a UPF had sent before, and answers to requests that were answered."""
-    unmatched: int = 0
-    """Answers to nothing that was asked."""
-    malformed: int = 0
-    """What was no message, from either side."""
-    unknown_source: int = 0
-    """Messages from addresses of no UPF."""
-    overloads: int = 0
-    """Requests of UPFs that were not taken, because JetStream does not keep up."""
-
-
-def rarely(count: int, text: str, *arguments: object) -> None:
-    """Log a warning about the `count`-th of something, at powers of two."""
-    if count & (count - 1) == 0:
-        log.warning(text + " (%d so far)", *arguments, count)

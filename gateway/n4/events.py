@@ -1,9 +1,9 @@
-"""The events of the N4 gateway."""
+"""The events of the N4 gateway, and their routes: keys and procedures."""
 
 from typing import NamedTuple
 
 from gateway.n4.path import State
-from gateway.n4.peer import Peer
+from gateway.n4.peer import UpfPeer
 from gateway.n4.pfcp import FIRST_OF_SESSIONS
 from gateway.outbox import Outbox
 from schemas.cloudevents import (
@@ -21,7 +21,7 @@ from schemas.step import encode
 _UPF = "upf/"
 
 
-class Route(NamedTuple):
+class N4Route(NamedTuple):
     """The routing attributes of an event."""
 
     procedure: Procedure
@@ -30,33 +30,35 @@ class Route(NamedTuple):
     sequence: int | None = None
 
 
-def node(peer: Peer) -> Route:
-    """Where messages about a UPF itself go."""
-    return Route(Procedure.UPF, peer.key, peer.slot)
+def route_of_node(peer: UpfPeer) -> N4Route:
+    """Return the route of node messages of a UPF."""
+    return N4Route(Procedure.UPF, peer.key, peer.slot)
 
 
-def session(seid: int, message: str) -> Route:
-    """Where a message of a session goes, by the core's own SEID."""
+def route_of_session(seid: int, message: str) -> N4Route:
+    """Return the route of a session message, by the core's SEID."""
     procedure = PFCP_MESSAGES.get(message, Procedure.SESSION)
-    return Route(procedure, index_seid(seid), slot_of_seid(seid))
+    return N4Route(procedure, index_seid(seid), slot_of_seid(seid))
 
 
-def request(peer: Peer, message_type: int, seid: int | None, message: str) -> Route | None:
-    """Where a request of a UPF goes; None for one of a session that has no SEID (7.2.2.2)."""
+def route_of_request(
+    peer: UpfPeer, message_type: int, seid: int | None, message: str
+) -> N4Route | None:
+    """Return the route of a UPF's request; None for a session request without SEID (7.2.2.2)."""
     if message_type < FIRST_OF_SESSIONS:
-        return node(peer)
-    return None if seid is None else session(seid, message)
+        return route_of_node(peer)
+    return None if seid is None else route_of_session(seid, message)
 
 
-def answer(event: CloudEvent, message: str) -> Route:
-    """Where the answer to a request of the core goes, `event`, or word that there is none."""
-    other = Procedure.UPF if event.partitionkey.startswith(_UPF) else Procedure.SESSION
+def route_of_response(request: CloudEvent, message: str) -> N4Route:
+    """Return the route of the response to a request of the core, or of its timeout."""
+    other = Procedure.UPF if request.partitionkey.startswith(_UPF) else Procedure.SESSION
     procedure = PFCP_MESSAGES.get(message, other)
-    return Route(procedure, event.partitionkey, event.slot or 0, event.sequence)
+    return N4Route(procedure, request.partitionkey, request.slot or 0, request.sequence)
 
 
-class Events:
-    """Makes events, and hands them to the outbox."""
+class N4Events:
+    """Makes events, and puts them into the outbox."""
 
     def __init__(self, outbox: Outbox, bound: int) -> None:
         self._outbox = outbox
@@ -64,37 +66,38 @@ class Events:
 
     @property
     def full(self) -> bool:
-        """Whether JetStream does not keep up, and what a UPF repeats is not to be taken."""
+        """Whether JetStream does not keep up: the gateway drops messages that UPFs repeat."""
         return self._outbox.waiting >= self._bound
 
-    def uplink(self, peer: Peer, route: Route, octets: bytes) -> CloudEvent:
-        """A message of a UPF."""
+    def uplink(self, peer: UpfPeer, route: N4Route, octets: bytes) -> CloudEvent:
+        """Publish a message of a UPF, and return its event."""
         return self._put(peer, route, EventType.PFCP_UPLINK, octets)
 
-    def unanswered(self, peer: Peer, asked: CloudEvent, octets: bytes) -> None:
-        """A request of the core that the UPF has not answered."""
-        self._put(peer, answer(asked, ""), EventType.PFCP_UNANSWERED, octets)
+    def unanswered(self, peer: UpfPeer, request: CloudEvent, octets: bytes) -> None:
+        """Publish that the UPF has not answered a request of the core."""
+        self._put(peer, route_of_response(request, ""), EventType.PFCP_UNANSWERED, octets)
 
-    def path(self, peer: Peer, state: State, stamp: int) -> None:
-        """What is new of the way to a UPF. `served` comes again, and can wait."""
+    def path(self, peer: UpfPeer, state: State, stamp: int) -> None:
+        """Publish the state of a UPF's path. `served` is dropped under load: it is repeated."""
         if state == "served" and self.full:
             return
         data = encode(UpfPath(peer.node_id, state, stamp))
-        route = node(peer)
+        route = route_of_node(peer)
         self._put(peer, route, EventType.UPF_PATH, data, MSGPACK_MEDIA_TYPE)
 
-    def load(self, peer: Peer, told: UpfLoadReported) -> None:
-        """What a UPF has told of its load."""
-        self._put(peer, node(peer), EventType.UPF_LOAD, encode(told), MSGPACK_MEDIA_TYPE)
+    def load(self, peer: UpfPeer, load: UpfLoadReported) -> None:
+        """Publish the load that a UPF reports."""
+        route = route_of_node(peer)
+        self._put(peer, route, EventType.UPF_LOAD, encode(load), MSGPACK_MEDIA_TYPE)
 
     def again(self, event: CloudEvent) -> None:
-        """An event that the core may have had: it drops what it has taken, and answers again."""
+        """Publish an event again. A core that has processed it sends the same response."""
         self._outbox.put(event, repeated=True)
 
     def _put(
         self,
-        peer: Peer,
-        route: Route,
+        peer: UpfPeer,
+        route: N4Route,
         event_type: EventType,
         data: bytes,
         media_type: str = PFCP_MEDIA_TYPE,

@@ -1,7 +1,7 @@
-"""The N4 gateway: many UPFs, each PFCP message an event, each answer a message.
+"""The N4 gateway: many UPFs; each PFCP message is an event, each downlink event a PFCP message.
 
-It keeps nothing that must survive it: requests that wait for answers, and answers that may be
-asked for again. With it they are gone, and the timers of the functions and of UPFs repeat.
+The gateway keeps no durable state: only requests that wait for responses, and responses that may
+be repeated. If the gateway dies, the timers of the functions and of the UPFs repeat the requests.
 """
 
 import asyncio
@@ -17,20 +17,21 @@ from nats.errors import Error as NatsError
 from eventing import subjects
 from eventing.jetstream.connection import listen
 from eventing.jetstream.publisher import Publisher
-from gateway.n4.endpoint import Address, Counters, Endpoint, log, open_endpoint, written
-from gateway.n4.events import Events
-from gateway.n4.path import HEARTBEAT_REQUEST, Path, State
-from gateway.n4.peer import Peer, Peers
-from gateway.n4.relay import Downlink, Uplink
-from gateway.n4.requests import Asked, Requests, Sequences, first_sequence
+from gateway.n4.endpoint import Address, Endpoint, N4Counters, address_text, log, open_endpoint
+from gateway.n4.events import N4Events
+from gateway.n4.path import Path, State
+from gateway.n4.peer import UpfPeer, UpfPeers
+from gateway.n4.pfcp import HEARTBEAT_REQUEST
+from gateway.n4.relay import DownlinkRelay, UplinkRelay
+from gateway.n4.requests import PendingRequest, Requests, Sequences, first_sequence
 from gateway.outbox import Outbox
 from schemas.config.n4 import N4Config, UpfConfig
 
 QUEUE_GROUP: Final = "n4"
-"""Of several gateways of a UPF, one takes each message."""
+"""Of several gateways that serve a UPF, one gets each message."""
 
 LOOK_UP: Final = 2.0
-"""Seconds that the hosts of UPFs may take to be looked up, before UPFs are told as served."""
+"""Maximum seconds to look up the hosts of UPFs before the UPFs are reported as served."""
 
 
 class N4Gateway:
@@ -41,20 +42,20 @@ class N4Gateway:
     ) -> None:
         self._client = client
         self._config = config
-        self.counters = Counters()
+        self.counters = N4Counters()
         self._outbox = Outbox(publisher)
-        self._events = Events(self._outbox, config.max_under_way)
-        self._peers = Peers(upfs)
+        self._events = N4Events(self._outbox, config.max_under_way)
+        self._peers = UpfPeers(upfs)
         sequences = Sequences(first_sequence())
         for peer in self._peers.all:
             self._equip(peer, sequences)
-        self._uplink = Uplink(self._peers, self._events, self.counters, self._send)
-        self._downlink = Downlink(self.counters, self._send)
+        self._uplink = UplinkRelay(self._peers, self._events, self.counters, self._send)
+        self._downlink = DownlinkRelay(self.counters, self._send)
         self._endpoint: Endpoint | None = None
         self._subscriptions: list[Subscription] = []
-        self._chores: set[asyncio.Task[None]] = set()
+        self._lookups: set[asyncio.Task[None]] = set()
 
-    def _equip(self, peer: Peer, sequences: Sequences) -> None:
+    def _equip(self, peer: UpfPeer, sequences: Sequences) -> None:
         config = self._config
         peer.requests = Requests(
             sequences,
@@ -63,36 +64,36 @@ class N4Gateway:
             config.n1,
             config.max_requests,
             partial(self._send_to, peer),
-            partial(self._given_up, peer),
+            partial(self._timed_out, peer),
         )
         peer.path = Path(
             config.heartbeat,
-            partial(self._tell, peer),
-            lambda octets: peer.requests.beat(octets, HEARTBEAT_REQUEST),
+            partial(self._report, peer),
+            lambda octets: peer.requests.send_heartbeat(octets, HEARTBEAT_REQUEST),
         )
 
     async def start(self) -> None:
-        """Listen on both sides, and tell the core of each UPF that it is served.
+        """Listen on both sides, and report to the core that each UPF is served.
 
         Raises:
-            EndpointError: the UDP port cannot be had.
+            EndpointError: the UDP port cannot be opened.
         """
         self._endpoint = await open_endpoint(
             self._config.host, self._config.port, self._uplink.received
         )
         self._outbox.start()
         for peer in self._peers.all:
-            heard = partial(self._deliver, peer)
-            found = await listen(self._client, subjects.n4(peer.node_id), heard, QUEUE_GROUP)
+            handler = partial(self._deliver, peer)
+            found = await listen(self._client, subjects.n4(peer.node_id), handler, QUEUE_GROUP)
             self._subscriptions.append(found)
-        # What is told of UPFs leaves by the same connection, behind the subscriptions.
-        looking = [self._chore(self._locate(peer)) for peer in self._peers.all]
-        await asyncio.wait(looking, timeout=LOOK_UP)
+        # The reports leave by the same connection after the subscriptions.
+        lookups = [self._look_up(self._locate(peer)) for peer in self._peers.all]
+        await asyncio.wait(lookups, timeout=LOOK_UP)
         for peer in self._peers.all:
             peer.path.start()
 
     async def stop(self, seconds: float = 3.0) -> None:
-        """Take no more, wait for answers and publish what waits, for so long at most."""
+        """Stop to listen; wait up to `seconds` for responses and for the publisher."""
         with contextlib.suppress(TimeoutError, NatsError):
             async with asyncio.timeout(min(seconds, self._config.t1)):
                 for subscription in self._subscriptions:
@@ -104,34 +105,34 @@ class N4Gateway:
             peer.path.close()
         if self._endpoint is not None:
             self._endpoint.close()
-        for chore in self._chores:
-            chore.cancel()
+        for lookup in self._lookups:
+            lookup.cancel()
         await self._outbox.stop(seconds)
 
     @property
     def address(self) -> str:
-        """Where it listens."""
-        return written(self._endpoint.address) if self._endpoint is not None else ""
+        """The local address."""
+        return address_text(self._endpoint.address) if self._endpoint is not None else ""
 
     @property
     def port(self) -> int:
-        """Its UDP port."""
+        """The local UDP port."""
         return self._endpoint.address[1] if self._endpoint is not None else 0
 
     @property
     def waiting(self) -> int:
-        """Events that JetStream does not have yet."""
+        """Number of events that JetStream has not stored yet."""
         return self._outbox.waiting
 
-    async def _locate(self, peer: Peer) -> None:
+    async def _locate(self, peer: UpfPeer) -> None:
         if self._endpoint is None:
             return
         address = await self._endpoint.resolve(peer.host, peer.port)
         if address is not None:
-            self._peers.located(peer, address)
+            self._peers.locate(peer, address)
 
     def _deliver(
-        self, peer: Peer, _: str, __: str, data: bytes, headers: dict[str, str] | None
+        self, peer: UpfPeer, _: str, __: str, data: bytes, headers: dict[str, str] | None
     ) -> None:
         self._downlink.deliver(peer, headers, data)
 
@@ -139,31 +140,31 @@ class N4Gateway:
         if self._endpoint is not None:
             self._endpoint.send(octets, address)
 
-    def _send_to(self, peer: Peer, octets: bytes) -> None:
+    def _send_to(self, peer: UpfPeer, octets: bytes) -> None:
         if peer.address is not None:
             self._send(octets, peer.address)
 
-    def _given_up(self, peer: Peer, asked: Asked) -> None:
-        if asked.event is None:
-            peer.path.silent()
+    def _timed_out(self, peer: UpfPeer, pending: PendingRequest) -> None:
+        if pending.event is None:
+            peer.path.heartbeat_unanswered()
         else:
-            self._events.unanswered(peer, asked.event, asked.octets)
+            self._events.unanswered(peer, pending.event, pending.octets)
 
-    def _tell(self, peer: Peer, state: State, stamp: int) -> None:
-        """What the path of a UPF tells. Its host may have another address by then."""
+    def _report(self, peer: UpfPeer, state: State, stamp: int) -> None:
+        """Publish the state of a UPF's path. Unless it is up, look up its host again."""
         if state != "served":
             log.warning("UPF %s is %s", peer.node_id, state)
         if state != "up":
-            self._chore(self._locate(peer))
+            self._look_up(self._locate(peer))
         self._events.path(peer, state, stamp)
 
-    def _chore(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _look_up(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.get_running_loop().create_task(work)
-        self._chores.add(task)
-        task.add_done_callback(self._chore_ended)
+        self._lookups.add(task)
+        task.add_done_callback(self._looked_up)
         return task
 
-    def _chore_ended(self, task: asyncio.Task[None]) -> None:
-        self._chores.discard(task)
+    def _looked_up(self, task: asyncio.Task[None]) -> None:
+        self._lookups.discard(task)
         if not task.cancelled() and task.exception() is not None:
             log.error("a UPF's address could not be looked up", exc_info=task.exception())

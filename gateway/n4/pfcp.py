@@ -1,25 +1,36 @@
-"""The octets of PFCP headers that a gateway changes or goes by (TS 29.244 7.2.2)."""
+"""PFCP headers, message types and heartbeats (TS 29.244)."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import wire
 
+HEARTBEAT_REQUEST: Final = 1
+HEARTBEAT_RESPONSE: Final = 2
+ASSOCIATION_SETUP_REQUEST: Final = 5
+ASSOCIATION_SETUP_RESPONSE: Final = 6
+VERSION_NOT_SUPPORTED: Final = 11
+"""The response that may answer any request (7.4.4.7)."""
+FIRST_OF_SESSIONS: Final = 50
+"""Lowest type of a session message; lower types are node messages (table 7.3-1)."""
+SESSION_ESTABLISHMENT_RESPONSE: Final = 51
+
+ACCEPTED: Final = 1
+NO_ASSOCIATION: Final = 72
+"""Values of Cause (8.2.1)."""
+
 SEQUENCES: Final = 1 << 24
-"""How many sequence numbers there are."""
+"""Number of sequence numbers."""
 
 MAX_MESSAGES: Final = 64
-"""Messages that are taken of one datagram."""
-
-FIRST_OF_SESSIONS: Final = 50
-"""The lowest type of a message of a session; those below are of nodes (table 7.3-1)."""
+"""Maximum messages that are read from one datagram."""
 
 _SEID: Final = 0x01
 _OCTETS, _OCTETS_WITH_SEID = 8, 16
 
 
-class Header(NamedTuple):
-    """The header of a message that may be malformed behind it."""
+class PfcpHeader(NamedTuple):
+    """The header of a message (7.2.2); the rest of the message may be malformed."""
 
     version: int
     message_type: int
@@ -27,28 +38,28 @@ class Header(NamedTuple):
     sequence: int
 
 
-def read(octets: bytes) -> Header | None:
-    """The header of a message; None for fewer octets than one has."""
+def header_of(octets: bytes) -> PfcpHeader | None:
+    """Return the header of a message; None if there are too few octets."""
     has_seid = bool(octets) and bool(octets[0] & _SEID)
     length = _OCTETS_WITH_SEID if has_seid else _OCTETS
     if len(octets) < length:
         return None
     seid = int.from_bytes(octets[4:12], "big") if has_seid else None
-    return Header(
+    return PfcpHeader(
         octets[0] >> 5, octets[1], seid, int.from_bytes(octets[length - 4 : length - 1], "big")
     )
 
 
 def with_sequence(octets: bytes, sequence: int) -> bytes:
-    """A message with another sequence number; a whole header must be there."""
+    """Return a message with another sequence number. The message must have a whole header."""
     at = 12 if octets[0] & _SEID else 4
     return octets[:at] + sequence.to_bytes(3, "big") + octets[at + 3 :]
 
 
 def messages(datagram: bytes) -> Iterator[tuple[bytes, wire.PfcpPeek | None]]:
-    """The messages of a datagram, each with what can be read of it.
+    """Yield the messages of a datagram, each with its peeked fields.
 
-    It is None for octets that are no whole message; nothing can be told of what follows them.
+    The fields are None for octets that are not a whole message. Nothing follows such octets.
     """
     rest = datagram
     for _ in range(MAX_MESSAGES):
@@ -63,3 +74,9 @@ def messages(datagram: bytes) -> Iterator[tuple[bytes, wire.PfcpPeek | None]]:
         yield rest[: peek.length], peek
         rest = rest[peek.length :]
     yield b"", None
+
+
+def heartbeat(message: str, sequence: int, stamp: int) -> bytes:
+    """Return a heartbeat request or response (7.4.2) with the core's Recovery Time Stamp."""
+    ies = [{"Recovery Time Stamp": stamp}]
+    return wire.pfcp_encode({"message": message, "sequence": sequence, "ies": ies})

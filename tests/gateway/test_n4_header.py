@@ -18,14 +18,14 @@ def test_a_header_is_read_as_wire_reads_it(seid: int, sequence: int, priority: i
         "SessionReportRequest", [{"Report Type": ["DLDR"]}], sequence, seid=seid, **more
     )
     peek = wire.pfcp_peek(octets)
-    assert pfcp.read(octets) == (peek.version, peek.message_type, peek.seid, peek.sequence)
+    assert pfcp.header_of(octets) == (peek.version, peek.message_type, peek.seid, peek.sequence)
     octets = encode("HeartbeatRequest", [], sequence)
-    assert pfcp.read(octets) == (1, 1, None, sequence)
+    assert pfcp.header_of(octets) == (1, 1, None, sequence)
 
 
 @given(st.binary(max_size=40), st.integers(0, 3))
 def test_any_octets_are_read_or_not(octets: bytes, count: int) -> None:
-    pfcp.read(octets)
+    pfcp.header_of(octets)
     follows = bytes([report(1)[0] | 4]) + report(1)[1:]
     found = list(pfcp.messages(follows * count + octets))
     assert count <= len(found) <= count + pfcp.MAX_MESSAGES or not octets

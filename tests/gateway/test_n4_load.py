@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import msgpack
 
-from gateway.n4.path import PACE, LoadControl
+from gateway.n4.path import LOAD_PERIOD, LoadControl
 from schemas.cloudevents import CloudEvent, EventType, UpfLoadReported
 from tests.gateway import n4_edge
 from tests.gateway.n4_edge import ACCEPTED, KEY, SEID, Edge, deletion, encode
@@ -31,10 +31,10 @@ class Heard:
         self.control = LoadControl(lambda: self.now)
 
     def __call__(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadReported | None:
-        return self.control.heard(message(*ies), stamp)
+        return self.control.read(message(*ies), stamp)
 
     def later(self, *ies: dict[str, Any], stamp: int = STAMP) -> UpfLoadReported | None:
-        self.now += PACE
+        self.now += LOAD_PERIOD
         return self(*ies, stamp=stamp)
 
 
@@ -77,7 +77,7 @@ def test_an_overload_has_a_period(unit: str, value: int, seconds: int) -> None:
 def test_octets_that_only_look_like_it(octets: bytes) -> None:
     data = bytearray(message()) + octets
     data[2:4] = (len(data) - 4).to_bytes(2, "big")
-    assert LoadControl().heard(bytes(data), STAMP) is None
+    assert LoadControl().read(bytes(data), STAMP) is None
 
 
 @pytest.fixture

@@ -98,7 +98,7 @@ async def test_an_answer_that_is_lost_is_asked_of_the_core_again(
     edge: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The same event: the core has its answer in the log and decides nothing a second time."""
-    monkeypatch.setattr(module, "PATIENCE", 0.0)
+    monkeypatch.setattr(module, "REPUBLISH", 0.0)
     upf, _ = edge.upfs
     upf.send(report(7))
     upf.send(report(7))

@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from gateway.n2 import gateway as module
-from gateway.n2.peer import Peer
+from gateway.n2.peer import GnbPeer
 from tests.eventing.brokers import until
 from tests.gateway import edge as edges
 from tests.gateway.edge import Edge, Ran
@@ -149,9 +149,9 @@ async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """TS 38.413 8.7.8: else it would keep its UEs away for ever."""
-    peers: list[Peer] = []
+    peers: list[GnbPeer] = []
 
-    class Kept(Peer):
+    class Kept(GnbPeer):
         def __init__(self, identifier: str, association: Association) -> None:
             super().__init__(identifier, association)
             peers.append(self)
@@ -159,7 +159,7 @@ async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
     def full(*_: object) -> None:
         raise BufferFull("test")
 
-    monkeypatch.setattr(module, "Peer", Kept)
+    monkeypatch.setattr(module, "GnbPeer", Kept)
     async with edges.running(tmp_path, bound=8) as edge:
         ran = await edge.gnb()
         (peer,) = peers
