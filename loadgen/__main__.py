@@ -44,8 +44,12 @@ def run_blocking(config: LoadConfig) -> Report:
 
 def main(arguments: Sequence[str]) -> int:
     """Run the load that the arguments name. Return the exit status."""
+    usage = "usage: python -m loadgen CONFIG.json"
+    if "--help" in arguments or "-h" in arguments:
+        print(usage)
+        return 0
     if len(arguments) != 1:
-        print("usage: python -m loadgen CONFIG.json", file=sys.stderr)
+        print(usage, file=sys.stderr)
         return 2
     try:
         report = run_blocking(read_config(arguments[0]))

@@ -1,8 +1,8 @@
-"""A small honest AMF, the counterpart of the emulators: real crypto, no timers, one process.
+"""A small correct AMF, the counterpart of the emulators: real crypto, no timers, one process.
 
-It misbehaves only where a test tells it to: `trees` changes the tree of a NAS message before it
-is protected, `octets` a NAS PDU before it is sent, `pdus` the tree of an NGAP message, `plain`
-names messages to send unprotected and `headers` those to send with another header type.
+A test makes it misbehave: `trees` changes the tree of a NAS message before protection, `octets` a
+NAS PDU before it is sent, `pdus` the tree of an NGAP message, `plain` names messages to send
+unprotected, and `headers` names messages to send with another security header type.
 """
 
 from collections.abc import Callable, Iterable
@@ -21,7 +21,7 @@ PRIVATE_KEYS = {"A": bytes(range(1, 33)), "B": bytes(range(101, 133))}
 
 
 class Subscriber:
-    """A subscription, and where its SQN stands."""
+    """A subscription and its current SQN."""
 
     def __init__(self, supi: str, k: bytes, opc: bytes) -> None:
         self.supi = supi
@@ -35,7 +35,7 @@ class Subscriber:
 
 
 class Registered:
-    """What the AMF knows of a UE."""
+    """The AMF's context of a UE."""
 
     def __init__(self, supi: str) -> None:
         self.supi = supi
@@ -59,9 +59,9 @@ class Connection:
         self.request: Tree = {}
         self.secure = False
         self.verified = False
-        """Whether the initial message was protected, and its MAC right."""
+        """Whether the initial message was protected and its MAC was correct."""
         self.unverified = False
-        """Whether the initial message was protected with a context that nobody has here."""
+        """Whether the initial message was protected with a context that the AMF does not have."""
         self.count = 0
         self.vector: wire.AkaVector | None = None
         self.kamf = b""
@@ -76,7 +76,7 @@ class Connection:
 
 
 class Amf:
-    """The AMF. What it sends is in `out`: gNB, stream and PDU."""
+    """The AMF. `out` has the messages to send: gNB, stream and PDU."""
 
     def __init__(self, population: Population, slices: Iterable[SNssai] = ()) -> None:
         self.out: list[tuple[str, int, bytes]] = []
@@ -86,9 +86,9 @@ class Amf:
         self.by_tmsi: dict[int, Registered] = {}
         self.by_supi: dict[str, Registered] = {}
         self.received: list[str] = []
-        """The NGAP and NAS messages that arrived, by name."""
+        """The received NGAP and NAS messages, by name."""
         self.uplink: list[Tree] = []
-        """The NAS messages that arrived, deciphered."""
+        """The received NAS messages, deciphered."""
         self.trees: dict[str, Callable[[Tree], Tree | None]] = {}
         self.octets: dict[str, Callable[[bytes], bytes]] = {}
         self.pdus: dict[str, Callable[[Tree], Tree | None]] = {}
@@ -96,13 +96,15 @@ class Amf:
         self.headers: dict[str, int] = {}
         self.reuse_context = True
         self.reject: Tree | None = None
-        """A REGISTRATION REJECT to answer every request with."""
+        """If set, the REGISTRATION REJECT that answers every request."""
         self.time_to_wait: str | None = None
         self.refuse_setup = False
         self.discarded = 0
         self.faulty = False
-        """Whether faults are injected: what cannot be taken is passed over then, and its sender's
-        timer repeats it."""
+        """Whether faults are injected. If so, invalid messages are ignored, and the sender's timer
+        repeats
+        them.
+        """
         self.resynchronises = True
         self.sn_name = serving_network_name(PLMN)
         self.last_id = 0
@@ -209,7 +211,7 @@ class Amf:
         return next(found, None)
 
     def page(self, supi: str) -> None:
-        """PAGING by every gNB."""
+        """Send PAGING to every gNB."""
         tmsi = self.by_supi[supi].tmsi
         for gnb in self.gnbs:
             self.send(
@@ -330,14 +332,14 @@ class Amf:
             try:
                 verified = ue.nas.unprotect(pdu, downlink=False)
             except wire.WireError:
-                # Such as a message of a UE's former connection, which its new one overtook.
+                # For example a message of a UE's former connection, which overtook the new one.
                 self.discarded += 1
                 return
             to.secure = True
             pdu, count = verified.plain, verified.count
         tree = wire.nas_decode(pdu)
         if tree["message-type"] in {"service-request", "registration-request"}:
-            to.count = count  # the K_gNB of what answers is of this one
+            to.count = count  # the COUNT for the K_gNB of the answer
         self._arrived(tree)
         match tree["message-type"]:
             case "identity-response":
@@ -357,7 +359,7 @@ class Amf:
                 self._request(to, name, tree)
 
     def _request(self, to: Connection, name: str, tree: Tree) -> None:
-        """A request on a connection that is secure already."""
+        """Handle a request on a connection that is already secure."""
         match name:
             case "deregistration-request-ue-originating":
                 self._deregister(to, tree)
@@ -379,7 +381,7 @@ class Amf:
             return
         to.kamf = wire.kamf(to.vector.kseaf, to.ue.supi, b"\0\0")
         if self.faulty:
-            to.vector = None  # a copy of the answer would begin the NAS COUNTs anew
+            to.vector = None  # a copy of the answer would restart the NAS COUNTs
         self.command(to)
 
     def _authentication_failed(self, to: Connection, tree: Tree) -> None:
@@ -400,7 +402,7 @@ class Amf:
                 self.down(to, {"message-type": "authentication-reject"})
 
     def command(self, to: Connection, *, rinmr: bool = False) -> None:
-        """SECURITY MODE COMMAND with the last algorithms that the UE offers."""
+        """Send SECURITY MODE COMMAND with the last algorithms that the UE offers."""
         assert to.ue is not None
         capability = to.request.get("ue-security-capability", to.ue.capability)
         nea, nia = capability["ea"][-1], capability["ia"][-1]
@@ -436,7 +438,7 @@ class Amf:
         self.accept(to)
 
     def accept(self, to: Connection) -> None:
-        """REGISTRATION ACCEPT with a new 5G-GUTI, in INITIAL CONTEXT SETUP REQUEST."""
+        """Send REGISTRATION ACCEPT with a new 5G-GUTI, in INITIAL CONTEXT SETUP REQUEST."""
         ue = to.ue
         assert ue is not None
         self.by_tmsi.pop(ue.tmsi, None)
@@ -485,7 +487,7 @@ class Amf:
     # NAS, downlink
 
     def protect(self, to: Connection, tree: Tree, header: int = 2) -> bytes | None:
-        """The NAS PDU of a message, as the tests want it."""
+        """Return the NAS PDU of a message, changed as the test wants."""
         name = tree["message-type"]
         changed = self.trees[name](tree) if name in self.trees else tree
         if changed is None:

@@ -1,4 +1,4 @@
-"""Handovers and updates of the test AMF, which are right unless a test changes its messages."""
+"""Handovers and updates of the test AMF, which are correct unless a test changes its messages."""
 
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ Tree = dict[str, Any]
 
 
 def algorithms_of(capability: Tree) -> Tree:
-    """The UE Security Capabilities IE of NGAP."""
+    """Return the UE Security Capabilities IE of NGAP."""
     return {
         "nRencryptionAlgorithms": algorithm_bits(tuple(capability["ea"])),
         "nRintegrityProtectionAlgorithms": algorithm_bits(tuple(capability["ia"])),
@@ -22,12 +22,12 @@ def algorithms_of(capability: Tree) -> Tree:
 
 
 class Mobility:
-    """What the AMF does when a UE moves."""
+    """The AMF's procedures for a UE that moves."""
 
     def __init__(self, amf: "Amf") -> None:
         self.amf = amf
         self.keeps_pair = False
-        """Whether the pair of NH and NCC is given again, and not a fresh one."""
+        """Whether the AMF gives the same pair of NH and NCC again instead of a fresh one."""
         self.keeps_source = False
         """Whether the source is not released."""
         self.moves_tunnels = True

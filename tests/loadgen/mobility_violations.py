@@ -1,4 +1,4 @@
-"""Each kind of violation about handovers and updates, by a core that commits it."""
+"""Each kind of violation in handovers and updates, with a core that commits it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +14,7 @@ N2 = Procedure.N2_HANDOVER
 
 
 def _handed_over(change: Callable[[World], None], *kinds: Procedure, wait: float = 0.0) -> World:
-    """A UE whose AMF is changed before its handovers."""
+    """Change the AMF of a UE before its handovers."""
     world, ue = registered(World(gnbs=2))
     assert world.run(ue, SESSION, SESSION).cause is None
     change(world)
@@ -29,7 +29,7 @@ def _with(message: str, name: str, value: Any) -> Callable[[World], None]:
 
 
 def _edited(message: str, name: str, edit: Callable[[Any], Any]) -> Callable[[World], None]:
-    """The AMF changes the value of an IE."""
+    """Make the AMF change the value of an IE."""
 
     def change(world: World) -> None:
         def tree(found: Tree) -> Tree:
@@ -53,7 +53,7 @@ def _silent(message: str) -> Callable[[World], None]:
 
 
 def _new_context(world: World) -> None:
-    """The AMF says that there is another K_AMF, and there is none."""
+    """Make the AMF indicate a new K_AMF that does not exist."""
 
     def tree(found: Tree) -> Tree:
         ies: list[Tree] = []
@@ -190,4 +190,4 @@ MORE: list[tuple[Kind, Callable[[], World]]] = [
     ),
     (Kind.UPDATE_STATUS, update_status_of_more),
 ]
-"""Other ways to commit some of them."""
+"""Other ways to commit some of the violations."""

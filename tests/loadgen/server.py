@@ -8,7 +8,7 @@ from transport import Association, BufferFull
 
 
 class AmfServer:
-    """A `transport.Handler` around an `Amf`; a gNB is known by its RAN node name."""
+    """A `transport.Handler` around an `Amf`; it identifies a gNB by its RAN node name."""
 
     def __init__(self, population: Population) -> None:
         self.amf = Amf(population)
@@ -16,7 +16,7 @@ class AmfServer:
         self.names: dict[Association, str] = {}
         self.waiting: dict[str, deque[tuple[int, bytes]]] = {}
         self.silent = False
-        """Whether messages are taken and not answered."""
+        """Whether messages are received and not answered."""
 
     def up(self, association: Association) -> None:
         name = f"peer-{id(association)}"

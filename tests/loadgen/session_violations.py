@@ -1,4 +1,5 @@
-"""Each kind of violation about PDU sessions, service and paging, by a core that commits it."""
+"""Each kind of violation in PDU sessions, service requests and paging, with a core that commits
+it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -28,7 +29,7 @@ def _asked(ue_index: int = 0, world: World | None = None) -> tuple[World, Camped
 
 
 def accepted(**changes: Any) -> World:
-    """A session whose accept has other values; None leaves an IE out."""
+    """Establish a session with other values in its accept; None omits an IE."""
     world, ue = _asked()
 
     def tree(found: Tree) -> Tree:
@@ -41,7 +42,7 @@ def accepted(**changes: Any) -> World:
 
 
 def transferred(**changes: Any) -> World:
-    """A session whose transfer has other values; None leaves an IE out."""
+    """Establish a session with other values in its transfer; None omits an IE."""
     world, ue = _asked()
 
     def tree(found: Tree) -> Tree:
@@ -55,7 +56,7 @@ def transferred(**changes: Any) -> World:
 
 
 def rules(**changes: Any) -> World:
-    """A session whose one rule is another."""
+    """Establish a session with another single rule."""
     world, ue = _asked()
 
     def tree(found: Tree) -> Tree:
@@ -351,4 +352,4 @@ MORE: list[tuple[Kind, Callable[[], World]]] = [
     (Kind.SERVICE_STATUS, service_status_of_more),
     (Kind.SERVICE_REACTIVATION, service_reactivation_of_more),
 ]
-"""Other ways to commit some of them."""
+"""Other ways to commit some of the violations."""

@@ -1,7 +1,7 @@
-"""A small honest SMF and UPF behind the test AMF: it accepts every session, and remembers it.
+"""A small correct SMF and UPF behind the test AMF: it accepts and stores every session.
 
-A test changes its 5GSM messages with `Amf.trees` under their names, like those of 5GMM, its
-transfers with `transfers`, and its NGAP messages with `Amf.pdus`.
+A test changes its 5GSM messages with `Amf.trees` by name, like 5GMM messages, its transfers with
+`transfers`, and its NGAP messages with `Amf.pdus`.
 """
 
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class SmContext:
         self.kind = kind
         self.address = address
         self.dl: Tree | None = None
-        """The gNB's tunnel, None while the user plane is not active."""
+        """The gNB's tunnel; None while the user plane is not active."""
 
 
 class Smf:
@@ -109,7 +109,7 @@ class Smf:
         }
 
     def transport(self, message: Tree, **more: Any) -> Tree | None:
-        """DL NAS TRANSPORT of a 5GSM message, as the tests want it."""
+        """Return DL NAS TRANSPORT of a 5GSM message, changed as the test wants."""
         name = message["message-type"]
         changed = self.amf.trees[name](message) if name in self.amf.trees else message
         if changed is None:
@@ -165,7 +165,7 @@ class Smf:
         return found
 
     def set_up(self, to: "Connection", sessions: list[SmContext], nas: dict[int, Tree]) -> None:
-        """PDU SESSION RESOURCE SETUP REQUEST with the 5GSM messages of some sessions."""
+        """Send PDU SESSION RESOURCE SETUP REQUEST with the 5GSM messages of some sessions."""
         protected: dict[int, str] = {}
         for psi, message in nas.items():
             tree = self.transport(message)
@@ -188,12 +188,12 @@ class Smf:
                 one.dl = information["uPTransportLayerInformation"]["gTPTunnel"]
 
     def released(self, supi: str) -> None:
-        """The UE is idle: no user plane is active."""
+        """Deactivate all user planes: the UE is idle."""
         for one in self.of(supi).values():
             one.dl = None
 
     def release(self, to: "Connection", psi: int, pti: int = 0) -> None:
-        """PDU SESSION RELEASE COMMAND, with the resources where there are any."""
+        """Send PDU SESSION RELEASE COMMAND, and release the resources if there are any."""
         assert to.ue is not None
         one = self.sessions.get((to.ue.supi, psi))
         command: Tree = {
@@ -219,7 +219,7 @@ class Smf:
         )
 
     def modify(self, to: "Connection", psi: int, ies: list[Tree], command: Tree | None) -> None:
-        """PDU SESSION RESOURCE MODIFY REQUEST, maybe with a command for the UE."""
+        """Send PDU SESSION RESOURCE MODIFY REQUEST, optionally with a command for the UE."""
         item: Tree = {
             "pDUSessionID": psi,
             "pDUSessionResourceModifyRequestTransfer": {"protocolIEs": ies},
@@ -234,7 +234,7 @@ class Smf:
     # service request and paging
 
     def serve(self, to: "Connection", request: Tree) -> None:
-        """SERVICE ACCEPT, with the resources that are asked for or have data waiting."""
+        """Send SERVICE ACCEPT, with the resources that are requested or have pending data."""
         assert to.ue is not None
         own = self.of(to.ue.supi)
         if "pdu-session-status" in request:
@@ -260,12 +260,12 @@ class Smf:
             self.amf.context_setup(to, accept, self.items(wanted, {}, "nAS-PDU"))
 
     def downlink_tunnel(self, address: str) -> Tunnel | None:
-        """Where data for a UE goes now."""
+        """Return where data for a UE goes now."""
         one = next((o for o in self.sessions.values() if o.address == address), None)
         return None if one is None or one.dl is None else Tunnel.of_ngap({"gTPTunnel": one.dl})
 
     def downlink(self, address: str) -> None:
-        """Data for a UE arrives at the UPF."""
+        """Handle data for a UE at the UPF."""
         one = self.at(address)
         to = self.amf.connection_of(one.supi)
         if to is not None:

@@ -1,4 +1,4 @@
-"""Small steps that many tests take."""
+"""Small steps that many tests share."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +32,7 @@ def seal(
     header: int = 2,
     cipher: bool = True,
 ) -> bytes:
-    """A downlink message under a MAC that is right, whatever the message is."""
+    """Return a downlink message with a correct MAC."""
     body = plain
     if cipher:
         body = wire.nea(nea, wire.knas_enc(kamf, nea), count, _BEARER, plain, downlink=True)
@@ -42,7 +42,7 @@ def seal(
 
 
 def sealed(camped: CampedUe, count: int, tree: Tree | bytes, **how: Any) -> bytes:
-    """A downlink message under a UE's context, with any COUNT."""
+    """Return a downlink message under a UE's context, with any COUNT."""
     context = camped.ue.channel.current
     assert context is not None
     plain = tree if isinstance(tree, bytes) else wire.nas_encode(tree)
@@ -50,7 +50,7 @@ def sealed(camped: CampedUe, count: int, tree: Tree | bytes, **how: Any) -> byte
 
 
 def registered(world: World | None = None, index: int = 0) -> tuple[World, CampedUe]:
-    """A UE that is registered and connected, after nothing was wrong."""
+    """Return a UE that is registered and connected without violations."""
     world = world or World()
     camped = world.ue(index)
     assert world.register(camped).cause is None
@@ -59,7 +59,7 @@ def registered(world: World | None = None, index: int = 0) -> tuple[World, Campe
 
 
 def next_count(camped: CampedUe) -> int:
-    """The downlink COUNT that the UE expects."""
+    """Return the downlink COUNT that the UE expects."""
     context = camped.ue.channel.current
     assert context is not None
     assert context.nas.downlink is not None
@@ -67,7 +67,7 @@ def next_count(camped: CampedUe) -> int:
 
 
 def attempt(change: Callable[[Amf], None], world: World | None = None) -> tuple[World, CampedUe]:
-    """A registration with an AMF that was changed; it need not end."""
+    """Start a registration with a changed AMF; the registration may not end."""
     world = world or World()
     change(world.amf)
     camped = world.ue()
@@ -77,7 +77,7 @@ def attempt(change: Callable[[Amf], None], world: World | None = None) -> tuple[
 
 
 def put(name: str, message: str, value: Any) -> Callable[[Amf], None]:
-    """Have the AMF send `message` with another value of an IE."""
+    """Return a change of the AMF: `message` has another value of an IE."""
 
     def change(amf: Amf) -> None:
         amf.trees[message] = lambda tree: {**tree, name: value}
@@ -86,7 +86,7 @@ def put(name: str, message: str, value: Any) -> Callable[[Amf], None]:
 
 
 def without(name: str, message: str) -> Callable[[Amf], None]:
-    """Have the AMF send `message` without an IE."""
+    """Return a change of the AMF: `message` lacks an IE."""
 
     def change(amf: Amf) -> None:
         amf.trees[message] = lambda tree: {k: v for k, v in tree.items() if k != name}
@@ -95,7 +95,7 @@ def without(name: str, message: str) -> Callable[[Amf], None]:
 
 
 def lose(message: str, times: int = 1) -> Callable[[Amf], None]:
-    """Have the AMF lose a NAS message so many times."""
+    """Return a change of the AMF: it loses a NAS message this many times."""
 
     def change(amf: Amf) -> None:
         left = [times]
@@ -110,18 +110,18 @@ def lose(message: str, times: int = 1) -> Callable[[Amf], None]:
 
 
 def flip(pdu: bytes, at: int) -> bytes:
-    """The octets with one bit changed."""
+    """Return the octets with one bit flipped."""
     return pdu[:at] + bytes([pdu[at] ^ 1]) + pdu[at + 1 :]
 
 
 def put_ie(name: str, message: str, value: Any) -> Callable[[Amf], None]:
-    """Have the AMF send an NGAP message with another value of an IE; None leaves it out."""
+    """Return a change of the AMF: an NGAP message has another value of an IE; None omits the IE."""
 
     def change(amf: Amf) -> None:
         def tree(found: Tree) -> Tree:
             ies = [{name: value} if name in ie else ie for ie in found["ies"]]
             if not any(name in ie for ie in ies):
-                # In the order of the ASN.1, where the IEs that tests add come before this one.
+                # The order of the ASN.1: the IEs that tests add come before this one.
                 at = next((n for n, ie in enumerate(ies) if "NAS-PDU" in ie), len(ies))
                 ies.insert(at, {name: value})
             return {**found, "ies": [ie for ie in ies if ie != {name: None}]}
@@ -132,7 +132,7 @@ def put_ie(name: str, message: str, value: Any) -> Callable[[Amf], None]:
 
 
 def connection(world: World, camped: CampedUe) -> Connection:
-    """The AMF's side of a UE's connection."""
+    """Return the AMF's side of a UE's connection."""
     assert camped.context is not None
     gnb, ran = camped.cell.config.name, camped.context.ran_ue_ngap_id
     found = [c for c in world.amf.connections.values() if (c.gnb, c.ran) == (gnb, ran)]

@@ -1,4 +1,4 @@
-"""Arrival processes: their statistics, their seeds, and what is refused."""
+"""Arrival processes: statistics, seeds and invalid configurations."""
 
 from itertools import islice
 from pathlib import Path
@@ -21,7 +21,7 @@ BURSTY = Mmpp(rates=(5.0, 200.0), sojourns=(10.0, 1.0))
 
 
 def counts(process: Poisson | Mmpp | Empirical, seconds: int, seed: int = 1) -> list[int]:
-    """Arrivals in each second."""
+    """Return the number of arrivals in each second."""
     found = [0] * seconds
     at = 0.0
     for gap in process.gaps(Random(seed)):
@@ -33,7 +33,7 @@ def counts(process: Poisson | Mmpp | Empirical, seconds: int, seed: int = 1) -> 
 
 
 def dispersion(process: Poisson | Mmpp | Empirical) -> float:
-    """The variance of the counts by their mean: 1 for a Poisson process."""
+    """Return the variance of the counts divided by their mean: 1 for a Poisson process."""
     found = counts(process, 4000)
     return pvariance(found) / mean(found)
 

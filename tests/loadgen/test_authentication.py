@@ -1,4 +1,4 @@
-"""5G-AKA: every answer that a UE gives (TS 24.501 5.4.1.3)."""
+"""5G-AKA: all answers of a UE (TS 24.501 5.4.1.3)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A load that cannot be run is refused in one sentence."""
+"""An invalid load is refused in one sentence."""
 
 from typing import Any
 

@@ -1,4 +1,5 @@
-"""Leaving, going idle and coming back (TS 24.501 5.5.2.2, 5.6.1, TS 38.413 8.3)."""
+"""Deregistration, release to idle and service requests (TS 24.501 5.5.2.2, 5.6.1, TS 38.413
+8.3)."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Whole loads in a loop: the driver, its links and what it writes."""
+"""Whole loads in an event loop: the driver, its links and its outputs."""
 
 import asyncio
 import json
@@ -28,7 +28,7 @@ QUICK = TimerValues(t3510=0.3, t3511=0.1, t3540=0.3, ng_setup=0.2, ng_release=0.
 
 
 class Site:
-    """A test AMF on a network in memory."""
+    """A test AMF on an in-memory network."""
 
     def __init__(self, **changes: Any) -> None:
         people = population(20, schemes=("null", "A", "B"), algorithms=MIXED_ALGORITHMS)
@@ -194,7 +194,7 @@ async def test_associations_that_are_lost_come_back() -> None:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that other callbacks of this loop bring about."""
+    """Wait for a condition that other callbacks of this loop make true."""
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110
             await asyncio.sleep(0)
@@ -215,7 +215,7 @@ async def test_an_amf_that_stops_answering_leaves_procedures_unfinished() -> Non
 
 
 async def test_an_amf_that_is_gone_for_good_ends_the_load() -> None:
-    """It has neither a duration nor a UE with a timer that runs: nothing else would end it."""
+    """The load has neither a duration nor a running UE timer, so only this check can end it."""
     site = Site(repeat=1_000_000, drain=0.2)
     await site.open()
     load = asyncio.create_task(run(site.config, site.connect))

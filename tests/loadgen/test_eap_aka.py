@@ -1,4 +1,4 @@
-"""A UE that is authenticated by EAP-AKA', against the core's side of it."""
+"""Authentication of a UE by EAP-AKA', against the core's implementation."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ FRESH = 5 << 5
 
 
 class Side:
-    """The network, a UE, and what it reports."""
+    """The network, a UE and its reported violations."""
 
     def __init__(self, sqn: int = 0) -> None:
         self.reported: list[Kind] = []
@@ -70,7 +70,8 @@ def test_a_challenge_is_answered_and_gives_the_key() -> None:
 
 
 def test_the_same_request_gets_the_same_answer() -> None:
-    """T3560: the SQN is not fresh any more, and nobody asks."""
+    """T3560 repeats a request: its SQN is not fresh any more, but the UE does not check it
+    again."""
     side = Side()
     request = side.request()
     assert side.answer(request) == side.answer(request)

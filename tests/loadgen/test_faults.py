@@ -1,4 +1,4 @@
-"""Faults that are injected: what they do, what they excuse, and how a UE recovers."""
+"""Injected faults: their effects, the tolerated violations and the recovery of a UE."""
 
 from collections import Counter
 from contextlib import suppress
@@ -48,7 +48,7 @@ def injected(world: World) -> Counter[str]:
 
 
 def run(world: World, ue: CampedUe, procedure: Procedure, seconds: float = 900) -> Ended:
-    """A procedure to its end, however long that takes."""
+    """Run a procedure to its end, with as much time as needed."""
     world.begin(ue, procedure)
     world.settle()
     for _ in range(int(seconds)):
@@ -303,7 +303,8 @@ def test_error_indication_for_a_handover_that_was_refused_twice(tolerated: bool)
 
 @pytest.mark.parametrize("tolerated", [True, False])
 def test_session_that_a_fault_has_lost_long_ago(tolerated: bool) -> None:
-    """UE and network find out when the UE next comes (TS 24.501 5.6.1.4.1)."""
+    """UE and network notice the lost session at the UE's next service request (TS 24.501
+    5.6.1.4.1)."""
     world, ue = registered()
     assert world.run(ue, SESSION).cause is None
     if tolerated:
@@ -353,7 +354,7 @@ def test_ues_survive_whatever_is_injected(seed: int) -> None:
     heard = world.amf.receive
 
     def receive(gnb: str, stream: int, pdu: bytes) -> None:
-        # The test AMF asserts that messages are right, and these need not be.
+        # The test AMF asserts that messages are correct, but these may be wrong.
         with suppress(AssertionError, KeyError, wire.WireError):
             heard(gnb, stream, pdu)
 

@@ -76,7 +76,7 @@ def idling() -> tuple[World, Any]:
 
 
 def sessions(*procedures: Procedure, without: str | None = None) -> Any:
-    """A UE in the last of some procedures, whose answer does not come."""
+    """Return a UE in the last of some procedures, without the answer to it."""
 
     def build() -> tuple[World, Any]:
         world, ue = registered()
@@ -128,13 +128,13 @@ typed = st.builds(plain_message, st.sampled_from(MESSAGE_TYPES), octets) | st.bu
 
 
 def change(pdu: bytes, at: int, octet: int, cut: int) -> bytes:
-    """One octet is another one, and some are cut off the end."""
+    """Return the PDU with one octet changed and the end cut off."""
     at %= len(pdu)
     return (pdu[:at] + bytes([octet]) + pdu[at + 1 :])[: max(1, len(pdu) - cut)]
 
 
 def session_messages() -> list[bytes]:
-    """The 5GSM messages of an SMF in their transport, and an accept of a service request."""
+    """Return the 5GSM messages of an SMF in their transport, and an accept of a service request."""
     smf = Smf(Amf(population()))
     one = SmContext("imsi-001010000000001", 1, 1, "ipv4v6", "10.45.0.1")
     head = {"pdu-session-identity": 1, "procedure-transaction-identity": 1}
@@ -156,7 +156,7 @@ def session_messages() -> list[bytes]:
 
 
 def captured() -> list[bytes]:
-    """The NAS messages of an AMF, to be changed."""
+    """Return the NAS messages of an AMF."""
     world, ue = registered()
     found = [wire.ngap_peek(pdu).nas_pdu for pdu in world.heard]
     to = next(iter(world.amf.connections.values()))
@@ -181,7 +181,7 @@ changed = st.builds(
 
 
 def drive(world: World, camped: Any) -> None:
-    """Whatever happened, the UE can be driven on: time passes, and it starts afresh."""
+    """Check that the UE still works: let time pass and register."""
     world.pass_time(200)
     camped.ue.power_cycle()
     camped.ue.forget()
@@ -195,7 +195,7 @@ def drive(world: World, camped: Any) -> None:
 
 
 def quiet(world: World) -> None:
-    """The AMF need not understand what a confused UE answers."""
+    """Make the AMF ignore all messages: a confused UE may send invalid ones."""
 
     def ignore(gnb: str, stream: int, pdu: bytes) -> None:
         del gnb, stream, pdu

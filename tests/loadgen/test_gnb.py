@@ -1,4 +1,4 @@
-"""The gNB: its interface to the AMF (TS 38.413 8.7, 10)."""
+"""The gNB's interface to the AMF (TS 38.413 8.7, 10)."""
 
 from random import Random
 

@@ -1,4 +1,4 @@
-"""Handovers between the gNBs of a run: what they do, and what stays."""
+"""Handovers between the gNBs of a run."""
 
 import pytest
 
@@ -25,7 +25,7 @@ CANCEL = Procedure.HANDOVER_CANCEL
 
 
 def with_session(gnbs: int = 2, sessions: int = 1, **more: object) -> tuple[World, CampedUe]:
-    """A UE on the first of some gNBs, with a user plane."""
+    """Return a UE with a user plane, on the first of some gNBs."""
     world, ue = registered(World(gnbs=gnbs, **more))  # pyright: ignore[reportArgumentType]
     for _ in range(sessions):
         assert world.run(ue, SESSION).cause is None
@@ -33,7 +33,7 @@ def with_session(gnbs: int = 2, sessions: int = 1, **more: object) -> tuple[Worl
 
 
 def left_over(world: World) -> int:
-    """Contexts of all gNBs."""
+    """Return the number of contexts of all gNBs."""
     return sum(len(gnb.cell.contexts.by_ran) for gnb in world.gnbs.values())
 
 

@@ -1,4 +1,4 @@
-"""`evcore load` with PDU sessions and scenarios, as a user has it."""
+"""`evcore load` with PDU sessions and scenarios, from the command line."""
 
 from pathlib import Path
 

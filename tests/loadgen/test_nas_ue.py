@@ -1,4 +1,4 @@
-"""The UE's messages, put together by hand, against the codec."""
+"""The hand-built messages of the UE, compared with the codec."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the network has UEs and gNBs do outside of their programmes."""
+"""Procedures that the network starts outside of the UEs' programmes."""
 
 import wire
 from loadgen.gnb.context import CampedUe
@@ -23,18 +23,18 @@ MOBILITY = Procedure.MOBILITY_UPDATE
 
 
 def _no_accept(_: object) -> None:
-    """The UE is registered already."""
+    """Do nothing: the UE is already registered."""
 
 
 def command(world: World, ue: CampedUe, **ies: object) -> None:
-    """CONFIGURATION UPDATE COMMAND."""
+    """Send CONFIGURATION UPDATE COMMAND."""
     tree: Tree = {"message-type": "configuration-update-command", **ies}
     world.amf.down(connection(world, ue), tree)
     world.settle()
 
 
 def deregister(world: World, ue: CampedUe, *, again: bool) -> None:
-    """DEREGISTRATION REQUEST by the network, and the release."""
+    """Send DEREGISTRATION REQUEST of the network, and release the UE."""
     to = connection(world, ue)
     kind = {"switch-off": False, "re-registration-required": again, "access-type": "3gpp-access"}
     name = "deregistration-request-ue-terminated"

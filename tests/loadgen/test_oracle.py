@@ -1,4 +1,4 @@
-"""What the emulators send, read by pycrate: an implementation that shares nothing with `wire`."""
+"""The emulators' messages, decoded by pycrate, which shares no code with `wire`."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ pytestmark = [
 
 
 def traffic() -> World:
-    """A run with about everything that a gNB and a UE can send."""
+    """Run a world with almost every message that a gNB and a UE can send."""
     people = population(
         6, schemes=("null", "A", "B"), algorithms=MIXED_ALGORITHMS[3:5], sqn_ahead=4
     )

@@ -1,4 +1,4 @@
-"""Loads of several phases, without a loop: the clock is the test's."""
+"""Loads of several phases, without an event loop: the test controls the clock."""
 
 from typing import Any
 

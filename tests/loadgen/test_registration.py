@@ -1,4 +1,4 @@
-"""Initial registration: what the UE sends and does (TS 24.501 5.5.1.2)."""
+"""Initial registration: the UE's messages and behaviour (TS 24.501 5.5.1.2)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Scenario files: what comes with evcore, and what is refused with file and field."""
+"""Scenario files: those that come with evcore, and errors with file and field."""
 
 from pathlib import Path
 

@@ -26,14 +26,14 @@ from tests.loadgen.world import World
 
 
 def idle(world: World | None = None) -> tuple[World, CampedUe]:
-    """A UE with a PDU session in idle."""
+    """Return an idle UE with a PDU session."""
     world, ue = established(world)
     assert world.run(ue, IDLE).cause is None
     return world, ue
 
 
 def initial(world: World) -> Tree:
-    """The last INITIAL UE MESSAGE."""
+    """Return the last INITIAL UE MESSAGE."""
     pdu = [pdu for pdu in world.sent if pdu[1] == 15][-1]
     ies: Tree = {}
     for ie in wire.ngap_decode(pdu)["ies"]:

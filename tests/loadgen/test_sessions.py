@@ -26,7 +26,7 @@ from tests.loadgen.world import SLICE, World
 
 
 def established(world: World | None = None, index: int = 0) -> tuple[World, CampedUe]:
-    """A UE with a PDU session, after nothing was wrong."""
+    """Return a UE with a PDU session, without violations."""
     world, ue = registered(world, index)
     assert world.run(ue, SESSION).cause is None
     assert world.violations == []
@@ -156,7 +156,7 @@ def test_a_reject_is_a_failure_with_its_cause(cause: str) -> None:
 
 
 def as_downlink(tree: Tree) -> Tree:
-    """A setup request without the setup: its NAS PDU in DOWNLINK NAS TRANSPORT."""
+    """Return the NAS PDU of a setup request in DOWNLINK NAS TRANSPORT, without the setup."""
     kept = [ie for ie in tree["ies"] if next(iter(ie)).endswith("NGAP-ID")]
     (item,) = next(ie[n] for ie in tree["ies"] for n in ie if n.startswith("PDUSession"))
     nas = {"NAS-PDU": item["pDUSessionNAS-PDU"]}

@@ -1,4 +1,4 @@
-"""The population follows from its seed and an index."""
+"""The population depends only on its seed and an index."""
 
 import json
 

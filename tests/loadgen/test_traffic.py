@@ -1,4 +1,4 @@
-"""Programmes and arrivals, without a loop: the clock is the test's."""
+"""Programmes and arrivals, without an event loop: the test controls the clock."""
 
 from collections import Counter
 from math import inf
@@ -15,7 +15,7 @@ from tests.loadgen.world import World, population
 
 
 class Run:
-    """A world under traffic."""
+    """A world with traffic."""
 
     def __init__(self, world: World | None = None, **changes: Any) -> None:
         given: dict[str, Any] = {"population": population(3), **changes}
@@ -38,7 +38,7 @@ class Run:
         self.over += 1
 
     def go(self, seconds: float) -> None:
-        """As the driver does: messages and timers in turn, ends collected after each."""
+        """Work like the driver: carry messages, run timers and collect ended procedures."""
         world = self.world
         end = world.now + seconds
         while True:

@@ -1,4 +1,4 @@
-"""End Markers that are asked for when a tunnel moves, at the emulated UPF."""
+"""Requested End Markers at the emulated UPF when a tunnel moves."""
 
 from loadgen.upf.ies import FTeid
 from loadgen.upf.violation import PfcpKind
@@ -9,7 +9,8 @@ FEATURES = ("BUCP", "FTUP", "MNOP", "EMPU")
 
 
 def moved(*, header: bool = True) -> Tree:
-    """Downlink packets go to another gNB, and the one before gets an End Marker."""
+    """Return an update that sends downlink packets to another gNB and an End Marker to the former
+    one."""
     parameters: list[Tree] = [{"PFCPSMReq-Flags": ["SNDEM"]}]
     if header:
         to = {"description": ["GTP-U/UDP/IPv4"], "teid": 6, "ipv4": "192.0.2.2"}

@@ -15,13 +15,13 @@ from tests.loadgen.test_upf_peer import FORWARD, Cp, Tree, session
 
 
 class Process:
-    """One `python -m loadgen.upf`."""
+    """A `python -m loadgen.upf` process."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
 
     async def line(self, event: str) -> Tree:
-        """The next event of a name; others are passed over."""
+        """Return the next event with a name; skip others."""
         assert self.process.stdout is not None
         while True:
             text = await asyncio.wait_for(self.process.stdout.readline(), 20)

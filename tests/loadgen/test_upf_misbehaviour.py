@@ -1,4 +1,4 @@
-"""The emulated UPF at its worst."""
+"""Misbehaviour of the emulated UPF."""
 
 import asyncio
 import time

@@ -1,4 +1,4 @@
-"""The node procedures of the emulated UPF, and the scripted CP function that all its tests have."""
+"""The node procedures of the emulated UPF, and the scripted CP function of all UPF tests."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -23,7 +23,7 @@ OCTETS = {entry.name: entry.octets for entry in entries("pfcp")}
 
 
 class Cp(asyncio.DatagramProtocol):
-    """A CP function that says what a test has it say."""
+    """A CP function that follows the script of a test."""
 
     def __init__(self) -> None:
         self.recovery = 3_900_000_000
@@ -32,7 +32,7 @@ class Cp(asyncio.DatagramProtocol):
         self.requests: asyncio.Queue[Tree] = asyncio.Queue()
         self.packets: asyncio.Queue[bytes] = asyncio.Queue()
         self.faults: list[str] = []
-        """What is wrong with the syntax of what the UPF sent."""
+        """Syntax errors in the messages of the UPF."""
         self.reply: Callable[[Tree], Tree | None] = self.agree
         self.upf: tuple[str, int] = ("", 0)
         self.transport: asyncio.DatagramTransport | None = None
@@ -82,7 +82,7 @@ class Cp(asyncio.DatagramProtocol):
                 return answer | {"ies": node(ACCEPTED)}
 
     up_seid = 0
-    """Of the session that reports are answered for."""
+    """The UPF's SEID of the session, for the answers to reports."""
 
     def next(self) -> int:
         self.sequence += 1
@@ -119,7 +119,7 @@ class Cp(asyncio.DatagramProtocol):
         return await self.ask("SessionDeletionRequest", [], self.up_seid)
 
     async def nothing(self) -> None:
-        """Nothing came: what is sent after it is answered first."""
+        """Check that no message came: the next request is answered first."""
         answer = await self.ask("HeartbeatRequest", [{"Recovery Time Stamp": self.recovery}])
         assert answer["message"] == "HeartbeatResponse"
 
@@ -138,7 +138,7 @@ def cause_of(tree: Tree) -> Any:
 
 @asynccontextmanager
 async def world(*, associated: bool = True, **more: Any) -> AsyncGenerator[tuple[Upf, Cp]]:
-    """A UPF and a CP function, with an association."""
+    """Run a UPF and a CP function, with an association."""
     cp = Cp()
     await cp.open()
     settings: dict[str, Any] = {
@@ -166,7 +166,7 @@ async def world(*, associated: bool = True, **more: Any) -> AsyncGenerator[tuple
 
 
 async def until(true: Callable[[], object]) -> None:
-    """Wait for something that is about to happen."""
+    """Wait until a condition is true."""
     async with asyncio.timeout(3):
         while not true():  # noqa: ASYNC110
             await asyncio.sleep(0.005)
@@ -251,7 +251,7 @@ def qer(number: int = 1, qfi: int = 9, **more: Any) -> Tree:
 
 
 def session(ue: str = "10.45.0.1", seid: int = 1, rules: Ies | None = None, *more: Tree) -> Ies:
-    """A session of a UE that is not connected: uplink forwarded, downlink buffered."""
+    """Return a session of a UE that is not connected: uplink forwarded, downlink buffered."""
     if rules is None:
         rules = [pdr_ul(), pdr_dl(ue), far_ul(), far_dl(), qer()]
     head: Ies = [{"Node ID": {"ipv4": CP}}, {"F-SEID": {"seid": seid, "ipv4": CP}}]

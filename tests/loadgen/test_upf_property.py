@@ -1,4 +1,4 @@
-"""Whatever a CP function sends: nothing raises, and no rule is without a session."""
+"""Arbitrary messages of a CP function: no exception, and no rule without a session."""
 
 from collections.abc import Iterator
 from random import Random
@@ -86,7 +86,7 @@ STEPS: st.SearchStrategy[tuple[str, Any]] = st.one_of(
 
 
 def consistent(sessions: PfcpSessions) -> None:
-    """Every table says the same of every session, and says nothing of any other."""
+    """Check that all tables agree about the sessions."""
     there = list(sessions.by_seid.values())
     assert {id(one) for one in sessions.by_cp.values()} == {id(one) for one in there}
     assert sessions.rules == sum(one.rules.count for one in there)

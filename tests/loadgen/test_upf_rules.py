@@ -1,4 +1,4 @@
-"""Each rule of validation: a good session, and what the UPF says to one that is not."""
+"""The validation of each rule: a correct session, and the UPF's answers to incorrect ones."""
 
 from random import Random
 from typing import Any
@@ -64,7 +64,7 @@ def refers(far: int | None = 1, *more: Tree) -> Ies:
 
 
 def replacing(rule: Tree, *more: Tree) -> Ies:
-    """A good set of rules with another one in the place of that with the same name and id."""
+    """Return a correct set of rules with one rule replaced by another of the same name and ID."""
     rules: Ies = [pdr_ul(), pdr_dl(), far_ul(), far_dl(), qer(), *more]
     name, members = next(iter(rule.items()))
     return [rule if name in one and one[name][0] == members[0] else one for one in rules]
@@ -306,7 +306,7 @@ BAD: dict[str, Bad] = {
         replacing(qer(mbr=[])),
         *(PfcpKind.SESSION_AMBR, FAILED, P_UL, "the session AMBR"),
     ),
-    # By the syntax, before any rule is looked at (7.6).
+    # Refused by the syntax check, before the rules are checked (7.6).
     "no gate status": (
         replacing(qer(gate=[])),
         *(PfcpKind.SYNTAX, MISSING, None, "Gate Status"),
@@ -340,7 +340,7 @@ async def test_a_bad_set_of_rules(name: str) -> None:
         assert text in found.text
         assert found.clause == PFCP_CLAUSES[kind]
         assert (upf.session_count, upf.rules_left) == (0, 0)
-        # The same CP function does it right afterwards.
+        # The same CP function sends a correct request afterwards.
         assert cause_of(await cp.establish(session())) == ACCEPTED
 
 

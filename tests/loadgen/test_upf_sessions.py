@@ -193,10 +193,10 @@ async def test_f_teids_are_the_same_for_the_same_choose_id() -> None:
         teids = {number: f_teid["teid"] for number, f_teid in created(answer).items()}
         assert teids[1] == teids[3]
         assert len(set(teids.values())) == 4
-        # A CHOOSE ID is of one message.
+        # A CHOOSE ID is valid in one message.
         answer = await cp.modify(access(7, 5))
         assert created(answer)[7]["teid"] not in teids.values()
-        # What is assigned may be said again in the same session.
+        # An assigned F-TEID may be repeated in the same session.
         same: Ies = [{"Source Interface": "Access"}, {"F-TEID": created(answer)[7]}]
         answer = await cp.modify(pdr_ul(id=8, pdi=same))
         assert (cause_of(answer), created(answer)) == (ACCEPTED, {})

@@ -1,4 +1,4 @@
-"""The USIM's judgement of sequence numbers (TS 33.102 annex C)."""
+"""The USIM's check of sequence numbers (TS 33.102 annex C)."""
 
 import pytest
 from hypothesis import given

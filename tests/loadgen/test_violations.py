@@ -1,4 +1,4 @@
-"""Each kind of violation, by a core that commits it."""
+"""Each kind of violation, with a core that commits it."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""gNBs, UEs and the test AMF on links without a network, under a clock that a test moves."""
+"""gNBs, UEs and the test AMF on links without a network, with a clock that the test controls."""
 
 from collections import deque
 from math import inf
@@ -37,7 +37,7 @@ def population(count: int = 4, **changes: object) -> Population:
 
 
 class World:
-    """One AMF and some gNBs, all of it in this thread and at this moment."""
+    """One AMF and some gNBs in this thread."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class World:
         camped.cell.begin(camped, procedure, self.now)
 
     def run(self, camped: CampedUe, *procedures: Procedure) -> Ended:
-        """Run procedures to their end, without time passing; the last one's end."""
+        """Run procedures to their end without passing time. Return the end of the last one."""
         ended: list[Ended] = []
         for procedure in procedures:
             self.begin(camped, procedure)
@@ -128,7 +128,7 @@ class World:
         return self.run(camped, Procedure.REGISTER)
 
     def ended(self, camped: CampedUe) -> list[Ended]:
-        """The procedures that ended, taken out, wherever the UE was then."""
+        """Remove and return the ended procedures of a UE, from all gNBs."""
         found: list[Ended] = []
         for gnb in self.gnbs.values():
             found += [end for who, end in gnb.cell.ended if who is camped]
@@ -136,7 +136,7 @@ class World:
         return found
 
     def settle(self) -> None:
-        """Carry messages until nobody has one to send."""
+        """Carry messages until none is left."""
         while True:
             self._collect()
             if not self.links:
@@ -157,7 +157,7 @@ class World:
         self.links.extend((False, name, stream, pdu) for name, stream, pdu in down)
 
     def pass_time(self, seconds: float) -> None:
-        """Let time pass, with every timer at its time."""
+        """Let time pass, and run every timer at its time."""
         self.settle()
         end = self.now + seconds
         while self.deadlines.next() <= end and self.deadlines.next() != inf:
@@ -169,7 +169,7 @@ class World:
         self.settle()
 
     def down(self, camped: CampedUe, nas: bytes) -> None:
-        """Give a UE a NAS message, as if it came from the AMF."""
+        """Give a UE a NAS message as if the AMF had sent it."""
         camped.ue.receive(nas, self.now)
         camped.cell.pump(camped, self.now)
         self.settle()
