@@ -50,13 +50,18 @@ def _subscriber(given: Given, supi: str) -> Subscriber | None:
     return next((s for s in given.subscribers if s.supi == supi), None)
 
 
-async def warm(history: History, procedures: Procedures | None = None) -> list[Redecided]:
-    """What differs when the state is kept from step to step."""
+async def redecided(history: History, procedures: Procedures | None = None) -> list[Redecided]:
+    """Return every step, decided again on the state that is kept from step to step."""
     replayer = Replayer(_Log(history), _Subscribers(history.given), procedures)
     found: list[Redecided] = []
     for name in history.aggregates():
-        found += [step async for step in replayer.steps(name) if not step.same]
+        found += [step async for step in replayer.steps(name)]
     return found
+
+
+async def warm(history: History, procedures: Procedures | None = None) -> list[Redecided]:
+    """Return the steps that differ if the state is kept from step to step."""
+    return [step for step in await redecided(history, procedures) if not step.same]
 
 
 def cold(history: History) -> Iterator[tuple[Step[Any], Step[Any] | None, Step[Any] | None]]:
