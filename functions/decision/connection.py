@@ -6,6 +6,8 @@ beside it, with a registration and a challenge of its own: it takes nothing from
 message of such a connection is decided about, it is the current one.
 """
 
+from typing import Final
+
 from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.trees import Tree
@@ -27,6 +29,7 @@ from schemas.mobility.events import HandoverTriggered
 from schemas.procedures import Procedure
 from schemas.step import HandOff, encode
 from schemas.ue.state import Ue, connections
+from schemas.ue.states import BUSY, conditions
 
 HANDOVER_TIMER = "handover"
 """Guards each stage of a handover."""
@@ -249,8 +252,10 @@ def abort(d: UeDecision, reason: str) -> None:
 
 def busy(ue: Ue) -> bool:
     """Whether the UE is about what `abort` ends."""
-    begun = (ue.registration, ue.challenge, ue.pending)
-    return ue.deregistering or any(one is not None for one in begun)
+    return conditions(ue) & _BUSY != 0
+
+
+_BUSY: Final = BUSY.value
 
 
 def find(d: UeDecision, amf_ue_ngap_id: int) -> Connection | None:

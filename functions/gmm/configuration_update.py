@@ -9,7 +9,8 @@ the UE would then take for an old one.
 from typing import Final
 
 import wire
-from functions.decision import connection, slices
+from functions.decision import slices
+from functions.decision.collisions import Start, Verdict, check, ended_by
 from functions.decision.inputs import Input, NasReceived, TimerExpired
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import guti
@@ -27,6 +28,7 @@ from schemas.gmm.events import (
 )
 from schemas.gmm.state import ConfigurationUpdate
 from schemas.identity import SNssai
+from schemas.ue.states import Condition
 
 TIMER: Final = "T3555"
 
@@ -69,7 +71,7 @@ def reconcile(d: UeDecision) -> None:
         d.emit(ConfigurationUpdateStopped(reason))
         update = d.ue.update
     d.stop_timer(TIMER)
-    if _ready(d):
+    if check(d, Start.CONFIGURATION_UPDATE) is Verdict.START:
         changed = _outdated(d)
         if update is not None or changed:
             _start(d, changed)
@@ -77,29 +79,22 @@ def reconcile(d: UeDecision) -> None:
 
 def _interrupted(d: UeDecision, update: ConfigurationUpdate) -> str:
     """Why what was sent is not waited for any more (5.4.4.6 b to d), empty if it is."""
-    here = d.ue.connection
-    if here is None or here.releasing or here.amf_ue_ngap_id != update.amf_ue_ngap_id:
-        return "the connection is gone"
-    if d.ue.registration is not None:
-        return "a REGISTRATION REQUEST"
-    if d.ue.network_deregistration is not None:
-        return "the network deregisters the UE"
+    if not d.connection_is(update.amf_ue_ngap_id):
+        return _ENDED_BY[Start.AN_RELEASE]
+    ender = ended_by(d, Condition.CONFIGURATION_UPDATE)
+    if ender is not None:
+        return _ENDED_BY[ender]
     if not update.given_up and TIMER not in d.ue.timers:
         return _SILENT
     return ""
 
 
-def _ready(d: UeDecision) -> bool:
-    """Whether the UE can be told something now."""
-    ue = d.ue
-    return (
-        ue.registered
-        and user_plane.reachable(d)
-        and d.connection.context != "pending"
-        and not connection.busy(ue)
-        and ue.handover is None
-        and ue.network_deregistration is None
-    )
+_ENDED_BY: Final = {
+    Start.AN_RELEASE: "the connection is gone",
+    Start.INITIAL_REGISTRATION: "a REGISTRATION REQUEST",
+    Start.DEREGISTRATION_BY_NETWORK: "the network deregisters the UE",
+}
+"""The reasons of `ConfigurationUpdateStopped`."""
 
 
 def _outdated(d: UeDecision) -> tuple[SNssai, ...]:

@@ -7,9 +7,9 @@ is taken as come again after a pause.
 
 from typing import Final
 
+from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.inputs import Input, PfcpReceived, TimerExpired
 from functions.decision.ue_decision import UeDecision
-from functions.gmm.deregistration import implicit
 from functions.gsm import n4, release, user_plane
 from functions.messages import ngap, pfcp
 from functions.messages.ngap import ue_context
@@ -36,12 +36,25 @@ def is_held(session: PduSession) -> bool:
     return here and session.reported > 0 and not dropped
 
 
+def reconcile(d: UeDecision) -> None:
+    """End a paging when the UE has come, or is deregistered."""
+    ue = d.ue
+    if ue.paging is None or (ue.registered and not user_plane.reachable(d)):
+        return
+    d.stop_timer("T3513")
+    waiting = ue.paging.seids
+    d.emit(PagingEnded("the UE is here" if ue.registered else "the UE is deregistered"))
+    if ue.registered and ue.network_deregistration is None:
+        user_plane.activate(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
+
+
 def rearm(d: UeDecision) -> None:
     """Have the timers run of the sessions whose packets wait, and no others."""
     if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
         return
     idle = d.ue.paging is None
-    needed = {f"{TIMER}/{s.id}" for s in user_plane.live(d) if idle and is_held(s)}
+    held = user_plane.live(d) if idle and d.ue.sessions else []
+    needed = {f"{TIMER}/{s.id}" for s in held if is_held(s)}
     for name in [name for name in d.ue.timers if name.startswith(TIMER)]:
         if name not in needed:
             d.stop_timer(name)
@@ -134,11 +147,12 @@ def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
     Nobody pages a UE that should have come by itself, and has not (TS 24.501 5.3.7). The UPF goes
     on holding what it has reported: should the UE come after all, it gets that.
     """
+    waits = reasons(d, Start.PAGING, Verdict.WAIT)
     d.emit(PagingStarted(seids))
-    if implicit.may_page(d):
-        _page(d, 0)
-    else:
+    if waits:
         d.emit(PagingFailed())
+    else:
+        _page(d, 0)
 
 
 def _again(d: UeDecision, psi: int) -> None:

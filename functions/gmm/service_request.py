@@ -4,6 +4,7 @@ from typing import Final
 
 import wire
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, check, reasons
 from functions.decision.inputs import Input, NasReceived
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, configuration_update
@@ -13,6 +14,7 @@ from functions.messages.nas import codec
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.gmm.events import ConfigurationUpdateStopped, Deregistered, GutiConfirmed, PagingEnded
+from schemas.ue.states import Condition
 
 FALLBACK: Final = "emergency-services-fallback"
 EMERGENCY: Final = ("emergency-services", FALLBACK)
@@ -45,14 +47,15 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     user_plane.lose(d)
     if d.ue.tmsi_pending and peek.s_tmsi is not None and peek.s_tmsi[2] == d.ue.tmsi:
         d.emit(GutiConfirmed())  # a UE that uses its new 5G-GUTI has it (5.5.1.2.8 c)
-    if d.ue.registration is not None and d.ue.registration.stage != "accepted":
+    if reasons(d, Start.SERVICE_REQUEST, Verdict.ABORT) & _REGISTRATION:
         connection.abort(d, "a SERVICE REQUEST")  # 5.5.1.2.8: the UE is done with it
-    if not d.ue.registered:
+    verdict = check(d, Start.SERVICE_REQUEST)
+    if verdict is Verdict.REJECT:
         _reject(d, GmmCause.IMPLICITLY_DEREGISTERED, tree, initial=initial)
         return
     terminated = d.ue.paging is not None or tree.get("service-type") == TERMINATED
     paged = _paged(d)
-    if d.ue.network_deregistration is not None:
+    if verdict is Verdict.IGNORE:
         d.note("a SERVICE REQUEST while the UE is being deregistered")  # 5.5.2.3.5 f
         return
     if initial and not terminated and _can_wait(tree) and admission.puts_off(d):
@@ -62,7 +65,7 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     if cause is not None:
         _reject(d, cause, tree, initial=initial)
         return
-    release.reconcile(d, tree.get("pdu-session-status"))
+    release.match_status(d, tree.get("pdu-session-status"))
     asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
     user_plane.activate(d, [*asked, *paged])
     if initial and terminated:
@@ -70,6 +73,9 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     _accept(d, tree, asked)
     if tree.get("ue-request-type") == "nas-signalling-connection-release":
         _let_go(d)
+
+
+_REGISTRATION: Final = Condition.REGISTRATION.value
 
 
 def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:

@@ -1,6 +1,7 @@
 """UE CONTEXT MODIFICATION (TS 38.413 8.3.4): another key, or another AMBR, of a UE at its gNB."""
 
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.inputs import Input, NgapReceived
 from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
@@ -8,34 +9,26 @@ from functions.messages.ngap import faults, ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
 from schemas.connection.events import ContextModificationFailed, ContextModified, ContextModifying
-from schemas.connection.state import Connection
 from schemas.gsm.events import SecondaryRatUsed
 
 
 def reconcile(d: UeDecision) -> None:
     """Ask the gNB for what is not so yet: one request at a time, and none during a handover."""
-    here = d.ue.connection
-    if here is None or not _can_be_asked(d, here):
+    here, subscriber = d.ue.connection, d.env.subscriber
+    if here is None:
         return
-    key = here.rekeyed and d.ue.security is not None and d.ue.challenge is None
-    subscribed = d.env.subscriber.ambr if d.env.subscriber is not None else None
+    subscribed = subscriber.ambr if subscriber is not None else None
+    key = here.rekeyed and d.ue.security is not None
     ambr = subscribed if here.ambr is not None and subscribed != here.ambr else None
+    if not key and ambr is None:
+        return
+    key = key and check(d, Start.KEY_MODIFICATION) is Verdict.START
+    if check(d, Start.AMBR_MODIFICATION) is not Verdict.START:
+        ambr = None
     if not key and ambr is None:
         return
     d.send(ue_context.ue_context_modification_request(here, d.ue.security if key else None, ambr))
     d.emit(ContextModifying(key, ambr))
-
-
-def _can_be_asked(d: UeDecision, here: Connection) -> bool:
-    return (
-        here.context == "set-up"
-        and not here.modifying
-        and not here.releasing
-        and here.secured
-        and d.ue.pending is None
-        and d.ue.handover is None
-        and d.ue.registered
-    )
 
 
 def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:

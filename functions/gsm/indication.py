@@ -12,6 +12,7 @@ from msgspec import json
 
 import wire
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, user_plane
 from functions.messages import ngap
@@ -37,7 +38,7 @@ def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         return
     items: list[Tree] = ies.get("PDUSessionResourceModifyListModInd", [])
     times = Counter(item["pDUSessionID"] for item in items)
-    busy = d.ue.indication is not None
+    busy = reasons(d, Start.MODIFY_INDICATION, Verdict.REJECT) != 0
     sessions: list[IndicatedSession] = []
     for item in {item["pDUSessionID"]: item for item in items}.values():
         if busy:

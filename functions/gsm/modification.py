@@ -1,5 +1,6 @@
 """PDU session modification, by the UE (TS 24.501 6.4.2) or by the network (6.3.2)."""
 
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
 from functions.messages.nas import gsm
@@ -18,9 +19,10 @@ def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
     for QoS beyond the subscription is rejected: #26 (6.4.2.4).
     """
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
-    if session.stage == "releasing":
+    verdict = check(d, Start.SESSION_MODIFICATION_BY_UE, session)
+    if verdict is Verdict.IGNORE:
         d.note("a modification of a session that is being released")  # 6.3.3.5: the release goes on
-    elif session.stage != "active":
+    elif verdict is Verdict.REJECT:
         cause = GsmCause.MESSAGE_NOT_COMPATIBLE_WITH_STATE
         d.send_nas(gsm.transport(gsm.refusal(request, cause), psi))
     elif "requested-qos-rules" in request or "requested-qos-flow-descriptions" in request:
@@ -33,10 +35,21 @@ def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
 def subscribed(d: UeDecision, session: PduSession, ambr: Ambr) -> None:
     """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
     the UE can be told and its gNB is not about the session."""
-    calm = session.stage == "active" and session.user_plane in ("on", "off")
-    calm = calm and d.ue.handover is None
-    if calm and session.ambr != ambr and user_plane.reachable(d):
+    if session.ambr == ambr:
+        return
+    if check(d, Start.SESSION_MODIFICATION_BY_NETWORK, session) is Verdict.START:
         _command(d, session, 0, ambr)
+
+
+def reconcile(d: UeDecision) -> None:
+    """Give each session the session AMBR that is subscribed now."""
+    if not d.ue.sessions or d.env.subscriber is None:
+        return
+    slices = d.env.subscriber.slices
+    for session in user_plane.live(d):
+        for dnn in (dnn for one in slices if one.nssai == session.nssai for dnn in one.dnns):
+            if dnn.name == session.dnn:
+                subscribed(d, session, dnn.ambr)
 
 
 def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: int = 0) -> None:

@@ -11,7 +11,7 @@ from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft
-from schemas.gsm.events import N4Answered, N4Failed, N4Replaced, N4Sent
+from schemas.gsm.events import N4Answered, N4Failed, N4Replaced, N4Sent, SessionDeleted
 from schemas.gsm.state import N4Request, PduSession
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.procedures import Procedure
@@ -107,8 +107,38 @@ def ask_again(d: UeDecision, session: PduSession) -> None:
         _send(d, session, replace(sent, at=d.env.now))
 
 
+def reconcile(d: UeDecision) -> None:
+    """Ask each UPF for what it is not known to have."""
+    for session in d.ue.sessions:
+        _reconcile(d, session)
+
+
+def _reconcile(d: UeDecision, session: PduSession) -> None:
+    """Send the next request of a session, unless one waits for its answer."""
+    current = session.n4
+    if current.sent is not None:
+        waited = d.env.now - current.sent.at
+        if current.sent.count and d.from_gnb and waited >= d.env.network.timers.n4 * 1000:
+            repeat(d, session)  # a UE that is here does not wait for a timer that has slowed
+        if session.stage == "released" and d.env.network.upf(current.upf) is None:
+            d.emit(SessionDeleted(current.seid, "its UPF is no more of this network"))
+    elif session.stage == "released":
+        if current.up_seid and d.env.network.upf(current.upf) is not None:
+            delete(d, session)
+        else:
+            d.emit(SessionDeleted(current.seid, "no UPF has it"))
+    elif session.stage == "releasing":
+        return  # it is deleted once the UE has answered, or T3592 has given up
+    elif not current.up_seid:
+        establish(d, session)
+    elif (current.downlink, current.ambr) != (session.access, session.ambr):
+        modify(d, session)
+
+
 def rearm(d: UeDecision) -> None:
     """Have the timer expire when the first of the requests that wait is due."""
+    if not d.ue.sessions and TIMER not in d.ue.timers:
+        return
     dues = [due(d, s.n4.sent) for s in d.ue.sessions if s.n4.sent is not None]
     timer = d.ue.timers.get(TIMER)
     if not dues:

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
@@ -9,7 +10,7 @@ from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
-from schemas.gsm.events import SessionReleased, SessionReleasing, UserPlaneOff
+from schemas.gsm.events import SessionModified, SessionReleased, SessionReleasing, UserPlaneOff
 from schemas.gsm.state import PduSession
 
 RELEASED: Final = {"nas": "normal-release"}
@@ -29,13 +30,11 @@ def by_network(d: UeDecision, session: PduSession, cause: GsmCause) -> None:
 
     A UE in CM-IDLE learns it from the PDU session status, when it next comes (TS 23.502 4.3.4.2).
     """
-    if session.stage in ("releasing", "released"):
-        return
-    switching = d.ue.handover is not None and d.ue.handover.stage == "switching"
-    if user_plane.reachable(d) and not switching:
-        _start(d, session, 0, cause)
-    else:
+    verdict = check(d, Start.SESSION_RELEASE_BY_NETWORK, session)
+    if verdict is Verdict.LOCAL:
         d.emit(SessionReleased(session.n4.seid, cause.text))
+    elif verdict is not Verdict.IGNORE:
+        _start(d, session, 0, cause)
 
 
 def _start(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> None:
@@ -90,9 +89,13 @@ def forget(d: UeDecision, session: PduSession, reason: str) -> None:
 
 
 def _end(d: UeDecision, session: PduSession, reason: str) -> None:
+    _stop_timers(d, session)
+    d.emit(SessionReleased(session.n4.seid, reason))
+
+
+def _stop_timers(d: UeDecision, session: PduSession) -> None:
     d.stop_timer(f"T3591/{session.id}")
     d.stop_timer(f"T3592/{session.id}")
-    d.emit(SessionReleased(session.n4.seid, reason))
 
 
 def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -108,7 +111,26 @@ def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
             d.emit(UserPlaneOff(session.n4.seid, f"the gNB has released it: {cause}"))
 
 
-def reconcile(d: UeDecision, status: list[int] | None) -> None:
+def reconcile(d: UeDecision) -> None:
+    """End what cannot go on without a registration or without a connection."""
+    here = d.ue.connection
+    connected = here is not None and not here.releasing
+    if not d.ue.sessions or (connected and d.ue.registered):
+        return
+    for session in user_plane.live(d):
+        seid = session.n4.seid
+        if not d.ue.registered:
+            _stop_timers(d, session)
+            d.emit(SessionReleased(seid, "the UE is deregistered"))
+        elif session.stage in ("establishing", "releasing"):
+            _stop_timers(d, session)
+            d.emit(SessionReleased(seid, f"the connection is gone while {session.stage}"))
+        elif session.stage == "modifying":
+            _stop_timers(d, session)
+            d.emit(SessionModified(seid))
+
+
+def match_status(d: UeDecision, status: list[int] | None) -> None:
     """Forget the sessions that the UE does not have, by its PDU session status (5.5.1.3.4)."""
     if status is None:
         return

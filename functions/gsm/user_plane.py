@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import wire
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
@@ -20,6 +21,7 @@ from schemas.gsm.events import (
     UserPlaneRequested,
 )
 from schemas.gsm.state import PduSession
+from schemas.ue import states
 from schemas.ue.state import connections
 
 
@@ -35,8 +37,7 @@ def by_id(d: UeDecision, psi: int) -> PduSession | None:
 
 def reachable(d: UeDecision) -> bool:
     """Whether the UE has a connection that messages can be sent on."""
-    here = d.ue.connection
-    return here is not None and here.secured and not here.releasing and not d.ue.successor
+    return states.reachable(d.ue)
 
 
 def activate(d: UeDecision, ids: Iterable[int]) -> list[PduSession]:
@@ -80,11 +81,11 @@ def request(d: UeDecision) -> None:
     """Ask the gNB for the sessions that are wanted, unless it is busy setting up the context, or
     handing the UE over (TS 23.502 4.9.1.3.2), or the UE is taking another key into use."""
     sessions = wanted(d)
-    if not sessions or not reachable(d) or d.ue.handover is not None or d.ue.pending is not None:
+    if not sessions or check(d, Start.RESOURCE_SETUP) is not Verdict.START:
         return
     if d.connection.context == "none":
         request_context(d, sessions=sessions)
-    elif d.connection.context == "set-up":
+    else:
         _request_resources(d, sessions)
 
 

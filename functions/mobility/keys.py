@@ -1,17 +1,16 @@
 """The chain of keys that a handover goes along (TS 33.501 6.9.2)."""
 
 import wire
+from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.ue_decision import NoSecurityError, UeDecision
-from functions.gsm import user_plane
 from functions.messages.ngap.handover import NextHop
 from schemas.mobility.events import NextHopDerived
 
 
-def may_go(d: UeDecision) -> bool:
-    """Whether the UE has what its next gNB is to be told: a registration, keys, and a connection
-    with a context to take over."""
-    known = d.ue.registered and d.ue.security is not None and bool(d.ue.allowed_nssai)
-    return known and user_plane.reachable(d) and d.connection.context == "set-up"
+def may_go(d: UeDecision, start: Start) -> bool:
+    """Whether a handover may start, and the UE has the keys and the slices for its next gNB."""
+    known = d.ue.security is not None and bool(d.ue.allowed_nssai)
+    return known and not reasons(d, start, Verdict.REJECT)
 
 
 def next_hop(d: UeDecision) -> NextHop:

@@ -3,6 +3,7 @@
 from typing import Final
 
 from functions.decision import connection
+from functions.decision.collisions import Start
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
@@ -45,11 +46,8 @@ def required(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 def _refusal(d: UeDecision, source: Connection) -> Cause | None:
     """Why a UE cannot be handed over from a connection."""
-    ongoing = d.ue.handover
-    switching = ongoing is not None and ongoing.stage == "switching"
-    if switching or not d.connection_is(source.amf_ue_ngap_id) or not may_go(d):
-        return ngap.WRONG_STATE
-    return None
+    here = d.connection_is(source.amf_ue_ngap_id)
+    return None if here and may_go(d, Start.N2_HANDOVER) else ngap.WRONG_STATE
 
 
 def _prepare(d: UeDecision, ies: Tree) -> Cause | None:

@@ -5,6 +5,7 @@ goes out once the UPFs have the tunnels, which `functions.ue.reconcile` asks the
 """
 
 from functions.decision import connection, protocol_errors
+from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.connection import Origin
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, user_plane
@@ -60,7 +61,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
     """Why the UE cannot be where the gNB says, None if it can."""
     subscriber = d.env.subscriber
-    if not d.connection_is(amf_ue_ngap_id) or not may_go(d):
+    if not d.connection_is(amf_ue_ngap_id) or not may_go(d, Start.XN_HANDOVER):
         return ngap.WRONG_STATE
     barred = subscriber is None or tai.tac in subscriber.forbidden_tacs
     if barred or d.env.network.area(tai) is None:
@@ -84,7 +85,7 @@ def _switchable(d: UeDecision, asked: Admitted) -> PduSession | None:
 def _instead(d: UeDecision, place: Place) -> None:
     """End another handover, in whose place this one comes."""
     ongoing = d.ue.handover
-    if ongoing is None or ongoing.stage == "triggered":
+    if ongoing is None or not reasons(d, Start.XN_HANDOVER, Verdict.ABORT):
         return
     here = d.connection
     same = (here.gnb, here.association, here.ran_ue_ngap_id) == (
@@ -158,7 +159,7 @@ def conclude(d: UeDecision) -> None:
         released[moving.psi] = messages.FAILED_IN_TARGET
         if session is not None and _has(session, moving):
             d.emit(UserPlaneOff(moving.seid, "its UPF has not switched the path"))
-    if not done or security is None or not may_go(d):
+    if not done or security is None or not may_go(d, Start.XN_HANDOVER):
         released |= dict.fromkeys(done, messages.FAILED_IN_TARGET)
         _fail(d, released)
         return

@@ -1,100 +1,119 @@
-"""What follows from the state of a UE for its PDU sessions, whichever procedure has changed it.
+"""The reconcilers: each compares a part of the state of a UE with the rest, after each decision.
 
-It comes after each decision: sessions of a UE that is gone end, resources of a connection that is
-gone are off, the gNB and the UPFs are asked for what is not so yet. Each asks for one thing at a
-time, and goes on from the answer.
+A reconciler sends the next message that the state asks for, or ends a procedure that has lost its
+connection. It does one thing at a time, and goes on from the answer. A reconciler without work
+returns at its first condition.
 """
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import configuration_update, paging, ue_context
 from functions.gmm.authentication import reauthentication
 from functions.gmm.deregistration import by_network, implicit
-from functions.gsm import indication, modification, n4, user_plane
+from functions.gsm import indication, modification, n4, release, user_plane
 from functions.mobility import end, xn_handover
-from schemas.gmm.events import PagingEnded
-from schemas.gsm.events import SessionDeleted, SessionModified, SessionReleased
-from schemas.gsm.state import PduSession
+
+
+class Reconciler(NamedTuple):
+    """One reconciler of the list."""
+
+    name: str
+    run: Callable[[UeDecision], None]
+    reason: str
+    """The reason for its place in the list."""
+
+
+RECONCILERS: Final[tuple[Reconciler, ...]] = (
+    Reconciler(
+        "deregistration by the network",
+        by_network.reconcile,
+        "First: a UE that it deregisters has no other procedures and no PDU sessions.",
+    ),
+    Reconciler(
+        "configuration update",
+        configuration_update.reconcile,
+        "After the deregistration, which ends it. Before the PDU sessions: the UE gets a new "
+        "5G-GUTI before the gNB gets requests about resources.",
+    ),
+    Reconciler(
+        "handover end",
+        end.reconcile,
+        "Before the PDU sessions: resources that waited for the handover are requested now.",
+    ),
+    Reconciler(
+        "paging end",
+        paging.reconcile,
+        "Before the resources: sessions with buffered packets need them.",
+    ),
+    Reconciler(
+        "sessions with their UE",
+        release.reconcile,
+        "Before the other session reconcilers: a session that ends needs nothing else.",
+    ),
+    Reconciler(
+        "user plane lost",
+        user_plane.lose,
+        "Before the resources: a session can lose them and need them on another connection.",
+    ),
+    Reconciler(
+        "subscription",
+        modification.reconcile,
+        "Before the UPF: it gets a new session AMBR in the same step.",
+    ),
+    Reconciler(
+        "resources requested",
+        user_plane.request,
+        "After all that changes which sessions need resources.",
+    ),
+    Reconciler(
+        "UPF",
+        n4.reconcile,
+        "After all that changes a session: one PFCP request has all the changes.",
+    ),
+    Reconciler(
+        "PFCP timer",
+        n4.rearm,
+        "After the UPF: the timer includes the requests of this step.",
+    ),
+    Reconciler(
+        "downlink data timers",
+        paging.rearm,
+        "After the UPF: they depend on the user plane and on the PFCP request of each session.",
+    ),
+    Reconciler(
+        "path switch",
+        xn_handover.reconcile,
+        "After the UPF: the gNB is answered if no session waits for its UPF.",
+    ),
+    Reconciler(
+        "modify indication",
+        indication.reconcile,
+        "After the UPF, as the path switch.",
+    ),
+    Reconciler(
+        "UE context modification",
+        ue_context.reconcile,
+        "After the path switch, which ends a handover that it waits for.",
+    ),
+    Reconciler(
+        "reauthentication",
+        reauthentication.reconcile,
+        "After the UE context modification: the gNB gets the last key before there is another.",
+    ),
+    Reconciler(
+        "mobile reachable timer",
+        implicit.reconcile,
+        "Last: it starts only if no other timer runs.",
+    ),
+)
+"""All reconcilers, in their order."""
+
+_RUNS: Final = tuple(reconciler.run for reconciler in RECONCILERS)
 
 
 def reconcile(d: UeDecision) -> None:
-    """Bring what the network owes the UE, and its sessions, in line with the rest of it."""
-    by_network.reconcile(d)
-    configuration_update.reconcile(d)
-    end.reconcile(d)
-    _sessions(d)
-    xn_handover.reconcile(d)
-    indication.reconcile(d)
-    ue_context.reconcile(d)
-    reauthentication.reconcile(d)
-    implicit.reconcile(d)
-
-
-def _sessions(d: UeDecision) -> None:
-    if d.ue.paging is not None and (not d.ue.registered or user_plane.reachable(d)):
-        d.stop_timer("T3513")
-        waiting = d.ue.paging.seids
-        d.emit(PagingEnded("the UE is here" if d.ue.registered else "the UE is deregistered"))
-        if d.ue.registered and d.ue.network_deregistration is None:
-            user_plane.activate(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
-    if not d.ue.sessions:
-        return
-    for session in user_plane.live(d):
-        _with_its_ue(d, session)
-    user_plane.lose(d)
-    for session in user_plane.live(d):
-        _with_its_subscription(d, session)
-    user_plane.request(d)
-    for session in d.ue.sessions:
-        _with_its_upf(d, session)
-    n4.rearm(d)
-    paging.rearm(d)
-
-
-def _with_its_ue(d: UeDecision, session: PduSession) -> None:
-    """End what cannot go on without a registration or without a connection."""
-    seid, here = session.n4.seid, d.ue.connection
-    gone = here is None or here.releasing
-    if not d.ue.registered:
-        _stop_timers(d, session)
-        d.emit(SessionReleased(seid, "the UE is deregistered"))
-    elif gone and session.stage in ("establishing", "releasing"):
-        _stop_timers(d, session)
-        d.emit(SessionReleased(seid, f"the connection is gone while {session.stage}"))
-    elif gone and session.stage == "modifying":
-        _stop_timers(d, session)
-        d.emit(SessionModified(seid))
-
-
-def _with_its_subscription(d: UeDecision, session: PduSession) -> None:
-    """Give a session the session AMBR that is subscribed now."""
-    slices = d.env.subscriber.slices if d.env.subscriber is not None else ()
-    for dnn in (dnn for one in slices if one.nssai == session.nssai for dnn in one.dnns):
-        if dnn.name == session.dnn:
-            modification.subscribed(d, session, dnn.ambr)
-
-
-def _stop_timers(d: UeDecision, session: PduSession) -> None:
-    for timer in (f"T3591/{session.id}", f"T3592/{session.id}"):
-        d.stop_timer(timer)
-
-
-def _with_its_upf(d: UeDecision, session: PduSession) -> None:
-    """Ask the UPF for what it is not known to have, unless it is about something."""
-    current = session.n4
-    if current.sent is not None:
-        waited = d.env.now - current.sent.at
-        if current.sent.count and d.from_gnb and waited >= d.env.network.timers.n4 * 1000:
-            n4.repeat(d, session)  # a UE that is here does not wait for a timer that has slowed
-        if session.stage == "released" and d.env.network.upf(current.upf) is None:
-            d.emit(SessionDeleted(current.seid, "its UPF is no more of this network"))
-    elif session.stage == "released":
-        if current.up_seid and d.env.network.upf(current.upf) is not None:
-            n4.delete(d, session)
-        else:
-            d.emit(SessionDeleted(current.seid, "no UPF has it"))
-    elif session.stage == "releasing":
-        return  # it is deleted once the UE has answered, or T3592 has given up
-    elif not current.up_seid:
-        n4.establish(d, session)
-    elif (current.downlink, current.ambr) != (session.access, session.ambr):
-        n4.modify(d, session)
+    """Run each reconciler."""
+    for run in _RUNS:
+        run(d)

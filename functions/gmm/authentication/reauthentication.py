@@ -6,11 +6,10 @@ the UE another K_AMF (TS 33.501 6.4.5); `context_modification` gives the gNB the
 
 from typing import Final
 
-from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka
 from schemas.gmm.state import SecurityContext
-from schemas.ue.state import Ue
 
 COUNT_MARGIN: Final = 1 << 16
 """NAS COUNTs that must be left for a context to stay in use (4.4.3.5)."""
@@ -35,23 +34,5 @@ def reconcile(d: UeDecision) -> None:
     security, subscriber = d.ue.security, d.env.subscriber
     if security is None or subscriber is None or not due(d, security):
         return
-    if d.ue.registered and _is_free(d.ue):
+    if check(d, Start.AUTHENTICATION) is Verdict.START:
         aka.start(d, subscriber)
-
-
-def _is_free(ue: Ue) -> bool:
-    """Whether the UE is here, and no procedure is under way that it would come in between.
-
-    During a handover no K_AMF is taken into use (TS 33.501 6.9.5).
-    """
-    here = ue.connection
-    return (
-        here is not None
-        and here.secured
-        and not here.releasing
-        and not here.modifying
-        and here.context != "pending"
-        and not connection.busy(ue)
-        and ue.handover is None
-        and ue.network_deregistration is None
-    )

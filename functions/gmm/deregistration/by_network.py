@@ -7,10 +7,10 @@ is a connection for it, and pages for one. A UE that cannot be told is deregiste
 from typing import Final
 
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, check, reasons
 from functions.decision.inputs import NasReceived
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import paging
-from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.nas.gmm import UPDATES, kind_of
 from functions.messages.trees import Tree
@@ -25,9 +25,6 @@ from schemas.gmm.events import (
 from schemas.gmm.state import NetworkDeregistration
 
 TIMER: Final = "T3522"
-
-UPDATED_FIRST: Final = frozenset({11, 12, 13, 15, 62, 74, 75, 78})
-"""Causes that say where the UE is not allowed: it may have moved since (5.5.2.3.5 e)."""
 
 
 def by_operator(d: UeDecision, wish: Deregister) -> None:
@@ -49,10 +46,9 @@ def by_subscription(d: UeDecision) -> None:
 
 
 def _want(d: UeDecision, reason: str, *, cause: int, reregister: bool = False) -> None:
-    if not d.ue.registered:
-        d.note(f"deregistration {reason}: the UE is not registered")
-    elif d.ue.network_deregistration is not None:
-        d.note(f"deregistration {reason}: the UE is being deregistered")
+    if check(d, Start.DEREGISTRATION_BY_NETWORK) is Verdict.IGNORE:
+        state = "being deregistered" if d.ue.registered else "not registered"
+        d.note(f"deregistration {reason}: the UE is {state}")
     else:
         d.emit(NetworkDeregistrationPending(reason, reregister, cause))
 
@@ -73,7 +69,7 @@ def reconcile(d: UeDecision) -> None:
             _end(d, "lower layer failure")  # 5.5.2.3.5 b
         else:
             _page(d)
-    elif user_plane.reachable(d) and not connection.busy(d.ue):
+    elif not reasons(d, Start.DEREGISTRATION_BY_NETWORK, Verdict.WAIT):
         _request(d, wanted, 0)
 
 
@@ -119,7 +115,7 @@ def expired(d: UeDecision, count: int) -> None:
     wanted = d.ue.network_deregistration
     if wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
         d.note("T3522 expired, and nobody is asked")
-    elif not user_plane.reachable(d) or connection.busy(d.ue):
+    elif reasons(d, Start.DEREGISTRATION_BY_NETWORK, Verdict.WAIT):
         d.note("T3522 expired, and the UE is about something else")
     elif count < RETRANSMISSIONS:
         _request(d, wanted, count + 1)
@@ -154,7 +150,7 @@ def goes_before(d: UeDecision, received: NasReceived) -> bool:
     kind = kind_of(received.tree)
     if wanted is None or kind not in UPDATES or not received.nas.verified:
         return False
-    if wanted.amf_ue_ngap_id and wanted.cause in UPDATED_FIRST:
+    if not reasons(d, Start.REGISTRATION_UPDATE, Verdict.IGNORE):
         abort(d, f"{kind} under way")
         return False
     d.note(f"{kind} while the UE is being deregistered")

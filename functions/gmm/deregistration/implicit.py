@@ -5,6 +5,7 @@ periodically. After it nobody pages, and after the implicit deregistration timer
 deregistered without a word. Both end with its next connection, by whoever opens it.
 """
 
+from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import UeDecision
 from schemas.gmm.events import Deregistered, ReachableUntil
 from schemas.ue.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
@@ -20,9 +21,7 @@ def reconcile(d: UeDecision) -> None:
     the timer.
     """
     ue = d.ue
-    if ue.connection is not None or not ue.registered:
-        return
-    if MOBILE_REACHABLE in ue.timers or IMPLICIT_DEREGISTRATION in ue.timers:
+    if ue.connection is not None or check(d, Start.MOBILE_REACHABLE) is not Verdict.START:
         return
     if not ue.timers:
         at = d.env.now + _longer(d) * 1000
@@ -34,7 +33,7 @@ def reconcile(d: UeDecision) -> None:
 
 def expired(d: UeDecision, name: str) -> None:
     """One of the two timers has expired."""
-    if d.ue.connection is not None or not d.ue.registered:
+    if check(d, Start.IMPLICIT_DEREGISTRATION) is Verdict.IGNORE:
         d.note(f"{name} expired, and the UE is not idle")
     elif name == MOBILE_REACHABLE:
         configured = d.env.network.timers.implicit_deregistration
@@ -45,8 +44,3 @@ def expired(d: UeDecision, name: str) -> None:
 
 def _longer(d: UeDecision) -> int:
     return d.ue.t3512 + MARGIN
-
-
-def may_page(d: UeDecision) -> bool:
-    """The paging proceed flag (TS 23.501 5.4.1.1)."""
-    return IMPLICIT_DEREGISTRATION not in d.ue.timers

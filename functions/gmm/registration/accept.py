@@ -96,7 +96,7 @@ def _sessions(d: UeDecision, request: Tree) -> Tree:
             release.forget(d, session, "an initial registration")
         return {}
     told: Tree = {}
-    release.reconcile(d, request.get("pdu-session-status"))
+    release.match_status(d, request.get("pdu-session-status"))
     asked = [int(psi) for psi in request.get("uplink-data-status", ())]
     user_plane.activate(d, asked)
     told["pdu-session-status"] = user_plane.established(d)

@@ -4,6 +4,7 @@ from typing import Final
 
 import wire
 from functions.decision import connection
+from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.inputs import Nas, NasReceived
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission
@@ -113,7 +114,12 @@ def _refused(
         cause = GmmCause.PROTOCOL_ERROR
     elif kind == PERIODIC and not d.ue.supi:
         cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
-    elif kind in UPDATES and known_before and d.ue.supi and not d.ue.registered:
+    elif (
+        kind in UPDATES
+        and known_before
+        and d.ue.supi
+        and reasons(d, Start.REGISTRATION_UPDATE, Verdict.REJECT)
+    ):
         cause = GmmCause.IMPLICITLY_DEREGISTERED
     return cause
 
