@@ -12,7 +12,7 @@ class Code(Struct, frozen=True):
     """All code that can take part in a decision, by its digests (SHA-256, hexadecimal)."""
 
     release: str
-    """The version of evcore, such as ``"0.1.0"``."""
+    """The version of evcore (`schemas.version`)."""
     functions: str
     """The digest of the procedures and messages, in Python."""
     schemas: str
@@ -34,6 +34,6 @@ class Code(Struct, frozen=True):
         return self.digest[:ID_DIGITS]
 
     def __str__(self) -> str:
-        """As tools show it: ``"0.1.0 (3f2a9c01)"``."""
+        """Return the release and the id, as ``1.2.3 (3f2a9c01)``."""
         name = f"{self.release} {self.variant}" if self.variant else self.release
         return f"{name} ({self.id})"

@@ -1,7 +1,7 @@
 """Documents that steps name: configuration, subscriptions, code. Each is stored with every field.
 
-A default never changes what a recorded document means (docs/decisions/0019): no field is left out when a
-document is written, and none is filled in from a default when it is read.
+A default never changes what a recorded document means (docs/decisions/0019): writing leaves no
+field out, and reading fills none in from a default.
 """
 
 import hashlib

@@ -71,7 +71,7 @@ class StepReader(Generic[E]):
         try:
             return self._step.decode(encode(tree))
         except msgspec.ValidationError as err:
-            raise UnreadableError(f"the code {writer} wrote it: {err}") from None
+            raise UnreadableError(f"code {writer} wrote it: {err}") from None
 
     def _today(self, event: Fields, writer: str) -> Fields:
         """An event as this version would have written it."""
@@ -92,12 +92,12 @@ class StepReader(Generic[E]):
         if name not in self._known:
             raise UnreadableError(self._unknown("event", name, writer))
         raise UnreadableError(
-            f"the code {writer} wrote the event {name}, and version {self._version} cannot read "
+            f"code {writer} wrote the event {name}, and version {self._version} cannot read "
             f"it: {problem}"
         )
 
     def _unknown(self, what: str, name: object, writer: str) -> str:
-        return f"the code {writer} wrote the {what} {name}, which version {self._version} does not know"
+        return f"code {writer} wrote the {what} {name}, which version {self._version} does not know"
 
     def _problem(self, event: Fields) -> msgspec.ValidationError | None:
         try:
@@ -134,7 +134,11 @@ class Snapshots:
         return encode((self.shape, msgspec.Raw(encode(state))))
 
     def decode(self, octets: bytes) -> Any | None:
-        """The state of a snapshot; None for one that this version cannot take."""
+        """Return the state of a snapshot; None if another version folded it.
+
+        Raises:
+            msgspec.DecodeError: the octets are no snapshot.
+        """
         shape, state = self._outer.decode(octets)
         return self._state.decode(state) if shape == self.shape else None
 

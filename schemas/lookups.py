@@ -1,4 +1,4 @@
-"""What a decision looks up beside the state and the documents: question and answer, kept in its step.
+"""What a decision looks up beside the state and the documents: questions and answers in its step.
 
 `functions.decision.env.Env` has a method for each.
 """

@@ -156,7 +156,7 @@ class Network(Struct, frozen=True):
     def data_network(self, dnn: str) -> DataNetwork:
         """What UEs are told about a data network; nothing of one that is not described."""
         found = (network for network in self.data_networks if network.name == dnn)
-        return next(found, DataNetwork(dnn))
+        return next(found, DataNetwork(dnn, (), 0))
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
         """Every slice of a PLMN, in the order of its first tracking area that has it."""

@@ -107,7 +107,11 @@ class EventLog:
         if not loaded.snapshot_seq:
             return False
         plain = aggregate.sealer.open("snapshot", loaded.snapshot_seq, loaded.snapshot)
-        state = aggregate.kind.snapshots.decode(plain)
+        try:
+            state = aggregate.kind.snapshots.decode(plain)
+        except msgspec.DecodeError as err:
+            seq, name = loaded.snapshot_seq, aggregate.name
+            raise StoreDamaged(f"the snapshot of step {seq} of {name} is none: {err}") from None
         if state is None:
             return False
         aggregate.state = state

@@ -66,9 +66,10 @@ class Connection(Struct, frozen=True, omit_defaults=True):
 
 
 class ParkedConnection(Struct, frozen=True, omit_defaults=True):
-    """A connection beside the current one, with what goes on there (functions/decision/connection.py).
+    """A connection beside the current one, with the procedures that run on it
+    (functions/decision/connection.py).
 
-    Its timers run under their names with its AMF-UE-NGAP-ID: ``T3560/1a2b3c``.
+    Its timers have its AMF-UE-NGAP-ID in their names: ``T3560/1a2b3c``.
     """
 
     connection: Connection

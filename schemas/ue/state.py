@@ -1,7 +1,7 @@
 """The state of a UE in the core: a fold of its events (`schemas.ue.events`).
 
-Field names are the specifications'. Secret values have the annotation `Secret`; tools that print states
-and events leave them out (`schemas.redact`).
+Field names are the specifications'. Secret values have the annotation `Secret`; tools that print
+states and events leave them out (`schemas.redact`).
 """
 
 from msgspec import Struct

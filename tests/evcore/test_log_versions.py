@@ -1,6 +1,7 @@
 """`evcore log` on a log that another version of evcore has written a part of."""
 
 import asyncio
+import re
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ async def rewrite(recorded: Recorded, seq: int, event: dict[str, Any]) -> None:
         step = await access.log.step(UE, seq)
         at = await access.log.at(UE, seq - 1)
         tree = msgspec.msgpack.decode(encode(step))
-        tree |= {"version": "0.9.0", "events": [*tree["events"], event]}
+        tree |= {"code": "0.9.0", "events": [*tree["events"], event]}
         sealed = at.sealer.seal("step", seq, encode(tree))
     recording.write(recorded.data, UE, seq, sealed)
 
@@ -38,14 +39,14 @@ def test_who_decided_is_shown_and_what_may_be_ignored_is_noted(
     asyncio.run(rewrite(recorded, 2, {"event": "~Weighed", "grams": 70_000}))
     shown = evcore.ok("log", "show", SUPI, "--data", recorded.data.root).lines
     titles = [line for line in shown if line.startswith("step ")]
-    assert titles[0].endswith(" registration 1")
-    assert titles[1].endswith(" 0.9.0")
+    assert re.search(r" registration  0\.1\.0 \([0-9a-f]{8}\)$", titles[0]), titles[0]
+    assert titles[1].endswith("  unknown code (0.9.0)")
     (noted,) = (line for line in shown if "Weighed" in line)
-    assert "version 0.9.0 wrote the event Weighed, which version 0.1.0 does not know" in noted
+    assert "code 0.9.0 wrote the event Weighed, which version 0.1.0 does not know" in noted
     (document,) = evcore.ok(
         "log", "show", SUPI, "--data", recorded.data.root, "--seq", 2, "--json"
     ).documents
-    assert document["version"] == "0.9.0"
+    assert document["code"] == "0.9.0"
     assert document["events"][-1]["event"] == "Noted"
     state = evcore.ok("log", "state", SUPI, "--data", recorded.data.root, "--json")
     assert state.documents[0]["state"]["supi"] == SUPI
@@ -56,6 +57,6 @@ def test_what_must_be_known_is_an_error_of_one_sentence(evcore: Shell, recorded:
     said = evcore("log", "state", SUPI, "--data", recorded.data.root)
     assert said.status == 1
     assert said.err == (
-        f"evcore: step 2 of {UE} cannot be read: version 0.9.0 wrote the event Weighed, which "
+        f"evcore: step 2 of {UE} cannot be read: code 0.9.0 wrote the event Weighed, which "
         "version 0.1.0 does not know\n"
     )

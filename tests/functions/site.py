@@ -154,9 +154,9 @@ class Site:
         self.world.advance(1)
         self.lose(seid, self.world.now)
 
-    def establish(self, psi: int = 1) -> str:
+    def establish(self, psi: int = 1, **request: Any) -> str:
         """A whole establishment; the UE's address."""
-        self.ask(psi)
+        self.ask(psi, **request)
         setup = self.hear()[-1]
         assert setup[MESSAGE] == "PDUSessionResourceSetupRequest"
         self.set_up("PDUSessionResourceSetup", psi)

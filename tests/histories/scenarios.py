@@ -409,6 +409,14 @@ def upf_full() -> World:
     return site.world
 
 
+def with_options() -> World:
+    """The UE asks for DNS servers and the link MTU of a data network that is not described."""
+    site = Site()
+    wanted = ["dns-server-ipv4-address-request", "ipv4-link-mtu-request"]
+    site.establish(**{"extended-protocol-configuration-options": wanted})
+    return site.world
+
+
 def idle_and_back(site: Site, _: str) -> None:
     site.idle()
     site.service_request(**{"uplink-data-status": [1], "pdu-session-status": [1]})
@@ -619,6 +627,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "cause-96": refused_at_once(**{"ue-security-capability": None}),
     "not-implemented": not_implemented,
     "session": with_session(),
+    "session-options": with_options,
     "session-idle-and-back": with_session(idle_and_back),
     "session-paged": with_session(paged),
     "session-paged-in-vain": with_session(paged_in_vain),

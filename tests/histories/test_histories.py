@@ -1,5 +1,8 @@
 """Recorded logs are decided again as they were, octet by octet, for ever."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -20,6 +23,7 @@ from tests.histories import history, record
 from tests.histories.again import cold, warm
 from tests.histories.scenarios import OTHER_K, SCENARIOS
 
+ROOT = Path(__file__).parents[2]
 FILES = {f"{path.parent.name}/{path.stem}": path for path in history.files()}
 
 NEVER_YET = {
@@ -78,3 +82,12 @@ def test_only_test_keys_are_in_them() -> None:
     given = [s for path in FILES.values() for s in history.read(path).given.subscribers]
     assert {s.k for s in given} == {K, OTHER_K}
     assert {s.opc for s in given} == {OPC}
+
+
+@pytest.mark.slow
+def test_no_default_changes_what_a_recorded_step_means() -> None:
+    """Each default of a document is changed in turn (docs/decisions/0019)."""
+    command = [sys.executable, "-m", "tests.histories.mutated"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+    assert re.fullmatch(r"defaults=[1-9]\d+ differences=0\n", done.stdout)

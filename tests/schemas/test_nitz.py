@@ -1,6 +1,6 @@
 """The network's name and time: what of evcore.toml UEs are told."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -62,7 +62,7 @@ def test_universal_time() -> None:
 
 @given(st.datetimes(datetime(1970, 1, 1), datetime(2999, 12, 31), timezones=st.just(UTC)))  # noqa: DTZ001
 def test_universal_time_is_that_of_datetime(at: datetime) -> None:
-    now = int(at.timestamp()) * 1000
+    now = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(seconds=1) * 1000
     assert universal_time(now) == (at.year % 100, *at.timetuple()[1:6])
 
 

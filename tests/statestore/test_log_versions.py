@@ -72,20 +72,32 @@ async def test_a_snapshot_of_another_version_is_passed_over(log: EventLog) -> No
     (loaded,) = await log.engine.load([UE])
     assert loaded is not None
     assert loaded.snapshot_seq == SNAPSHOT_EVERY
-    for octets in (
-        encode({"supi": "of a version that wrote the state alone"}),
-        encode((b"another.", {"supi": "of another shape", "later": 1})),
-    ):
-        strange = aggregate.sealer.seal("snapshot", len(steps) + 1, octets)
-        step = replace(steps[0], seq=len(steps) + 1, trigger=replace(steps[0].trigger, id="u"))
-        entry = replace(log.entry(aggregate, step, aggregate.state), put=(), snapshot=strange)
-        if aggregate.seq < step.seq:
-            aggregate.apply(step)
-            assert await log.engine.append([entry]) == [Appended()]
-        (read,) = await log.load([UE])
-        assert read.state == aggregate.state
-        assert (read.seq, read.snapshot_seq) == (aggregate.seq, 0)
-        assert (await log.at(UE, 40)).seq == 40
+    await with_snapshot(
+        log, aggregate, steps, (b"another.", {"supi": "of another shape", "later": 1})
+    )
+    (read,) = await log.load([UE])
+    assert read.state == aggregate.state
+    assert (read.seq, read.snapshot_seq) == (aggregate.seq, 0)
+    assert (await log.at(UE, 40)).seq == 40
+
+
+async def test_octets_that_are_no_snapshot(log: EventLog) -> None:
+    steps = life()
+    aggregate = await written(log, steps)
+    await with_snapshot(log, aggregate, steps, {"supi": "a state alone"})
+    with pytest.raises(StoreDamaged, match=f"the snapshot of step {len(steps) + 1} of {UE}"):
+        await log.load([UE])
+
+
+async def with_snapshot(
+    log: EventLog, aggregate: Aggregate, steps: list[Step[Any]], snapshot: object
+) -> None:
+    """Append one more step, with octets of another release as its snapshot."""
+    strange = aggregate.sealer.seal("snapshot", len(steps) + 1, encode(snapshot))
+    step = replace(steps[0], seq=len(steps) + 1, trigger=replace(steps[0].trigger, id="u"))
+    entry = replace(log.entry(aggregate, step, aggregate.state), put=(), snapshot=strange)
+    aggregate.apply(step)
+    assert await log.engine.append([entry]) == [Appended()]
 
 
 async def test_one_of_this_version_is_written_again_soon(log: EventLog) -> None:
@@ -118,12 +130,12 @@ async def test_a_snapshot_is_as_good_as_the_steps(log: EventLog) -> None:
 async def test_an_event_of_a_later_version_stops_the_fold_and_says_why(log: EventLog) -> None:
     aggregate = await written(log, life()[:3])
     tree = tree_of(life()[3])
-    tree |= {"version": "0.9.0", "events": [{"event": "Teleported", "to": "Mars"}]}
+    tree |= {"code": "0.9.0", "events": [{"event": "Teleported", "to": "Mars"}]}
     await by_another(log, aggregate, tree)
     with pytest.raises(StoreDamaged) as caught:
         await log.load([UE])
     assert str(caught.value) == (
-        f"step 4 of {UE} cannot be read: version 0.9.0 wrote the event Teleported, "
+        f"step 4 of {UE} cannot be read: code 0.9.0 wrote the event Teleported, "
         "which version 0.1.0 does not know"
     )
     assert (await log.at(UE, 3)).state == aggregate.state, "what was before can be read"
@@ -132,7 +144,7 @@ async def test_an_event_of_a_later_version_stops_the_fold_and_says_why(log: Even
 async def test_one_that_may_be_ignored_does_not(log: EventLog) -> None:
     aggregate = await written(log, life()[:3])
     tree = tree_of(life()[3])
-    tree |= {"version": "0.9.0", "events": [{"event": "~Teleported", "to": "Mars"}], "more": 1}
+    tree |= {"code": "0.9.0", "events": [{"event": "~Teleported", "to": "Mars"}], "more": 1}
     await by_another(log, aggregate, tree)
     (read,) = await log.load([UE])
     assert (read.seq, read.state) == (4, aggregate.state)
@@ -140,7 +152,7 @@ async def test_one_that_may_be_ignored_does_not(log: EventLog) -> None:
     assert step is not None
     (noted,) = step.events
     assert isinstance(noted, Noted)
-    assert noted.text.startswith("version 0.9.0 wrote the event Teleported, which")
+    assert noted.text.startswith("code 0.9.0 wrote the event Teleported, which")
     (record,) = await log.engine.read(UE, 3, 1)
     kept = msgspec.msgpack.decode(read.sealer.open("step", 4, record.body))
     assert kept["events"] == [{"event": "~Teleported", "to": "Mars"}]
