@@ -89,7 +89,7 @@ def _taken_ngap(message: str, sample: str | None) -> tuple[str, list[str]]:
     if procedure is not None:
         return "supported", [_module(procedure)]
     if sample is None:
-        return "supported", ["functions/ue/dispatch.py"]
+        return "supported", ["functions/ue/uplink.py"]
     files = [name for name in references.sources()[message] if name.startswith("functions/ran/")]
     if files:
         return "supported", files
