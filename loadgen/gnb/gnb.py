@@ -89,7 +89,7 @@ class Gnb:
         """Streams and PDUs to send."""
         self.refused: str | None = None
         """The cause of the last NG SETUP FAILURE without a time to wait."""
-        self.put_off = ""
+        self.retry_cause = ""
         """The cause of the last NG SETUP FAILURE with a time to wait; empty for none."""
         self.errors_expected = False
         """Whether a test expects ERROR INDICATION, so that it is not a violation."""
@@ -316,7 +316,7 @@ class Gnb:
         self.counts.setup_failures += 1
         wait = _TIME_TO_WAIT.get(str(ies.get("TimeToWait")))
         self.refused = str(ies.get("Cause")) if wait is None else None
-        self.put_off = str(ies.get("Cause")) if wait is not None else ""
+        self.retry_cause = str(ies.get("Cause")) if wait is not None else ""
         self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
         self._deadlines.touch(self)
 

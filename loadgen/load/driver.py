@@ -52,8 +52,8 @@ class Driver:
         self._wake_at = inf
         self._closing = False
         self.neighbours = Neighbours(Random(f"{config.seed} cells"))  # noqa: S311
-        self.neighbours.on_activity = self._stir
-        self._stirred: dict[Cell, None] = {}
+        self.neighbours.on_activity = self._note_activity
+        self._active: dict[Cell, None] = {}
         self.gnbs = [self._gnb(n) for n in range(config.gnbs)]
         self.links = [
             Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))  # noqa: S311
@@ -125,7 +125,7 @@ class Driver:
         waiting = [link for link in self.links if not link.gnb.ready]
         where = f"{config.host} port {config.port}"
         why = waiting[0].trouble if waiting else None
-        cause = waiting[0].gnb.put_off if waiting else ""
+        cause = waiting[0].gnb.retry_cause if waiting else ""
         if why is None and cause:
             why = f"the AMF answers NG SETUP REQUEST with a failure: {cause}"
         elif why is None:
@@ -186,9 +186,9 @@ class Driver:
         if self._deadlines.next() < self._wake_at:
             self._arm()
 
-    def _stir(self, cell: Cell) -> None:
+    def _note_activity(self, cell: Cell) -> None:
         """Note that a cell has something to send or to report because of another cell."""
-        self._stirred[cell] = None
+        self._active[cell] = None
 
     def _take(self, link: Link) -> None:
         """Collect ended procedures and send PDUs, of this gNB and of all active cells."""
@@ -196,9 +196,9 @@ class Driver:
             if link.gnb.cell.ended:
                 self.traffic.collect(link.gnb, time.monotonic())
             link.flush()
-            if not self._stirred:
+            if not self._active:
                 return
-            link = self._links_of[self._stirred.popitem()[0]]
+            link = self._links_of[self._active.popitem()[0]]
 
     def _check_set_up(self) -> None:
         gnbs = self.gnbs
