@@ -8,6 +8,7 @@ from typing import Any, Self
 from msgspec import msgpack
 
 from functions.decider import Inputs, decide
+from functions.runtime.pure import pure
 from functions.runtime.replay import RecordedLookups
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
@@ -56,6 +57,7 @@ class Core(World):
     def replay(self) -> int:
         """Decide every step again and compare, octet by octet; the number of steps."""
         procedures, count = Procedures(), 0
+        procedures.load()
         for name, steps in self.steps.items():
             kind, supi = kind_of(name), name.removeprefix("ue/")
             state = kind.new()
@@ -71,7 +73,8 @@ class Core(World):
                     lookups=RecordedLookups(step),
                     poisoned=step.poisoned,
                 )
-                again = decide(procedures, state, step.seq, step.trigger, given)
+                with pure():
+                    again = decide(procedures, state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)
                 for happened in kind.decode_step(encode(step)).events:
                     state = kind.evolve(state, happened)

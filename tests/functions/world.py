@@ -17,6 +17,7 @@ from functions.decision.connection import source
 from functions.gmm import identification
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime import resolve
+from functions.runtime.pure import pure
 from functions.runtime.replay import RecordedLookups
 from functions.runtime.resendable import is_resendable
 from functions.ue.dispatch import Procedures
@@ -343,7 +344,8 @@ class World(N4Side):
 
     def verify(self) -> int:
         """Decide every step again and compare, octet by octet; the number of steps."""
-        count = 0
+        procedures, count = Procedures(), 0
+        procedures.load()
         for name, steps in self.steps.items():
             kind = kind_of(name)
             state = kind.new()
@@ -362,7 +364,8 @@ class World(N4Side):
                     lookups=RecordedLookups(step),
                     poisoned=step.poisoned,
                 )
-                again = decide(Procedures(), state, step.seq, step.trigger, given)
+                with pure():
+                    again = decide(procedures, state, step.seq, step.trigger, given)
                 assert encode(again) == encode(step), (name, step.seq)
                 read = kind.decode_step(encode(step))
                 assert encode(read) == encode(step)
