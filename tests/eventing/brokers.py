@@ -1,4 +1,4 @@
-"""A broker that tests freeze, end and start again, and what they see in its streams."""
+"""A broker that tests freeze, end and restart, and the contents of its streams."""
 
 import asyncio
 import os
@@ -21,7 +21,7 @@ from schemas.procedures import Procedure
 
 
 class Bus:
-    """One nats-server with its files, on the same port however often it starts."""
+    """One nats-server with its files, on the same port after each restart."""
 
     def __init__(self, folder: Path, broker: Broker) -> None:
         self._folder = folder
@@ -32,13 +32,13 @@ class Bus:
         return self.broker.url
 
     async def end(self, *, kill: bool = False) -> None:
-        """End the server; `kill` gives it no time to put anything in order."""
+        """End the server; with `kill`, without any time to clean up."""
         if kill:
             self.broker.process.kill()
         await self.broker.stop()
 
     async def start(self) -> None:
-        """Start it again, on the same files."""
+        """Start the server again with the same files."""
         self.broker = await _start(self._folder, self.broker.port, self.broker.monitor_port)
 
     async def restart(self, *, kill: bool = False) -> None:
@@ -47,11 +47,11 @@ class Bus:
 
     @contextmanager
     def frozen(self) -> Generator[None]:
-        """The server does nothing and closes nothing for the length of a block."""
+        """Stop the server process for the length of a block; its connections stay open."""
         pid = self.broker.process.pid
         os.kill(pid, signal.SIGSTOP)
         while not _stands_still(pid):
-            time.sleep(0.001)  # the kernel stops the last thread in a moment
+            time.sleep(0.001)  # the kernel stops the last thread a moment later
         try:
             yield
         finally:
@@ -75,12 +75,12 @@ async def running(folder: Path) -> AsyncGenerator[Bus]:
     try:
         yield bus
     finally:
-        await bus.end(kill=True)  # nobody needs its files any more
+        await bus.end(kill=True)  # its files are not needed any more
 
 
 @asynccontextmanager
 async def clients(bus: Bus, count: int) -> AsyncGenerator[list[Client]]:
-    """Connections of several processes, as it were."""
+    """Connections that stand for several processes."""
     if not count:
         yield []
         return
@@ -89,16 +89,16 @@ async def clients(bus: Bus, count: int) -> AsyncGenerator[list[Client]]:
 
 
 async def arrived(client: Client) -> None:
-    """Wait until the server has had all that was sent by now, subscriptions too.
+    """Wait until the server has read everything sent so far, subscriptions included.
 
-    The first PING of nats-py goes out before what waits to be written, the second after it.
+    The first PING of nats-py leaves before the data that waits to be written, the second after it.
     """
     await client.flush()
     await client.flush()
 
 
 class Stored(NamedTuple):
-    """A message as a stream keeps it."""
+    """A message in a stream."""
 
     subject: str
     headers: dict[str, str]
@@ -106,7 +106,7 @@ class Stored(NamedTuple):
 
 
 async def stored(client: Client, stream: str = subjects.STREAM) -> list[Stored]:
-    """Every message of a stream, in its order."""
+    """Return every message of a stream, in order."""
     js = client.jetstream()
     state = (await request(client, f"STREAM.INFO.{stream}"))["state"]
     found: list[Stored] = []
@@ -118,7 +118,7 @@ async def stored(client: Client, stream: str = subjects.STREAM) -> list[Stored]:
 
 
 async def events(client: Client) -> dict[str, int]:
-    """How many events no consumer has acknowledged yet, by subject."""
+    """Return the number of unacknowledged events by subject."""
     wanted = {"subjects_filter": "ue.>"}
     state = (await request(client, f"STREAM.INFO.{subjects.STREAM}", wanted))["state"]
     found: dict[str, int] = state.get("subjects") or {}
@@ -126,18 +126,18 @@ async def events(client: Client) -> dict[str, int]:
 
 
 async def count(client: Client, stream: str = subjects.STREAM) -> int:
-    """How many messages a stream holds."""
+    """Return the number of messages in a stream."""
     number: int = (await request(client, f"STREAM.INFO.{stream}"))["state"]["messages"]
     return number
 
 
 async def consumer(client: Client, name: str) -> dict[str, Any]:
-    """What JetStream tells of a consumer."""
+    """Return JetStream's information about a consumer."""
     return await request(client, f"CONSUMER.INFO.{subjects.STREAM}.{name}")
 
 
 async def until(done: Callable[[], bool | Awaitable[bool]], seconds: float = 30) -> None:
-    """Wait for what nobody announces."""
+    """Poll until a condition is true."""
     async with asyncio.timeout(seconds):
         while True:
             found = done()
@@ -147,7 +147,7 @@ async def until(done: Callable[[], bool | Awaitable[bool]], seconds: float = 30)
 
 
 def event(number: int, **changes: Any) -> CloudEvent:
-    """An uplink event of a UE of its own; by default for `registration`."""
+    """Return an uplink event of UE number `number`; by default for `registration`."""
     supi = f"imsi-00101{number:010d}"
     values: dict[str, Any] = {
         "id": f"test-{number}",

@@ -1,4 +1,4 @@
-"""Which version decides where: canaries, and what becomes of them."""
+"""The variant that decides in each partition: canaries and how they end."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""Several events in one message: what goes in comes out, each subject's in its order."""
+"""Batches: all events come out as they went in, those of one subject in order."""
 
 import json
 from collections import defaultdict
@@ -37,7 +37,7 @@ def of_slots(*slots: int) -> list[Addressed]:
 
 
 def by_subject(messages: Sequence[Outgoing]) -> dict[str, list[CloudEvent]]:
-    """The events in messages, by what their subjects have in common."""
+    """Return the events in messages by consumer."""
     found: defaultdict[str, list[CloudEvent]] = defaultdict(list)
     for subject, data, headers in messages:
         found[consumer_of(subject)] += events_of(headers, data)
@@ -75,7 +75,7 @@ def test_the_events_of_one_consumer_share_a_message() -> None:
 
 
 def test_what_is_said_of_one_key_stays_in_its_order() -> None:
-    """Where a connection's messages are for several procedures, too."""
+    """Also if a connection's messages go to several procedures."""
     said = [("registration", "y"), ("session", "x"), ("registration", "x"), ("registration", "y")]
     messages = gathered(
         addressed(event(n, slot=0, procedure=procedure, partitionkey=key), 4)

@@ -1,7 +1,7 @@
-"""CloudEvents in binary mode: ours on the wire is what the CloudEvents SDK makes of the same event.
+"""CloudEvents in binary mode: the headers are those of the CloudEvents SDK for the same event.
 
-The SDK has no binding for NATS. That binding takes its header values from the one for HTTP, and
-differs in one thing: the media type is `ce-datacontenttype`, an attribute like any other.
+The SDK has no binding for NATS. The NATS binding encodes header values like the HTTP binding. The
+only difference: the media type is `ce-datacontenttype`, as any other attribute.
 """
 
 from typing import Any
@@ -53,14 +53,14 @@ TRICKY = event(
 
 
 def attributes(ours: CloudEvent) -> dict[str, Any]:
-    """The context attributes that an event has, by their names in the specification."""
+    """Return the context attributes of an event by their names in the specification."""
     values = structs.asdict(ours)
     del values["data"]
     return {"specversion": "1.0", **{k: v for k, v in values.items() if v is not None}}
 
 
 def of_sdk(ours: CloudEvent) -> http.HTTPMessage:
-    """What the SDK sends for the same event, whose time it would make up."""
+    """Return the SDK's message for the same event, without the time that the SDK adds."""
     theirs = SdkEvent(attributes(ours), ours.data)
     del theirs.get_attributes()["time"]
     return http.to_binary(theirs, JSONFormat())
@@ -201,6 +201,6 @@ def test_slot_and_procedure_come_from_the_subject_where_the_headers_have_none() 
 
 @pytest.mark.parametrize("subject", ["ue.3.registration", "n2.a.b.c", "ue.1.ran.x", "timer.1.2.3"])
 def test_a_subject_that_is_not_of_an_event_is_refused(subject: str) -> None:
-    with pytest.raises(ValueError) as refused:  # noqa: PT011 - its text is what is tested
+    with pytest.raises(ValueError) as refused:  # noqa: PT011 - the test checks the text
         parse(delivered(subject, without("ce-slot")))
     assert str(refused.value) == f"{subject!r} is not ue.<partition>.<procedure>.<slot>"

@@ -1,4 +1,4 @@
-"""The connection to NATS: what it waits for, and what it says when it cannot."""
+"""The connection to NATS: its timeouts and error messages."""
 
 from pathlib import Path
 

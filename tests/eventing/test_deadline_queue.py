@@ -1,4 +1,4 @@
-"""The urgent first, each UE in its order, and nobody for ever last."""
+"""Urgent events first, each UE in order, and no event waits for ever."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -23,7 +23,7 @@ class Event(NamedTuple):
     slot: int
     procedure: str
     at: float
-    """When it was stored, in seconds."""
+    """The time of storage in JetStream, in seconds."""
 
 
 def delivery(event: Event, number: int = 0) -> Delivery:
@@ -66,7 +66,7 @@ events = st.builds(
 
 @given(st.lists(events, max_size=60), st.lists(st.booleans(), max_size=60))
 def test_the_order_of_a_ue_is_never_changed(found: list[Event], takes: list[bool]) -> None:
-    """However arrivals and takes follow on each other; and all that comes in goes out once."""
+    """For any sequence of arrivals and takes; each event comes out exactly once."""
     queue, taken = DeadlineQueue(objective), list[Delivery]()
     for index, event in enumerate(found):
         queue.append(delivery(event, index))
@@ -91,7 +91,7 @@ def test_the_next_is_the_most_urgent_or_what_goes_before_it(found: list[Event]) 
 
 @given(st.integers(1, 200))
 def test_an_event_is_not_overtaken_for_ever(count: int) -> None:
-    """By those alone that are stored before its deadline has come closer than their objective."""
+    """Only events stored before its deadline is nearer than their objective go first."""
     queue = waiting([Event(0, "registration", 1e9)])
     for index in range(count):
         queue.append(delivery(Event(1, "paging", 1e9 + index / 10), index + 1))
@@ -110,7 +110,7 @@ def test_what_waits_can_be_looked_at() -> None:
 
 
 async def test_a_flood_of_another_procedure_is_passed(client: Client) -> None:
-    """A procedure's consumers are asked though those of another have delivered all they may."""
+    """A procedure's consumers are pulled even if another procedure's have reached their limit."""
     await ensure(client, BusConfig(partitions=1), (Procedure.REGISTRATION, Procedure.PAGING))
     intake = Intake(client, objective)
     flood = [Procedure.REGISTRATION] * 500

@@ -33,7 +33,7 @@ PROCEDURES = ("registration", "session")
 
 
 class Function:
-    """A sink that answers as it is told."""
+    """A sink with settable answers."""
 
     def __init__(self) -> None:
         self.heard: list[tuple[CloudEvent, dict[str, str]]] = []
@@ -91,7 +91,7 @@ async def publisher(client: Client) -> Publisher:
 
 
 class Dispatching:
-    """A dispatcher that runs."""
+    """A running dispatcher."""
 
     def __init__(self, client: Client, url: str, **changes: Any) -> None:
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
@@ -258,7 +258,7 @@ async def test_what_is_no_event_is_not_posted(
 async def test_a_sink_at_zero_is_waited_for_and_no_more_is_asked_for(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
-    """The rest stays in JetStream, where the autoscaler sees it."""
+    """The other events stay in JetStream, where the autoscaler counts them."""
     function.gate.clear()
     await publish(publisher, *(of_slot(2 * n, n) for n in range(300)))
     start(concurrency=4, backlog=16)

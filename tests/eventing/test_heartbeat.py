@@ -1,4 +1,4 @@
-"""The file by which Kubernetes sees that a process lives."""
+"""The liveness file that Kubernetes checks."""
 
 import os
 import subprocess

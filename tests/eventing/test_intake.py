@@ -1,4 +1,4 @@
-"""Pulling events: batches, answers, and what JetStream gives again."""
+"""Pulling events: batches, answers and redeliveries."""
 
 import asyncio
 import time
@@ -32,7 +32,7 @@ async def publisher(client: Client) -> Publisher:
 
 @pytest.fixture
 async def intake(client: Client, publisher: Publisher) -> AsyncGenerator[Intake]:
-    del publisher  # which has made the consumers
+    del publisher  # the fixture has made the consumers
     made = Intake(client)
     await made.start()
     yield made
@@ -49,13 +49,13 @@ async def publish(publisher: Publisher, partition: int, numbers: Iterable[int]) 
 
 
 async def publish_together(publisher: Publisher, *events: CloudEvent) -> None:
-    """Events of one consumer, in one message."""
+    """Return events of one consumer in one message."""
     (message,) = gathered(addressed(one, CONFIG.partitions) for one in events)
     await publisher.publish([message])
 
 
 async def take(intake: Intake, number: int) -> list[Delivery]:
-    """The next events, however many calls they take."""
+    """Take `number` events with as many calls as needed."""
     found: list[Delivery] = []
     async with asyncio.timeout(30):
         while len(found) < number:
@@ -72,7 +72,7 @@ def pdus(numbers: Iterable[int]) -> list[bytes]:
 
 
 async def waits_for(client: Client, name: str) -> int:
-    """How many events of a consumer are delivered and not answered."""
+    """Return the number of unacknowledged deliveries of a consumer."""
     number: int = (await consumer(client, name))["num_ack_pending"]
     return number
 
@@ -80,7 +80,7 @@ async def waits_for(client: Client, name: str) -> int:
 async def test_a_consumer_that_comes_back_while_its_events_wait_here(
     intake: Intake, publisher: Publisher
 ) -> None:
-    """It is asked for more once they are taken, however it went and came."""
+    """A consumer is pulled again once its events are taken, also if it was removed and added."""
     await publish(publisher, 0, [0])
     await intake.consume([ONE])
     await until(lambda: intake.waiting == 1)
@@ -135,7 +135,7 @@ async def test_what_may_have_come_before_says_so_in_a_batch(
 
 
 async def three_together(intake: Intake, publisher: Publisher) -> list[Delivery]:
-    """Three events of one message, taken."""
+    """Take three events of one message."""
     await publish_together(publisher, *[in_partition(0, number) for number in range(3)])
     await intake.consume([ONE])
     return await take(intake, 3)
@@ -376,7 +376,7 @@ async def test_a_consumer_that_was_removed_is_asked_again_when_it_is_back(
 
 
 async def test_nothing_is_delivered_to_an_intake_that_has_stopped(client: Client) -> None:
-    """What it has is known when it has stopped, and can be given back before it is missed."""
+    """After `stop` its events are known and can be returned before they are redelivered."""
     await ensure(client, BusConfig(partitions=2, ack_wait=600.0))
     publisher = Publisher(client, 2)
     await publisher.start()
@@ -385,7 +385,7 @@ async def test_nothing_is_delivered_to_an_intake_that_has_stopped(client: Client
     await other.start()
     await publish(publisher, 0, range(PULL + 10))
     await stopping.consume([ONE])
-    await take(stopping, PULL)  # and with that the next are asked for
+    await take(stopping, PULL)  # which sends the next pull request
     await stopping.stop()
     for delivery in await stopping.take(PULL, 0.05):
         await stopping.again(delivery, 0)

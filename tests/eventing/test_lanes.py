@@ -11,7 +11,7 @@ from eventing.dispatcher.lanes import Lanes
 
 
 class Site:
-    """Work that is done when it is told to be."""
+    """Work that ends when the test says so."""
 
     def __init__(self, width: int, rank: Callable[[str], int] | None = None) -> None:
         self.lanes: Lanes[str, str] = Lanes(self.work, width, rank)
@@ -46,7 +46,7 @@ async def test_one_key_in_order_and_several_at_a_time() -> None:
 
 
 async def test_with_a_rank_the_first_comes_first() -> None:
-    """What waits for an earlier item of another key must not have all places."""
+    """Items that wait for an earlier item of another key must not occupy all places."""
     site = Site(1, rank=lambda item: int(item[1:]))
     for item in ("a3", "b2", "c1", "a4"):
         site.lanes.put(item[0], item)

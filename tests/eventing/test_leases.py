@@ -1,4 +1,4 @@
-"""The leases of live workers: who joins, leaves, dies, and what the others make of it."""
+"""The leases of live workers: workers join, leave and die, and the others take over."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -33,7 +33,7 @@ def _fast(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Worker:
-    """A member, its connection, and how often it was told of a change."""
+    """A member, its connection, and its number of change notifications."""
 
     def __init__(self, name: str, client: Client, procedures: tuple[Procedure, ...] = ALL) -> None:
         self.name = name
@@ -51,12 +51,12 @@ class Worker:
         return {lease.worker for lease in self.membership.live()} == set(names)
 
     async def dies(self) -> None:
-        """Be gone without a word."""
+        """Die without giving up the lease."""
         await self.client.close()
 
 
 class Fleet:
-    """Workers, each with a connection of its own."""
+    """Workers with a connection each."""
 
     def __init__(self, bus: Bus, stack: AsyncExitStack) -> None:
         self._bus = bus
@@ -131,7 +131,7 @@ async def test_who_dies_is_succeeded_when_its_lease_ends(fleet: Fleet) -> None:
 async def test_a_lease_that_is_only_renewed_is_no_change(client: Client, fleet: Fleet) -> None:
     watcher, other = await fleet.join("a"), await fleet.join("b")
     await until(lambda: watcher.sees("a", "b"))
-    await until(lambda: watcher.changes == 2)  # of itself and of the other
+    await until(lambda: watcher.changes == 2)  # its own lease and the other's
     renewed = await client.subscribe(f"$KV.{subjects.LEASES}.{other.name}")
     for _ in range(5):
         await renewed.next_msg(10)

@@ -1,4 +1,4 @@
-"""The internals of nats-py are as `nats_internals` expects; its shortcuts do what nats-py does."""
+"""The internals of nats-py are as `nats_internals` expects; its shortcuts behave like nats-py."""
 
 import asyncio
 import gc
@@ -37,7 +37,7 @@ SOURCES = {
     "_send_command": "ed57e8e86389cf94",
     "_flush_pending": "317c8d7ef54b90b7",
 }
-"""SHA-256 (its first half is enough) of the methods that `BusClient` overrides, copies or calls."""
+"""Start of the SHA-256 of each method that `BusClient` overrides, copies or calls."""
 
 
 @pytest.mark.parametrize(("name", "digest"), SOURCES.items())
@@ -89,7 +89,7 @@ def test_nats_py_is_imported_without_aiohttp_and_aiohttp_can_be_imported_later()
 
 
 def sent(made: type[Client], headers: dict[str, Any]) -> bytes | type[Exception]:
-    """The octets of a message with these headers, or the error that they are."""
+    """Return the octets of a message with these headers, or the type of its error."""
     client = made()
 
     async def publish() -> bytes:
@@ -122,7 +122,7 @@ def read(made: type[Client], command: bytes) -> dict[str, str]:
 
 
 def parsed(made: type[Client], lines: bytes) -> dict[str, str]:
-    """The headers in some lines, as a client reads them."""
+    """Return the headers in some lines as a client reads them."""
     if made is BusClient:
         return parse_headers(lines)
     found: dict[str, str] = attrgetter("_parse_header_lines")(made())(lines)
@@ -190,7 +190,7 @@ async def test_who_listens_no_more_is_let_go(
 ) -> None:
     class Hearing:
         def hear(self, *_: object) -> None:
-            """Nothing comes."""
+            """Ignore all messages."""
 
     hearing = Hearing()
     gone = weakref.ref(hearing)
@@ -213,7 +213,7 @@ async def test_of_a_queue_group_one_hears(client: Client) -> None:
 
 
 async def test_a_status_without_a_message_is_heard(client: Client) -> None:
-    """Nobody answers: the server says so, by a line before all headers."""
+    """No responders: the server reports it by a status line before the headers."""
     said: asyncio.Future[dict[str, str] | None] = asyncio.get_running_loop().create_future()
     inbox = client.new_inbox()
     await listen(client, inbox, lambda _, __, ___, headers: said.set_result(headers))

@@ -1,4 +1,4 @@
-"""Rendezvous hashing: each partition of a procedure has one owner, and as few as can be move."""
+"""Rendezvous hashing: each partition has one owner, and few partitions move when workers change."""
 
 import random
 from collections import Counter
@@ -74,6 +74,6 @@ def test_each_worker_has_about_as_much() -> None:
 
 
 def test_versions_share_as_if_they_were_one() -> None:
-    """What a version decides is written in its steps, so two of them may run side by side."""
+    """A step names its version, so workers with two versions may run at the same time."""
     old, new = Lease("a", ALL, "1"), Lease("b", ALL, "2")
     assert set(owners([old, new]).values()) == {"a", "b"}

@@ -1,4 +1,4 @@
-"""Publishing: what `publish` returns from is in the stream, whatever happened in between."""
+"""Publishing: when `publish` returns, the stream has all events, after any failure."""
 
 import asyncio
 import logging
@@ -28,7 +28,7 @@ async def publisher(client: Client) -> Publisher:
 
 @pytest.fixture
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An acknowledgement is waited for a moment only."""
+    """Shorten the acknowledgement timeout."""
     monkeypatch.setattr(publisher_module, "ACK_TIMEOUT", 0.2)
 
 
@@ -41,7 +41,7 @@ def numbers_of(found: list[Stored]) -> list[int]:
 
 
 def check_repeats(found: list[Stored]) -> None:
-    """Of each event there may be several, and every one but the first says so."""
+    """An event may be in the stream several times; all copies but the first are marked."""
     seen: set[bytes] = set()
     for message in found:
         assert message.data not in seen or message.headers.get(REPEATED) == "1"

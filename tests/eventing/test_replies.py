@@ -1,4 +1,4 @@
-"""What a function answers is what its dispatcher sends."""
+"""The dispatcher sends the messages of a function's response unchanged."""
 
 import pytest
 

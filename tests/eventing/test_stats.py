@@ -1,4 +1,4 @@
-"""Histograms that can be added and subtracted, and the numbers of workers on the bus."""
+"""Histograms that can be added and subtracted, and the statistics of workers on the bus."""
 
 import asyncio
 import math

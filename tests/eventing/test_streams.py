@@ -1,4 +1,4 @@
-"""The streams and consumers: made once, whoever makes them, and kept by the broker."""
+"""The streams and consumers: made once, by any process, and kept by the broker."""
 
 import asyncio
 from typing import Any
@@ -18,7 +18,7 @@ STREAMS = {"EVCORE", "EVCORE_DEAD", "KV_evcore-leases", "KV_evcore-assignments"}
 
 
 async def made(client: Client) -> dict[str, Any]:
-    """The configurations of all streams and consumers of the account, by their names."""
+    """Return the configurations of all streams and consumers of the account by name."""
     found: dict[str, Any] = {}
     for stream in (await request(client, "STREAM.LIST"))["streams"]:
         name = stream["config"]["name"]

@@ -15,11 +15,11 @@ slots = st.integers(0, SLOTS - 1)
 procedures = st.sampled_from(Procedure)
 
 TOKEN = re.compile(r"[^.*> \t\r\n]+")
-"""What NATS takes as one token of a subject."""
+"""Texts that NATS accepts as one token of a subject."""
 
 
 def takes(pattern: str, subject: str) -> bool:
-    """Whether a NATS filter takes a subject."""
+    """Whether a NATS filter matches a subject."""
     wanted, found = pattern.split("."), subject.split(".")
     if wanted[-1] == ">":
         return len(found) >= len(wanted) and takes(".".join(wanted[:-1]), _first(found, wanted))

@@ -43,7 +43,7 @@ def now() -> int:
 
 
 class Clock:
-    """What asks for wake-ups, and what they come to."""
+    """The publisher of wake-ups, and the intake that receives them."""
 
     def __init__(self, publisher: Publisher, intake: Intake) -> None:
         self.intake = intake
@@ -103,7 +103,7 @@ async def test_a_time_that_has_passed_comes_at_once(clock: Clock) -> None:
 async def test_a_later_one_of_the_same_aggregate_takes_its_place(
     client: Client, clock: Clock, times: tuple[int, int]
 ) -> None:
-    """Whether it is due earlier or later."""
+    """Also if the new time is earlier."""
     begun = now()
     for number, after in enumerate(times):
         await clock.schedule(wake(UE, number), UE, begun + after)
@@ -138,7 +138,7 @@ async def test_the_same_again_is_one(client: Client, clock: Clock) -> None:
 
 @pytest.mark.parametrize("kill", [False, True])
 async def test_it_outlives_the_broker(bus: Bus, client: Client, clock: Clock, kill: bool) -> None:
-    """One comes due while there is no broker, the other after."""
+    """One is due while the broker is stopped, the other after its restart."""
     begun = now()
     await clock.schedule(wake(UE, 1), UE, begun + 100)
     await clock.schedule(wake(OTHER, 1), OTHER, begun + 1500)

@@ -1,4 +1,4 @@
-"""A gateway between a real broker and gNBs that send whatever a test likes."""
+"""A gateway between a real broker and gNBs that send any octets."""
 
 import asyncio
 import itertools
@@ -63,7 +63,7 @@ def downlink_nas(amf_id: int, ran_id: int, nas: bytes = b"\x7e\x00\x64\x6f") -> 
 
 
 class Ran:
-    """One gNB's association: what it sends is up to the test."""
+    """One gNB's association; the test sends any octets by it."""
 
     def __init__(self, edge: "Edge", number: int) -> None:
         self.config = GnbConfig(f"gnb-{number}", number)
@@ -73,7 +73,7 @@ class Ran:
 
     @property
     def id(self) -> str:
-        """Its Global RAN Node ID."""
+        """The gNB's Global RAN Node ID."""
         return f"001-01-gnb-24-{self.config.gnb_id:x}"
 
     @property
@@ -84,13 +84,13 @@ class Ran:
         self.association.send(stream, pdu, ppid)
 
     async def sent(self, pdu: bytes) -> CloudEvent:
-        """The event of a PDU that this sends."""
+        """Send a PDU and return its event."""
         count = len(self._edge.events)
         self.send(pdu)
         return (await self._edge.got(count + 1))[count]
 
     async def set_up(self) -> CloudEvent:
-        """NG Setup, with the test for the core; its event."""
+        """Do NG Setup, with the test as the core; return the event of the request."""
         event = await self.sent(ngap_gnb.ng_setup_request(self.config))
         before = len(self.heard.messages)
         await self._edge.answer(event, ng_setup_response())
@@ -109,7 +109,7 @@ class Ran:
         return ngap_gnb.uplink_nas_transport(ids, nas, ngap_gnb.location(self.config))
 
     async def messages(self, *names: str) -> list[Tree]:
-        """The PDUs received of some names, once there is one."""
+        """Return the received PDUs with some names, once there is one."""
 
         def found() -> list[Tree]:
             trees = [wire.ngap_decode(m.payload) for m in self.heard.messages]
@@ -120,7 +120,7 @@ class Ran:
 
 
 class Edge:
-    """A gateway, and the core's side of the bus."""
+    """A gateway and the core's side of the bus."""
 
     def __init__(self, bus: Bus, core: Client, gateway: N2Gateway, world: World) -> None:
         self.bus = bus
@@ -129,7 +129,7 @@ class Edge:
         self.world = world
         self.subjects: list[str] = []
         self.events: list[CloudEvent] = []
-        """What the gateway has published, in its order."""
+        """The published events, in order."""
         self.transport: Transport
         self._changed = asyncio.Event()
         self._numbers = itertools.count(1)
@@ -137,14 +137,14 @@ class Edge:
 
     async def hear(self, message: Msg) -> None:
         if message.reply.startswith("$JS.ACK."):
-            return  # a delivery, to a worker that listens too
+            return  # a delivery: the test process listens as a worker too
         for event in batch.events_of(message.headers, message.data):
             self.subjects.append(message.subject)
             self.events.append(event)
         self._changed.set()
 
     async def got(self, count: int) -> list[CloudEvent]:
-        """Wait until so many events have been published in all."""
+        """Wait until `count` events have been published."""
         async with asyncio.timeout(30):
             while len(self.events) < count:
                 self._changed.clear()
@@ -152,7 +152,7 @@ class Edge:
         return self.events
 
     async def answered(self, count: int) -> None:
-        """Wait until the gateway has had so many PDUs, and has kept, sent or dropped them."""
+        """Wait until the gateway has kept, sent or dropped `count` PDUs."""
 
         def had() -> bool:
             counters, peers = self.gateway.counters, self.gateway.backlog
@@ -161,19 +161,19 @@ class Edge:
         await brokers.until(had)
 
     async def stored(self) -> list[CloudEvent]:
-        """What JetStream has, in its order."""
+        """Return the events in JetStream, in order."""
         found = await brokers.stored(self.core)
         return [event for m in found for event in batch.events_of(m.headers, m.data)]
 
     async def ran(self, number: int = 0, limits: Limits | None = None) -> Ran:
-        """A gNB with an association, and nothing more."""
+        """Return a gNB with an association but without NG Setup."""
         ran = Ran(self, number or next(self._numbers))
         ran.transport = await self.world.connect(self.transport, ran.heard, limits=limits)
         await ran.heard.ups()
         return ran
 
     async def gnb(self, number: int = 0, limits: Limits | None = None) -> Ran:
-        """A gNB that is set up."""
+        """Return a gNB after NG Setup."""
         ran = await self.ran(number, limits)
         await ran.set_up()
         return ran
@@ -186,7 +186,7 @@ class Edge:
         nas_count: int | None = None,
         identifier: str = "",
     ) -> None:
-        """Send a PDU where an event came from; with the `identifier` of one before, it again."""
+        """Send a PDU to the source of an event. An earlier `identifier` makes it a repetition."""
         _, _, gnb, association = event.source.split("/")
         identifier = identifier or f"down-{next(self._answers)}"
         made = CloudEvent(identifier, "/test", EventType.NGAP_DOWNLINK, gnb, procedure=procedure)

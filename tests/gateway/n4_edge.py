@@ -1,4 +1,4 @@
-"""An N4 gateway between a real broker and UPFs that send whatever a test likes."""
+"""An N4 gateway between a real broker and UPFs that send any octets."""
 
 import asyncio
 import itertools
@@ -50,7 +50,7 @@ def stamp(value: int) -> dict[str, Any]:
 
 
 def deletion(seid: int = 9, **more: Any) -> bytes:
-    """A request of the core about a session."""
+    """Return a request of the core about a session."""
     return encode("SessionDeletionRequest", [], seid=seid, **more)
 
 
@@ -98,7 +98,7 @@ class Upf(asyncio.DatagramProtocol):
         self.transport.sendto(octets, ("127.0.0.1", self._edge.gateway.port))
 
     async def heard(self, count: int) -> list[bytes]:
-        """Wait for so many datagrams in all."""
+        """Wait until `count` datagrams have arrived; return them."""
         async with asyncio.timeout(20):
             while len(self.got) < count:
                 self._changed.clear()
@@ -106,7 +106,7 @@ class Upf(asyncio.DatagramProtocol):
         return self.got
 
     async def next(self, count: int = 1) -> list[wire.PfcpPeek]:
-        """Wait for some datagrams, and forget them."""
+        """Wait for `count` datagrams, and remove them."""
         heard = await self.heard(count)
         self.got = heard[count:]
         return [wire.pfcp_peek(octets) for octets in heard[:count]]
@@ -121,7 +121,7 @@ class Upf(asyncio.DatagramProtocol):
         return octets
 
     async def associated(self, number: int = 1) -> None:
-        """The core asks for an association, and gets it; as events go, all of it."""
+        """Set up an association: request and response, with their events."""
         await self._edge.ask(self, setup("127.0.0.1", CORE_STAMP), number, self.key)
         (asked,) = await self.next()
         before = len(self._edge.events)
@@ -130,7 +130,7 @@ class Upf(asyncio.DatagramProtocol):
 
 
 class Edge:
-    """A gateway, and the core's side of the bus."""
+    """A gateway and the core's side of the bus."""
 
     def __init__(self, bus: Bus, core: Client) -> None:
         self.bus = bus
@@ -138,7 +138,7 @@ class Edge:
         self.gateway: N4Gateway
         self.upfs: list[Upf] = []
         self.events: list[CloudEvent] = []
-        """What the gateway has published, but for UPF_PATH."""
+        """The published events except UPF_PATH."""
         self.paths: list[UpfPath] = []
         self.subjects: list[str] = []
         self._changed = asyncio.Event()
@@ -154,12 +154,12 @@ class Edge:
         self._changed.set()
 
     async def until(self, count: int) -> list[CloudEvent]:
-        """Wait until so many events have been published in all."""
+        """Wait until `count` events have been published."""
         await self._wait(lambda: len(self.events) >= count)
         return self.events
 
     async def path(self, node_id: str, *states: str) -> list[UpfPath]:
-        """Wait until a UPF's path has told these states, one after the other, `served` aside."""
+        """Wait until a UPF's path has reported these states in order, not counting `served`."""
 
         def told() -> list[UpfPath]:
             of = [p for p in self.paths if p.upf == node_id]
@@ -172,14 +172,14 @@ class Edge:
     async def ask(
         self, upf: Upf, pdu: bytes, number: int | None, key: str = KEY, **more: Any
     ) -> None:
-        """A worker's step sends a message."""
+        """Send a message as a worker's step does."""
         event = self.event(upf, number, key, **more)
         await self.core.publish(
             subjects.n4(upf.node_id), pdu, headers=nats_binding.to_headers(event)
         )
 
     def event(self, upf: Upf, number: int | None, key: str = KEY, **more: Any) -> CloudEvent:
-        """A message of a worker's step."""
+        """Return a message of a worker's step."""
         return CloudEvent(
             id=f"down-{next(self._numbers)}",
             source="/ue/imsi-1",
@@ -191,7 +191,7 @@ class Edge:
         )
 
     async def settled(self) -> None:
-        """Wait until the gateway has had all that was sent to it by now, from either side."""
+        """Wait until the gateway has read everything sent so far, from both sides."""
         counters, upf = self.gateway.counters, self.upfs[0]
         downlink = counters.malformed
         await self.core.publish(subjects.n4(upf.node_id), b"?")
@@ -209,7 +209,7 @@ class Edge:
                 await self._changed.wait()
 
     async def upf(self, node_id: str) -> Upf:
-        """Another socket of a UPF."""
+        """Return another socket of a UPF."""
         loop = asyncio.get_running_loop()
         _, upf = await loop.create_datagram_endpoint(
             lambda: Upf(self, node_id), local_addr=("127.0.0.1", 0)
@@ -225,7 +225,7 @@ async def running(
     nodes: Sequence[str] = ("10.0.0.1", "10.0.0.2"),
     configured: Sequence[UpfConfig] = (),
 ) -> AsyncGenerator[Edge]:
-    """A gateway with a UPF at a port of its own for each Node ID."""
+    """Run a gateway with one UPF, at its own port, for each Node ID."""
     async with (
         brokers.running(path) as bus,
         connected(bus.url, "gateway") as client,
@@ -255,7 +255,7 @@ async def running(
 
 @asynccontextmanager
 async def another(edge: Edge, config: N4Config = QUICK) -> AsyncGenerator[N4Gateway]:
-    """One more gateway of the same UPFs."""
+    """Run another gateway for the same UPFs."""
     async with connected(edge.bus.url, "gateway-2") as client:
         publisher = Publisher(client, PARTITIONS)
         await publisher.start()

@@ -1,4 +1,4 @@
-"""What gNBs are answered for what is wrong (TS 38.413 clause 10), all the way and back."""
+"""Answers to wrong PDUs of gNBs (TS 38.413 clause 10), from gNB to worker and back."""
 
 import asyncio
 import random
@@ -29,7 +29,7 @@ from tests.runtime.store import Store, opened
 
 @pytest.fixture
 async def core(edge: Edge, tmp_path: Path) -> AsyncGenerator[Store]:
-    """A worker that hosts all behind the gateway; its store."""
+    """Run a worker for all procedures behind the gateway; return its store."""
     store = await opened(tmp_path, Script(1))
     config = WorkerConfig(
         tuple(Procedure), BusConfig(PARTITIONS, max_deliveries=1), NETWORK, HOME_KEYS, "test"
@@ -45,7 +45,7 @@ async def core(edge: Edge, tmp_path: Path) -> AsyncGenerator[Store]:
 
 @pytest.fixture
 async def ran(edge: Edge, core: Store) -> Ran:
-    """A gNB that the core has set up."""
+    """Return a gNB that the core has accepted."""
     del core
     made = await edge.ran()
     assert (await answer(made, messages.ng_setup_request(made.config)))[0] == "NGSetupResponse"
@@ -53,7 +53,7 @@ async def ran(edge: Edge, core: Store) -> Ran:
 
 
 async def answer(ran: Ran, pdu: bytes) -> tuple[str, Tree]:
-    """The message and the IEs that a PDU is answered with."""
+    """Return the message and the IEs of the answer to a PDU."""
     before = len(ran.heard.messages)
     ran.send(pdu)
     heard = await ran.heard.got(before + 1)
@@ -121,7 +121,7 @@ async def test_a_ue_is_answered_on_its_way_in(ran: Ran) -> None:
 async def test_whatever_a_gnb_sends_is_taken_and_the_core_goes_on(
     ran: Ran, edge: Edge, core: Store
 ) -> None:
-    """A step for each message, no dead letter, and whoever behaves is served as before."""
+    """Each message gets a step, there is no dead letter, and correct gNBs are still served."""
     rng = random.Random(2)
     whole = [
         ran.initial(request(suci()), 50),

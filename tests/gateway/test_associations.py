@@ -1,4 +1,4 @@
-"""gNBs that come, go and come back: the core is told of each end, once."""
+"""gNBs connect, disconnect and reconnect: the core gets one event for each lost association."""
 
 import pytest
 from msgspec import msgpack
@@ -49,7 +49,7 @@ async def test_the_end_of_an_association_is_an_event_after_all_that_came_by_it(
 async def test_it_is_an_event_from_the_ng_setup_request_on(
     edge: Edge, answered_before: bool
 ) -> None:
-    """The core may hold the gNB for set up, though no answer has got there yet."""
+    """The core may have accepted the gNB, though its answer has not arrived yet."""
     ran = await edge.ran()
     if answered_before:
         await ran.set_up()
@@ -69,7 +69,7 @@ async def test_who_has_never_said_who_it_is_is_nobodys_loss(edge: Edge) -> None:
 
 
 async def test_a_gnb_that_comes_back_takes_the_place_of_itself(edge: Edge) -> None:
-    """Its old association may be there for a while, as far as SCTP can tell."""
+    """SCTP may detect the loss of the old association only later."""
     old = await edge.ran(5)
     first = await old.set_up()
     await old.sent(old.initial(request(suci())))
@@ -86,7 +86,7 @@ async def test_a_gnb_that_comes_back_takes_the_place_of_itself(edge: Edge) -> No
 
 
 async def test_who_only_says_that_it_is_a_gnb_takes_nobodys_place(edge: Edge) -> None:
-    """Another with the same Global RAN Node ID, and whatever the core will refuse it for."""
+    """A second gNB with the same Global RAN Node ID, which the core refuses."""
     there = await edge.gnb(5)
     other = await edge.ran(5)
     await other.sent(messages.ng_setup_request(other.config))

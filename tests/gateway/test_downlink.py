@@ -1,4 +1,4 @@
-"""From the core to a gNB: to the association that it is for, or nowhere."""
+"""Downlink PDUs go to their own association, or are dropped."""
 
 from pathlib import Path
 
@@ -39,7 +39,7 @@ async def test_an_answer_goes_to_the_association_that_the_question_came_by(edge:
 
 
 async def test_what_comes_for_an_association_that_is_gone_reaches_nobody(edge: Edge) -> None:
-    """Not the next association of the same gNB either, whose RAN-UE-NGAP-IDs are other UEs'."""
+    """Not to the next association of the same gNB: its RAN-UE-NGAP-IDs belong to other UEs."""
     old = await edge.ran(7)
     event = await old.set_up()
     await old.transport.close()
@@ -132,7 +132,7 @@ async def test_what_a_gnb_does_not_take_yet_waits_for_it(tmp_path: Path) -> None
 async def test_what_waits_for_a_gnb_is_bounded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The timers of NAS repeat what is dropped; another gNB does not feel it."""
+    """The NAS timers repeat dropped PDUs; other gNBs are not affected."""
     monkeypatch.setattr(module, "MAX_DOWNLINK", 5)
     async with edges.running(tmp_path, limits=NARROW) as edge:
         ran, other = await edge.ran(limits=NARROW), await edge.ran()

@@ -1,4 +1,4 @@
-"""The order of a UE's downlink messages, whatever order functions hand them over in."""
+"""The order of a UE's downlink messages, for any order of arrival at the gateway."""
 
 import pytest
 from hypothesis import given
@@ -11,7 +11,7 @@ from tests.gateway.edge import Edge, downlink_nas
 
 
 def said(*numbers: int | None) -> list[DownlinkPdu]:
-    """Messages with a COUNT each, or with none."""
+    """Return messages with the given COUNTs; None for no COUNT."""
     return [DownlinkPdu(1, b"%d" % at, n, n) for at, n in enumerate(numbers)]
 
 

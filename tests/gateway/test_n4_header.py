@@ -1,4 +1,4 @@
-"""The octets of PFCP headers that the gateway reads and writes itself, held against wire."""
+"""The PFCP header octets that the gateway reads and writes itself, compared with wire."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What UPFs tell of their load in messages of sessions, and how much of it the core is told."""
+"""The load that UPFs report in session messages, and the events that the core gets."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -24,7 +24,7 @@ def message(*ies: dict[str, Any]) -> bytes:
 
 
 class Heard:
-    """A `LoadControl` with a clock that stands until it is moved."""
+    """A `LoadControl` with a clock that the test sets."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -48,7 +48,7 @@ def test_a_load_is_told_once_and_at_a_bounded_rate() -> None:
 
 
 def test_what_is_older_does_not_count() -> None:
-    """6.2.3.3.2: the sequence number tells, across its end too."""
+    """The sequence number decides, also when it wraps (6.2.3.3.2)."""
     heard = Heard()
     assert heard(control("Load", 0xFFFF_FFFE, 40)) == UpfLoadReported(load=40)
     assert heard.later(control("Load", 0xFFFF_FFFE, 60)) is None

@@ -1,4 +1,4 @@
-"""What a gateway tells of its way to a UPF, and the heartbeats that it sends and answers."""
+"""The states that a gateway reports of a UPF's path, and its heartbeats."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -51,7 +51,7 @@ def heartbeat(sequence: int, value: int) -> bytes:
 
 
 async def beat(upf: Upf, value: int) -> int:
-    """Answer the next heartbeat of the gateway; the time stamp that it had."""
+    """Answer the next heartbeat of the gateway; return its time stamp."""
     (asked,) = await upf.next()
     while asked.message != "HeartbeatRequest":
         (asked,) = await upf.next()
@@ -211,7 +211,7 @@ async def test_the_upf_may_ask_for_the_association(edge: Edge, cause: int) -> No
 
 @pytest.mark.usefixtures("_often")
 async def test_an_association_setup_that_is_not_answered_is_tried_again(edge: Edge) -> None:
-    """Once it is associated, too: a UPF that has restarted is asked again."""
+    """Also if it is associated: the core requests an association of a restarted UPF again."""
     (upf,) = edge.upfs
     await upf.associated(number=1)
     for number in (2, 3):
@@ -224,7 +224,7 @@ async def test_an_association_setup_that_is_not_answered_is_tried_again(edge: Ed
 
 
 async def test_a_host_that_nobody_knows(tmp_path: Path) -> None:
-    """It is told as served all the same, looked up again, and what is asked is not answered."""
+    """It is still reported as served and looked up again; requests to it time out."""
     unknown = UpfConfig("upf.invalid")
     async with n4_edge.running(tmp_path, nodes=ONE, configured=[unknown]) as edge:
         await edge.path("upf.invalid", "served")

@@ -1,4 +1,4 @@
-"""Requests of the core: numbered, repeated, answered once, given up, and bounded."""
+"""Requests of the core: numbered, repeated, answered once, timed out, and bounded."""
 
 import asyncio
 from collections.abc import AsyncGenerator
@@ -101,7 +101,7 @@ async def test_a_request_is_given_up_after_n1_repetitions(
     assert event.type == EventType.PFCP_UNANSWERED
     assert (event.partitionkey, event.sequence, event.procedure) == (key, 7, procedure)
     assert upf.got == [event.data] * (1 + QUICK.n1)
-    # Its number is free again: the timer of the function hands it over once more.
+    # The request is not under way any more: the function's timer can send it again.
     await edge.ask(upf, deletion(), 7, key)
     await upf.heard(2 + QUICK.n1)
 
@@ -167,7 +167,7 @@ async def test_an_answer_of_another_upf_or_of_another_kind_is_none(tmp_path: Pat
 async def test_a_session_that_nobody_waits_for_is_told_its_owner(
     edge: Edge, cause: int, published: int
 ) -> None:
-    """The gateway that asked has died: the UPF has a session, and the core may not know it."""
+    """The requesting gateway has died: the UPF has a session that the core may not know."""
     upf, _ = edge.upfs
     f_seid = {"F-SEID": {"seid": 4, "ipv4": "10.0.0.1"}}
     ies = [n4_edge.node("10.0.0.1"), {"Cause": cause}, f_seid]
@@ -259,7 +259,7 @@ async def test_a_batch_that_cannot_be_read_is_dropped(edge: Edge) -> None:
 
 
 async def test_of_two_gateways_one_sends(tmp_path: Path) -> None:
-    """They are a queue group. Each has its own path to the UPF."""
+    """The gateways are a queue group. Each has its own path to the UPF."""
     async with n4_edge.running(tmp_path, structs.replace(QUICK, t1=30.0)) as edge:
         upf, _ = edge.upfs
         async with n4_edge.another(edge, structs.replace(QUICK, t1=30.0)) as other:

@@ -1,4 +1,4 @@
-"""Requests of UPFs: to the session or the node they are about, once, and answered the same."""
+"""Requests of UPFs: each goes to its session or node once, and repetitions get one response."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -37,7 +37,7 @@ async def edge(tmp_path: Path) -> AsyncGenerator[Edge]:
 
 
 def following(octets: bytes) -> bytes:
-    """A message that another one follows in its datagram."""
+    """Return a message with the follow-on flag."""
     return bytes([octets[0] | 4]) + octets[1:]
 
 
@@ -77,7 +77,7 @@ async def test_the_answer_goes_back_as_it_is_and_again_when_asked_again(edge: Ed
 
 
 async def test_another_request_of_the_same_number_is_another_one(edge: Edge) -> None:
-    """A UPF that has restarted counts anew, and must not be given what the old one was told."""
+    """A restarted UPF reuses sequence numbers, and must not get responses to its old requests."""
     upf, _ = edge.upfs
     upf.send(setup("10.0.0.1", UPF_STAMP, 1))
     await edge.until(1)
@@ -97,7 +97,7 @@ async def test_another_request_of_the_same_number_is_another_one(edge: Edge) -> 
 async def test_an_answer_that_is_lost_is_asked_of_the_core_again(
     edge: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The same event: the core has its answer in the log and decides nothing a second time."""
+    """It is the same event: the core has its answer in the log and does not decide again."""
     monkeypatch.setattr(module, "REPUBLISH", 0.0)
     upf, _ = edge.upfs
     upf.send(report(7))
@@ -200,7 +200,7 @@ async def test_who_is_no_upf_is_not_heard(edge: Edge) -> None:
 
 
 async def test_a_upf_that_sends_from_another_port(edge: Edge) -> None:
-    """Its Node ID tells; from then on it is known there, and answered there."""
+    """Its Node ID identifies it; from then on it is known and answered at the new address."""
     other = await edge.upf("10.0.0.1")
     other.send(report(1))
     await edge.settled()
@@ -238,7 +238,7 @@ async def test_a_upf_is_named_as_it_is_configured_however_it_writes_its_name(
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104
 async def test_every_address_of_the_machine(tmp_path: Path, host: str) -> None:
-    """An IPv6 socket takes IPv4 as well, and sends it."""
+    """An IPv6 socket also receives and sends IPv4."""
     async with n4_edge.running(tmp_path, structs.replace(QUICK, host=host)) as edge:
         upf, _ = edge.upfs
         upf.send(report(1))

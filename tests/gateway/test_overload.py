@@ -1,4 +1,4 @@
-"""JetStream or the workers do not keep up: gNBs are slowed and told, and nothing is lost."""
+"""JetStream or the workers do not keep up: gNBs are slowed, get OVERLOAD START, lose nothing."""
 
 import asyncio
 from pathlib import Path
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.usefixtures("_soon")
 
 
 def names(ran: Ran) -> list[str]:
-    """The PDUs that a gNB has had since its NG Setup."""
+    """Return the PDUs that a gNB has received since its NG Setup."""
     return [wire.ngap_peek(message.payload).message for message in ran.heard.messages[1:]]
 
 
 async def ids_are_stored(edge: Edge, sent: list[bytes]) -> None:
-    """Each is in JetStream, with one id however often it was published."""
+    """Assert that JetStream has each event, with one id for all its copies."""
 
     async def all_there() -> bool:
         by_id = {event.id: event.data for event in await edge.stored()}
@@ -99,7 +99,7 @@ async def test_a_short_stop_is_nobodys_business(
 
 
 async def test_a_stream_that_is_full(tmp_path: Path) -> None:
-    """JetStream is well, but nobody takes what it has."""
+    """JetStream works, but no worker pulls events."""
     async with edges.running(tmp_path, max_bytes=20_000) as edge:
         ran = await edge.gnb()
         sent = [ran.initial(request(suci()), ran_id) for ran_id in range(100)]
@@ -111,7 +111,7 @@ async def test_a_stream_that_is_full(tmp_path: Path) -> None:
         ran.send(late)
         js = edge.core.jetstream()
         assert sorted(e.data for e in await edge.stored() if e.data in set(sent)) == sorted(sent)
-        await js.purge_stream("EVCORE")  # a worker has taken them
+        await js.purge_stream("EVCORE")  # a worker has processed them
         await ran.heard.got(3)
         assert names(ran) == ["OverloadStart", "OverloadStop"]
         await ids_are_stored(edge, [late])
@@ -148,7 +148,7 @@ async def test_a_broker_that_dies_and_comes_back(tmp_path: Path) -> None:
 async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """TS 38.413 8.7.8: else it would keep its UEs away for ever."""
+    """Without OVERLOAD STOP a gNB would reject its UEs for ever (TS 38.413 8.7.8)."""
     peers: list[GnbPeer] = []
 
     class Kept(GnbPeer):

@@ -1,4 +1,4 @@
-"""From PDU to CloudEvent: subject, key, slot, procedure, sequence, and never nothing."""
+"""From PDU to CloudEvent: subject, key, slot, procedure and sequence; no PDU is dropped."""
 
 import random
 from pathlib import Path
@@ -62,7 +62,7 @@ def guti(**changes: Any) -> dict[str, Any]:
 
 
 def check(edge: Edge, event: CloudEvent, procedure: Procedure, key: str, slot: int) -> None:
-    """Assert where an event went, and that its subject says the same."""
+    """Assert the route of an event, and that its subject agrees."""
     assert (event.procedure, event.partitionkey, event.slot) == (procedure, key, slot)
     subject = edge.subjects[edge.events.index(event)]
     assert subject == f"ue.{partition_of(slot, PARTITIONS)}.{procedure}.{slot}"
@@ -198,7 +198,7 @@ async def test_nothing_that_a_gnb_sends_is_lost_whatever_it_is(edge: Edge) -> No
 
 
 async def test_what_many_ues_say_at_once_is_few_messages(edge: Edge) -> None:
-    """And in each partition in the order in which it was said."""
+    """Also, each partition has them in the order in which they were sent."""
     ran = await edge.gnb()
     before, stored = len(edge.events), await brokers.count(edge.core)
     for number in range(200):
@@ -218,7 +218,7 @@ async def test_no_ngap_at_all_is_for_the_ran_node(edge: Edge) -> None:
 
 
 async def test_of_a_message_that_is_too_long_the_beginning_is_passed_on(edge: Edge) -> None:
-    """All of it would be more than NATS takes, and end the gateway's connection."""
+    """The whole PDU would exceed NATS's limit and end the gateway's connection."""
     ran = await edge.gnb(limits=Limits(max_message=1 << 20))
     octets = random.Random(1).randbytes((1 << 20) - 10)
     event = await ran.sent(octets)

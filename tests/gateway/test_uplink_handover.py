@@ -1,4 +1,4 @@
-"""Messages of a UE that has come from another gNB: where they go, and how they are counted."""
+"""Messages of a UE after a handover from another gNB: their routes and their sequence."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def path_switch_request(ran_id: int) -> bytes:
 
 
 async def test_path_switch_begins_anew(edge: Edge) -> None:
-    """It goes by the id that the UE has already, and each gNB counts by itself."""
+    """The route follows from the UE's existing AMF-UE-NGAP-ID; each gNB has its own count."""
     ran = await edge.gnb()
     event = await ran.sent(path_switch_request(5))
     check(edge, event, Procedure.HANDOVER, KEY, 777)
