@@ -106,7 +106,7 @@ def test_a_programme() -> None:
         ((*LOAD, "--procedures", "x"), "a UE cannot 'x': its procedures are register, idle"),
         ((*LOAD, "--procedures", ""), "a UE cannot ''"),
         ((*LOAD, "--ues", "0"), "invalid value for '--ues': "),
-        ((*LOAD, "--ues", "99999999999"), "99999999999 UEs from 001010000000001 on run out of"),
+        ((*LOAD, "--ues", "99999999999"), "99999999999 UEs from 001010000000001 exceed"),
         (("swap", "ran", "--to", "x.py", "--max-p99-ratio", "nan"), "a margin is nan"),
         ((*LOAD, "--duration", "nan"), "--duration is nan: no load has an end then"),
         ((*LOAD, "--duration", "inf"), "--duration is inf: no load has an end then"),
