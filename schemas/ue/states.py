@@ -278,12 +278,14 @@ def gmm_state(ue: Ue) -> GmmState:
     """Return the 5GMM main state in the network.
 
     A common procedure on a connection without a secure exchange of NAS messages does not change the
-    state of a registered UE: another UE may use its identity.
+    state of a registered UE: another UE may use its identity. The release of the connection ends a
+    common procedure.
     """
     found, deregistration = conditions(ue), ue.network_deregistration
     if deregistration is not None and deregistration.amf_ue_ngap_id:
         return GmmState.DEREGISTERED_INITIATED
-    if found & COMMON_PROCEDURES and not (ue.registered and found & _NOT_SECURED):
+    other = _AN_RELEASE | _NOT_SECURED if ue.registered else _AN_RELEASE
+    if found & COMMON_PROCEDURES.value and not found & other:
         return GmmState.COMMON_PROCEDURE_INITIATED
     return GmmState.REGISTERED if ue.registered else GmmState.DEREGISTERED
 

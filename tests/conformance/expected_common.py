@@ -165,7 +165,7 @@ COMMON: Final = (
         "U",
         ("SECURITY MODE COMMAND",),
         "AuthenticationSucceeded SecurityModeStarted",
-        now="5GMM-REGISTERED",
+        now="RM-REGISTERED; 5GMM-COMMON-PROCEDURE-INITIATED",
     ),
     Expected(
         "5.4.1.3.5, of a UE that is registered",
@@ -183,7 +183,7 @@ COMMON: Final = (
         "U",
         None,
         "SecurityModeCompleted RegistrationAccepted",
-        now="5GMM-REGISTERED; T3550",
+        now="RM-REGISTERED; 5GMM-COMMON-PROCEDURE-INITIATED; T3550",
     ),
     Expected(
         "5.4.2.5",

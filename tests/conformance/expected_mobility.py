@@ -80,7 +80,7 @@ MOBILITY: Final = (
         None,
         "RegistrationAccepted",
         "AuthenticationStarted",
-        "5GMM-REGISTERED; T3550",
+        "RM-REGISTERED; 5GMM-COMMON-PROCEDURE-INITIATED; T3550",
     ),
     Expected(
         "5.5.1.3.8, lower layer failure",

@@ -10,6 +10,7 @@ from schemas.cloudevents import CloudEvent
 from schemas.connection.state import Connection
 from schemas.gmm.state import SecurityContext
 from schemas.ue.state import Ue, connections
+from schemas.ue.states import cm_state, gmm_state, rm_state
 from tests.conformance.bench import Bench
 from tests.conformance.nas_table import GMM_NAMES, GSM_NAMES
 from tests.conformance.rest import QUIET
@@ -157,14 +158,18 @@ def changes(before: Sequence[str], after: Sequence[str]) -> str:
     new = [part for part in after if part not in before]
     heads = {part.partition(":")[0] for part in new}
     gone = [part.partition(":")[0] for part in before if part not in after]
-    gone = [part for part in gone if part not in heads and not part.startswith(("5GMM", "CM-"))]
+    gone = [part for part in gone if part not in heads and not part.startswith(_STATES)]
     return "; ".join([*new, *(f"no more {part}" for part in gone)])
 
 
+_STATES: Final = ("RM-", "5GMM-", "CM-")
+
+
 def _parts(ue: Ue) -> Iterator[str]:
-    yield "5GMM-REGISTERED" if ue.registered else "5GMM-DEREGISTERED"
     here = ue.connection
-    yield "CM-IDLE" if here is None else f"CM-CONNECTED{_how(here)}"
+    yield rm_state(ue)
+    yield gmm_state(ue)
+    yield f"{cm_state(ue)}{_how(here) if here is not None else ''}"
     others = len(connections(ue)) - (here is not None)
     if others:
         yield f"other connections: {others}"

@@ -8,23 +8,34 @@ from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent
 from schemas.identity import slot_of
 from schemas.procedures import EVENTS
 from schemas.step import encode
+from schemas.ue.states import GmmState, SmState
 from tests.conformance.answers import answers
 from tests.conformance.bench import SUPI, Bench, How
 
 
 class State(NamedTuple):
-    """A state, named after the clause that has it (TS 24.501 5.1.3.3, 6.1.3.3; TS 23.501 5.3.3)."""
+    """A state of the table."""
 
     name: str
-    title: str
+    clause: GmmState | SmState
+    """Its name in TS 24.501 5.1.3.2.3, or that of its PDU session in 6.1.3.3."""
+    text: str
+    """The other facts about it, empty for none."""
     build: Callable[[], Bench]
+
+    @property
+    def title(self) -> str:
+        """The line of the table."""
+        return f"{self.clause}, {self.text}" if self.text else str(self.clause)
 
 
 ENTERED: list[State] = []
 
 
-def state(title: str) -> Callable[[Callable[[], Bench]], Callable[[], Bench]]:
-    """Enter a state in the table. It is built once, and what is given away is a copy."""
+def state(
+    clause: GmmState | SmState, text: str = ""
+) -> Callable[[Callable[[], Bench]], Callable[[], Bench]]:
+    """Enter a state in the table. It is built once, and each caller gets a copy."""
 
     def enter(build: Callable[[], Bench]) -> Callable[[], Bench]:
         once = functools.cache(build)
@@ -34,7 +45,7 @@ def state(title: str) -> Callable[[Callable[[], Bench]], Callable[[], Bench]]:
         def copy() -> Bench:
             return once().fork()
 
-        ENTERED.append(State(name, title, copy))
+        ENTERED.append(State(name, clause, text, copy))
         return copy
 
     return enter

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from schemas.network import SecurityPolicy
 from schemas.subscriber import AuthMethod
+from schemas.ue.states import GmmState
 from tests.conformance.answers import MESSAGE
 from tests.conformance.bench import SUPI, Bench
 from tests.conformance.messages import deregistration, encoded, raw, registration
@@ -14,43 +15,45 @@ from tests.conformance.state import RELEASE_REQUEST, go_idle, respond, say, stat
 REGISTER: Final = registration("initial-registration", "suci")
 
 
-@state("5GMM-DEREGISTERED, a UE that the core has never heard of")
+@state(GmmState.DEREGISTERED, "a UE that the core has never heard of")
 def unknown() -> Bench:
     return Bench()
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: identification, nobody knows the 5G-GUTI (T3570)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "identification, nobody knows the 5G-GUTI (T3570)")
 def identifying() -> Bench:
     request = registration("initial-registration", "foreign")
     return say(unknown(), request, "plain", initial=True)
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: authentication, for a registration by SUCI (T3560)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "authentication, for a registration by SUCI (T3560)")
 def authenticating() -> Bench:
     return say(unknown(), REGISTER, "plain", initial=True)
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: security mode control, for a registration (T3560)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "security mode control, for a registration (T3560)")
 def securing() -> Bench:
     return respond(authenticating(), "T3560")
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: REGISTRATION ACCEPT sent, the gNB sets up the context")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "REGISTRATION ACCEPT sent, the gNB sets up the context")
 def accepted() -> Bench:
     return respond(securing(), "T3560")
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: REGISTRATION ACCEPT sent, the context is set up (T3550)")
+@state(
+    GmmState.COMMON_PROCEDURE_INITIATED, "REGISTRATION ACCEPT sent, the context is set up (T3550)"
+)
 def completing() -> Bench:
     return respond(accepted(), "InitialContextSetupRequest")
 
 
-@state("5GMM-REGISTERED, CM-CONNECTED")
+@state(GmmState.REGISTERED, "CM-CONNECTED")
 def connected() -> Bench:
     return respond(completing(), "T3550")
 
 
-@state("5GMM-REGISTERED, CM-CONNECTED, and the connection is being released (AN release)")
+@state(GmmState.REGISTERED, "CM-CONNECTED, and the connection is being released (AN release)")
 def releasing() -> Bench:
     bench = connected()
     bench.send(bench.ngap("UEContextReleaseRequest", RELEASE_REQUEST))
@@ -58,60 +61,65 @@ def releasing() -> Bench:
     return bench
 
 
-@state("5GMM-REGISTERED, CM-IDLE")
+@state(GmmState.REGISTERED, "CM-IDLE")
 def idle() -> Bench:
     return go_idle(connected())
 
 
-@state("5GMM-REGISTERED, CM-IDLE, and the new 5G-GUTI was never confirmed (T3550 given up)")
+@state(GmmState.REGISTERED, "CM-IDLE, and the new 5G-GUTI was never confirmed (T3550 given up)")
 def unconfirmed() -> Bench:
     bench = completing()
     bench.core.advance(60)
     return bench
 
 
-@state("5GMM-DEREGISTERED, and the connection is being released")
+@state(GmmState.DEREGISTERED, "the connection is being released")
 def deregistered_releasing() -> Bench:
     return say(connected(), deregistration(switch_off=False))
 
 
-@state("5GMM-DEREGISTERED, and the core has the security context")
+@state(GmmState.DEREGISTERED, "the core has the security context")
 def deregistered() -> Bench:
     return respond(deregistered_releasing(), "UEContextReleaseCommand")
 
 
-@state("5GMM-REGISTERED, someone with its 5G-GUTI and no MAC registers: authentication (T3560)")
+@state(GmmState.REGISTERED, "someone with its 5G-GUTI and no MAC registers: authentication (T3560)")
 def authenticating_by_guti() -> Bench:
     request = registration("initial-registration", "guti")
     return say(idle(), request, "plain", initial=True)
 
 
-@state("5GMM-REGISTERED, who registers by its 5G-GUTI has failed: identification (T3570)")
+@state(GmmState.REGISTERED, "who registers by its 5G-GUTI has failed: identification (T3570)")
 def identifying_by_guti() -> Bench:
     return say(authenticating_by_guti(), raw("7e005914"), "plain")
 
 
-@state("5GMM-REGISTERED, CM-CONNECTED, authentication for a registration on a secure connection")
+@state(
+    GmmState.COMMON_PROCEDURE_INITIATED,
+    "CM-CONNECTED, authentication for a registration on a secure connection",
+)
 def reauthenticating() -> Bench:
     return say(connected(), registration("mobility-registration-updating", "suci"))
 
 
-@state("5GMM-REGISTERED, CM-CONNECTED, someone registers by its SUCI on another connection")
+@state(GmmState.REGISTERED, "CM-CONNECTED, someone registers by its SUCI on another connection")
 def moved() -> Bench:
     return say(connected(), REGISTER, "plain", initial=True)
 
 
-@state("5GMM-REGISTERED, a DEREGISTRATION REQUEST without a MAC: authentication (T3560)")
+@state(GmmState.REGISTERED, "a DEREGISTRATION REQUEST without a MAC: authentication (T3560)")
 def deregistering() -> Bench:
     return say(idle(), deregistration(switch_off=False), "plain", initial=True)
 
 
-@state("5GMM-REGISTERED, a DEREGISTRATION REQUEST without a MAC: security mode control (T3560)")
+@state(GmmState.REGISTERED, "a DEREGISTRATION REQUEST without a MAC: security mode control (T3560)")
 def deregistering_secured() -> Bench:
     return respond(deregistering(), "T3560")
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: authentication by EAP-AKA', for a registration (T3560)")
+@state(
+    GmmState.COMMON_PROCEDURE_INITIATED, "authentication by EAP-AKA', for a registration (T3560)"
+)
 def authenticating_by_eap() -> Bench:
     bench = unknown()
     subscribers = bench.core.subscribers
@@ -119,12 +127,12 @@ def authenticating_by_eap() -> Bench:
     return say(bench, REGISTER, "plain", initial=True)
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: security mode control after EAP-AKA' (T3560)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "security mode control after EAP-AKA' (T3560)")
 def securing_by_eap() -> Bench:
     return respond(authenticating_by_eap(), "T3560")
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: the network authenticates a registered UE (T3560)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "the network authenticates a registered UE (T3560)")
 def reauthenticating_by_network() -> Bench:
     bench = connected()
     core = bench.core
@@ -134,6 +142,6 @@ def reauthenticating_by_network() -> Bench:
     return say(say(bench, status), status)
 
 
-@state("5GMM-REGISTERED, CM-CONNECTED, and the gNB is asked to take another key")
+@state(GmmState.REGISTERED, "CM-CONNECTED, and the gNB is asked to take another key")
 def rekeying() -> Bench:
     return respond(reauthenticating_by_network(), "T3560", "T3560")

@@ -3,6 +3,7 @@
 from typing import Final
 
 from schemas.cloudevents import Deregister, EventType
+from schemas.ue.states import GmmState
 from tests.conformance.bench import Bench
 from tests.conformance.messages import service
 from tests.conformance.ngap import SAMPLES
@@ -12,25 +13,25 @@ from tests.conformance.states_sessions import active, active_idle, modifying, pa
 BY_NAME: Final = {sample.name: sample for sample in SAMPLES}
 
 
-@state("5GMM-DEREGISTERED-INITIATED: the operator deregisters a UE that is connected (T3522)")
+@state(GmmState.DEREGISTERED_INITIATED, "the operator deregisters a UE that is connected (T3522)")
 def deregistered_by_network() -> Bench:
     return told(active(), EventType.DEREGISTER, Deregister())
 
 
-@state("5GMM-COMMON-PROCEDURE-INITIATED: a configuration update after paging (T3555)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "a configuration update after paging (T3555)")
 def configuring() -> Bench:
     bench = say(paging(), service("mobile-terminated-services"), initial=True)
     return respond(bench, "InitialContextSetupRequest")
 
 
-@state("5GMM-REGISTERED, CM-IDLE, and the mobile reachable timer has expired: nobody pages")
+@state(GmmState.REGISTERED, "CM-IDLE, and the mobile reachable timer has expired: nobody pages")
 def unreachable() -> Bench:
     bench = active_idle()
     bench.core.advance(bench.core.network.timers.t3512 + 300)
     return bench
 
 
-@state("a handover by N2 is being prepared: the target was asked for resources")
+@state(GmmState.REGISTERED, "a handover by N2 is being prepared: the target has the request")
 def handover_preparing() -> Bench:
     bench = active()
     bench.send(BY_NAME["HandoverRequired"].event(bench))
@@ -38,17 +39,17 @@ def handover_preparing() -> Bench:
     return bench
 
 
-@state("a handover by N2 is being executed: the UE was told to go")
+@state(GmmState.REGISTERED, "a handover by N2 is being executed: the UE was told to go")
 def handover_executing() -> Bench:
     return respond(handover_preparing(), "HandoverRequest")
 
 
-@state("a handover by N2 is done, and the source is being released")
+@state(GmmState.REGISTERED, "a handover by N2 is done, and the source is being released")
 def handover_done() -> Bench:
     return respond(handover_executing(), "HandoverCommand")
 
 
-@state("a handover by Xn: the path switch waits for the UPF")
+@state(GmmState.REGISTERED, "a handover by Xn: the path switch waits for the UPF")
 def path_switching() -> Bench:
     bench = active()
     bench.silent = True
@@ -57,7 +58,7 @@ def path_switching() -> Bench:
     return bench
 
 
-@state("the gNB has refused something because of a handover that is to come")
+@state(GmmState.REGISTERED, "the gNB has refused something because of a handover that is to come")
 def handover_triggered() -> Bench:
     bench = modifying()
     bench.send(BY_NAME["NASNonDeliveryIndication: handover"].event(bench))

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from schemas.ue.states import GmmState, SmState
 from tests.conformance.bench import Bench
 from tests.conformance.messages import GSM_SAMPLES, deregistration, registration, service
 from tests.conformance.state import go_idle, report, respond, say, state
@@ -10,48 +11,48 @@ from tests.conformance.states_mobility import connected
 ESTABLISH: Final = GSM_SAMPLES[0].make
 
 
-@state("PDU SESSION INACTIVE, an establishment waits for the UPF")
+@state(SmState.INACTIVE, "an establishment waits for the UPF")
 def establishing_upf() -> Bench:
     bench = connected()
     bench.silent = True
     return say(bench, ESTABLISH)
 
 
-@state("PDU SESSION INACTIVE, an establishment waits for the gNB")
+@state(SmState.INACTIVE, "an establishment waits for the gNB")
 def establishing_gnb() -> Bench:
     return say(connected(), ESTABLISH)
 
 
-@state("PDU SESSION ACTIVE, the user plane is there")
+@state(SmState.ACTIVE, "the user plane is there")
 def active() -> Bench:
     return respond(establishing_gnb(), "PDUSessionResourceSetupRequest")
 
 
-@state("PDU SESSION ACTIVE, CM-IDLE")
+@state(SmState.ACTIVE, "CM-IDLE")
 def active_idle() -> Bench:
     return go_idle(active())
 
 
-@state("PDU SESSION ACTIVE, CM-CONNECTED by a SERVICE REQUEST for signalling alone")
+@state(SmState.ACTIVE, "CM-CONNECTED by a SERVICE REQUEST for signalling alone")
 def active_signalling() -> Bench:
     bench = say(active_idle(), service("signalling"), initial=True)
     return respond(bench, "InitialContextSetupRequest")
 
 
-@state("PDU SESSION ACTIVE, a SERVICE REQUEST for it waits for the gNB")
+@state(SmState.ACTIVE, "a SERVICE REQUEST for it waits for the gNB")
 def servicing() -> Bench:
     asked = {"pdu-session-status": [1], "uplink-data-status": [1]}
     return say(active_idle(), service("data", **asked), initial=True)
 
 
-@state("PDU SESSION ACTIVE, a mobility registration for it waits for the gNB and the UE")
+@state(SmState.ACTIVE, "a mobility registration for it waits for the gNB and the UE")
 def updating() -> Bench:
     asked = {"pdu-session-status": [1], "uplink-data-status": [1]}
     request = registration("mobility-registration-updating", "guti", **asked)
     return say(active_idle(), request, initial=True)
 
 
-@state("PDU SESSION ACTIVE, CM-IDLE, downlink packets: the UE is paged (T3513)")
+@state(SmState.ACTIVE, "CM-IDLE, downlink packets: the UE is paged (T3513)")
 def paging() -> Bench:
     bench = active_idle()
     report(bench)
@@ -59,7 +60,7 @@ def paging() -> Bench:
     return bench
 
 
-@state("PDU SESSION ACTIVE, CM-IDLE, paged in vain")
+@state(SmState.ACTIVE, "CM-IDLE, paged in vain")
 def paged_in_vain() -> Bench:
     bench = paging()
     bench.core.advance(40)
@@ -67,24 +68,24 @@ def paged_in_vain() -> Bench:
     return bench
 
 
-@state("PDU SESSION MODIFICATION PENDING (T3591)")
+@state(SmState.MODIFICATION_PENDING, "(T3591)")
 def modifying() -> Bench:
     return say(active(), GSM_SAMPLES[5].make)
 
 
-@state("PDU SESSION INACTIVE PENDING (T3592)")
+@state(SmState.INACTIVE_PENDING, "(T3592)")
 def session_releasing() -> Bench:
     return say(active(), GSM_SAMPLES[8].make)
 
 
-@state("PDU SESSION INACTIVE, and the UPF has not let it go yet")
+@state(SmState.INACTIVE, "and the UPF has not let it go yet")
 def session_gone() -> Bench:
     bench = session_releasing()
     bench.silent = True
     return respond(bench, "T3592")
 
 
-@state("5GMM-DEREGISTERED, CM-IDLE, and the UPF has not let a session go yet")
+@state(GmmState.DEREGISTERED, "CM-IDLE, and the UPF has not let a session go yet")
 def deregistered_gone() -> Bench:
     bench = active()
     bench.silent = True

@@ -3,6 +3,7 @@ determines is so."""
 
 import pytest
 
+from schemas.ue.states import gmm_state, sm_state
 from tests.conformance.cells import Cell, cells_of, drive, event
 from tests.conformance.expectation import Expected
 from tests.conformance.expected import EXPECTED
@@ -24,6 +25,14 @@ def test_no_cell_is_left(state: str) -> None:
         except Exception as err:
             broken.append(f"{cell}: {type(err).__name__}: {str(err)[:300]}")
     assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_has_the_name_that_its_clause_gives_it(name: str) -> None:
+    state = STATES[name]
+    ue = state.build().here
+    names: set[str] = {gmm_state(ue), *(sm_state(session) for session in ue.sessions)}
+    assert state.clause in names
 
 
 def _cells(expected: Expected) -> list[Cell]:
