@@ -6,7 +6,7 @@ WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/k8s tests/kerne
 QUICK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -73,6 +73,9 @@ bench: setup-dev ## Measure; QUICK=1 for the end-to-end part alone, in a few min
 
 bench-check: setup-dev ## Has anything become slower? Ratios of one run by the bounds of bench/bounds.toml
 	@$(PY) -m bench.check
+
+release: setup-dev ## Release the version of the tree, then begin NEXT=x.y.z (docs/releasing.md)
+	@$(PY) scripts/release.py --next "$(NEXT)"
 
 fuzz: setup-dev ## Fuzz every decoder, instrumented, for a minute each; sequences never seen before
 	@EVCORE_SEED=new $(PY) -m pytest tests/conformance/test_sequences.py

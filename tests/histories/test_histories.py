@@ -1,5 +1,6 @@
 """Recorded logs are decided again as they were, octet by octet, for ever."""
 
+import hashlib
 import re
 import subprocess
 import sys
@@ -91,3 +92,16 @@ def test_no_default_changes_what_a_recorded_step_means() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
     assert re.fullmatch(r"defaults=[1-9]\d+ differences=0\n", done.stdout)
+
+
+def test_histories_of_releases_are_as_they_were() -> None:
+    """`make release` writes the digests (docs/releasing.md)."""
+    for sums in history.HERE.glob("*/SHA256SUMS"):
+        lines = sums.read_text().splitlines()
+        assert {line.partition("  ")[2] for line in lines} == {
+            path.name for path in sums.parent.glob("*.jsonl")
+        }
+        for line in lines:
+            digest, _, name = line.partition("  ")
+            octets = (sums.parent / name).read_bytes()
+            assert hashlib.sha256(octets).hexdigest() == digest, name

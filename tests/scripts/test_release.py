@@ -1,0 +1,128 @@
+"""`make release`, in a copy of the tree."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WITHOUT = shutil.ignore_patterns("__pycache__", "*.svg", "generated")
+FOLDERS = (
+    "scripts",
+    "schemas",
+    "functions",
+    "statestore",
+    "eventing",
+    *(f"tests/{name}" for name in ("functions", "wire", "corpus")),
+)
+FILES = (
+    "pyproject.toml",
+    "CHANGELOG.md",
+    "wire/Cargo.toml",
+    "wire/Cargo.lock",
+    "tests/__init__.py",
+    "tests/histories/__init__.py",
+    "tests/histories/history.py",
+    "tests/histories/record.py",
+    "tests/histories/scenarios.py",
+    "tests/histories/scenarios_network.py",
+)
+
+
+class Tree:
+    """A git repository with the part of the tree that a release reads and writes."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        for name in FOLDERS:
+            shutil.copytree(ROOT / name, root / name, ignore=WITHOUT)
+        shutil.copytree(ROOT / "tests/histories/0.1.0", root / "tests/histories/0.1.0")
+        for name in FILES:
+            if (ROOT / name).exists():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, root / name)
+        self.git("init", "--quiet", "--initial-branch", "main")
+        self.git("config", "user.name", "test")
+        self.git("config", "user.email", "test@example.org")
+        (root / ".gitignore").write_text("__pycache__/\n")
+        self.commit()
+
+    def git(self, *arguments: str) -> str:
+        command = ("git", *arguments)
+        done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    def commit(self) -> None:
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", "test")
+
+    def release(self, following: str) -> tuple[int, str]:
+        script = self.root / "scripts" / "release.py"
+        done = subprocess.run(
+            (sys.executable, script, "--next", following, "--no-build"),
+            cwd=self.root,
+            env={**os.environ, "PYTHONPATH": str(self.root)},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    def read(self, name: str) -> str:
+        return (self.root / name).read_text()
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    return Tree(tmp_path / "tree")
+
+
+@pytest.mark.slow
+def test_a_release(tree: Tree) -> None:
+    notes = tree.read("CHANGELOG.md").partition("## [Unreleased]\n")[2]
+    status, said = tree.release("0.2.0")
+    assert (status, said.count("\n")) == (0, 1), said
+    assert tree.git("log", "--format=%s", "-2") == "release: begin 0.2.0\nrelease: 0.1.0\n"
+    assert tree.git("tag", "--points-at", "HEAD~1") == "v0.1.0\n"
+    assert tree.git("status", "--porcelain") == ""
+    dated = re.search(
+        r"## \[Unreleased\]\n\n## \[0\.1\.0\] - 20\d\d-\d\d-\d\d\n", tree.read("CHANGELOG.md")
+    )
+    assert dated is not None
+    assert tree.read("CHANGELOG.md").endswith(notes)
+    for name in ("pyproject.toml", "wire/Cargo.toml", "wire/Cargo.lock", "schemas/version.py"):
+        assert '"0.2.0"' in tree.read(name)
+    for line in tree.read("tests/histories/0.1.0/SHA256SUMS").splitlines():
+        digest, name = line.split("  ")
+        for version in ("0.1.0", "0.2.0"):
+            octets = (tree.root / "tests/histories" / version / name).read_bytes()
+            assert hashlib.sha256(octets).hexdigest() == digest
+    status, said = tree.release("0.3.0")
+    assert (status, said) == (1, "release: CHANGELOG.md has nothing under [Unreleased]\n")
+
+
+@pytest.mark.parametrize("following", ["0.1.0", "0.0.9", "next", "0.2", "1.0.0rc1"])
+def test_a_version_that_cannot_be_the_next(tree: Tree, following: str) -> None:
+    status, said = tree.release(following)
+    assert (status, said.startswith("release: the next version must be like")) == (1, True)
+    assert tree.git("log", "--format=%s") == "test\n"
+
+
+def test_uncommitted_changes(tree: Tree) -> None:
+    (tree.root / "more.txt").write_text("more")
+    assert tree.release("0.2.0") == (1, "release: the tree has changes that are not committed\n")
+
+
+@pytest.mark.slow
+def test_histories_that_are_not_current(tree: Tree) -> None:
+    history = tree.root / "tests/histories/0.1.0/suci-null.jsonl"
+    history.write_text(history.read_text() + "\n")
+    tree.commit()
+    status, said = tree.release("0.2.0")
+    assert status == 1
+    assert "the recorded histories are not current:\nrecorded 0.1.0/suci-null.jsonl" in said
