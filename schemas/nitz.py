@@ -1,7 +1,7 @@
 """Network name and time, as the network sends them to UEs (TS 22.042, NITZ).
 
 The rules of time zones change, and hosts learn of a change at different times. So
-`schemas.config.time_zone` computes the offsets from UTC when the configuration is read, and they are
+`schemas.config.time_zone` computes the offsets from UTC when the configuration is read. They are
 part of the `Network` that a step names. A decision that sends the time gives the same octets on
 any host.
 """

@@ -1,4 +1,4 @@
-"""A contract for import-linter: an allowlist of what some packages may import, at any distance.
+"""A contract for import-linter: an allowlist of direct and indirect imports of some packages.
 
 pyproject.toml has the contracts; `make lint` checks them.
 """
@@ -13,7 +13,7 @@ class AllowlistContract(Contract):
     """The modules of `source_modules`, and all modules that they reach, import `allowed` only.
 
     `allowed` names packages: their modules are allowed too. A package of this project that is
-    allowed is read on, and what it imports must be allowed as well. A package outside it is not.
+    allowed is checked in turn: its imports must be allowed as well.
 
     `exceptions` are single imports that are allowed besides, as ``"importer -> imported"``.
     """

@@ -42,8 +42,8 @@ SOURCE_DIGEST: Final[str]
 def forbid_entropy(forbidden: bool) -> bool:
     """Forbid or allow entropy on this thread, and return the setting before.
 
-    `suci_conceal` with a profile, `SctpEndpoint.connect` and `SctpEndpoint.receive` draw entropy. While
-    it is forbidden they raise `WireError`, kind ``entropy``. Nothing else in this module draws any.
+    `suci_conceal` with a profile, `SctpEndpoint.connect` and `SctpEndpoint.receive` draw entropy.
+    While it is forbidden they raise `WireError`, kind ``entropy``. No other function draws entropy.
     """
 
 def build_info() -> str:

@@ -67,7 +67,7 @@ _LONGEST: Final = 80
 
 
 class ImpureError(Exception):
-    """A decision depended on more than its arguments. The text says on what, and what to do."""
+    """A decision depended on more than its arguments. The text names the call and a replacement."""
 
 
 class _Tried(threading.local):
@@ -79,14 +79,14 @@ class _Tried(threading.local):
 _tried: Final = _Tried()
 
 
-def _refusal(what: str, advice: str) -> ImpureError:
-    text = f"a decision must not call {what}: {advice}"
+def _refusal(call: str, advice: str) -> ImpureError:
+    text = f"a decision must not call {call}: {advice}"
     if _tried.texts is not None:
         _tried.texts.append(text)
     return ImpureError(text)
 
 
-# What raises an audit event: files, sockets, processes, imports, threads
+# Calls that raise an audit event: files, sockets, processes, imports
 
 
 def _audit(event: str, args: tuple[Any, ...]) -> None:
@@ -104,7 +104,7 @@ def _listen() -> None:
     sys.addaudithook(_audit)
 
 
-# What raises none: clocks, randomness, the environment, and most of `os`
+# Calls that raise no audit event: clocks, randomness, the environment, most of `os`
 
 
 def _guarded(name: str, original: Callable[..., Any], advice: str) -> Callable[..., Any]:
@@ -163,13 +163,13 @@ class _Environment(MutableMapping[Any, Any]):
 
 
 class _Names(NamedTuple):
-    """Names of one module, and what they are while a decision runs."""
+    """Names of one module, and their values while a decision runs."""
 
     namespace: dict[str, Any]
     guarded: dict[str, Any]
 
     def replace(self) -> dict[str, Any]:
-        """Replace the names, and return what they were."""
+        """Replace the names, and return their values from before."""
         before = {name: self.namespace[name] for name in self.guarded}
         self.namespace.update(self.guarded)
         return before

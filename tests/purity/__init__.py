@@ -1,1 +1,1 @@
-"""What a decision may reach (docs/decisions/0018): each way out is tried, and found."""
+"""Decisions that depend on more than their arguments (docs/decisions/0018): each is found."""

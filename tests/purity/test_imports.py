@@ -66,7 +66,7 @@ def test_a_schema_that_reads_files_is_out_of_reach() -> None:
 
 
 @pytest.mark.parametrize("imported", ["functions.runtime.round", "statestore.log"])
-def test_what_hosts_decisions_is_out_of_reach(imported: str) -> None:
+def test_code_that_hosts_decisions_is_out_of_reach(imported: str) -> None:
     assert f"{PROCEDURE} -> {imported} (line 7)" in faults(PROCEDURE, imported)
 
 

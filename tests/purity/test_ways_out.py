@@ -75,7 +75,7 @@ WAYS_OUT = {
         """,
         "os.stat()",
     ),
-    "a file, and nobody hears of the refusal": WayOut(
+    "a file, with the refusal caught": WayOut(
         """
         def way_out():
             try:
@@ -271,7 +271,7 @@ async def test_entropy_that_a_procedure_holds_is_refused_by_wire(
 # The guard itself
 
 
-def test_the_error_says_what_to_do_instead() -> None:
+def test_the_error_names_a_replacement() -> None:
     with pytest.raises(ImpureError) as clock, pure():
         time.time()
     assert str(clock.value) == "a decision must not call time.time(): use Env.now"
