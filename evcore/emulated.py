@@ -104,7 +104,7 @@ class EmulatedUpfs:
 
 
 @asynccontextmanager
-async def emulated(
+async def running_upfs(
     upfs: Sequence[UpfConfig], core: tuple[str, int] | None = None
 ) -> AsyncGenerator[EmulatedUpfs]:
     """UPFs for the length of a block.

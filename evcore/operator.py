@@ -8,15 +8,18 @@ from typing import Final
 from msgspec import Struct
 
 from evcore.local.data import DataDirectory
+from evcore.logs.access import opened
 from eventing.jetstream.connection import connected
 from eventing.jetstream.messages import addressed, gathered
 from eventing.jetstream.publisher import Publisher
-from schemas.aggregates import ue_aggregate
+from functions.runtime.replay import all_aggregates
+from schemas.aggregates import gnb_aggregate, ue_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SubscriptionChanged
 from schemas.config import reading as configuration
 from schemas.config.reading import NatsConfig
 from schemas.identity import slot_of
-from schemas.procedures import EVENTS
+from schemas.procedures import EVENTS, Procedure
+from schemas.ran import Gnb
 from schemas.step import encode
 from schemas.ue.state import Ue
 from statestore.log import EventLog
@@ -69,7 +72,7 @@ async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:
     return found
 
 
-async def tell_of_subscriptions(bus: NatsConfig, log: EventLog, supis: Sequence[str]) -> None:
+async def publish_subscription_change(bus: NatsConfig, log: EventLog, supis: Sequence[str]) -> None:
     """Tell the core of subscriptions that are others now, or withdrawn: it sees to the UEs that
     are registered, at once. Those that are not find out when they come.
 
@@ -80,3 +83,39 @@ async def tell_of_subscriptions(bus: NatsConfig, log: EventLog, supis: Sequence[
     if there:
         changed = SubscriptionChanged()
         await publish(bus, [event(EventType.SUBSCRIPTION_CHANGED, one, changed) for one in there])
+
+
+async def publish_network_change(data: DataDirectory, bus: NatsConfig) -> int:
+    """Have each gNB whose interface is up told what is new for it; how many there are.
+
+    The workers must have the new configuration by then.
+
+    Raises:
+        BusError: NATS cannot be reached.
+        StoreError: the log cannot be read.
+    """
+    async with opened(data.root, read_only=True) as access:
+        gnbs = await _gnbs_up(access.log)
+    await publish(bus, [_network_changed(gnb) for gnb in gnbs])
+    return len(gnbs)
+
+
+async def _gnbs_up(log: EventLog) -> list[str]:
+    names = [name async for name, _ in all_aggregates(log, gnb_aggregate(""))]
+    found: list[str] = []
+    for start in range(0, len(names), PAGE):
+        page = names[start : start + PAGE]
+        states: list[Gnb] = [aggregate.state for aggregate in await log.load(page)]
+        found += [name for name, gnb in zip(page, states, strict=True) if gnb.association]
+    return found
+
+
+def _network_changed(name: str) -> CloudEvent:
+    return CloudEvent(
+        id=f"operator-{os.urandom(8).hex()}",
+        source="/evcore/operator",
+        type=EventType.NETWORK_CHANGED,
+        partitionkey=name,
+        procedure=Procedure.RAN,
+        slot=slot_of(name.removeprefix(gnb_aggregate(""))),
+    )

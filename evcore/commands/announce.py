@@ -10,10 +10,10 @@ import typer
 import uvloop
 from nats.errors import Error as NatsError
 
+from evcore.commands.dispatch import CeOverrides, check_sink, extensions_of
 from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
-from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
 from eventing.jetstream.connection import connected
 from eventing.process import beating
 from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
@@ -27,7 +27,7 @@ from statestore.vault import Vault
 _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
-class Start(StrEnum):
+class StartAt(StrEnum):
     """Where an announcer begins that never ran."""
 
     START = "start"
@@ -42,8 +42,8 @@ def announce(
         str, typer.Option(metavar="NAME", help="Each name has a position of its own.")
     ] = "default",
     start: Annotated[
-        Start, typer.Option("--from", help="Where a name begins that has no position yet.")
-    ] = Start.START,
+        StartAt, typer.Option("--from", help="Where a name begins that has no position yet.")
+    ] = StartAt.START,
     types: Annotated[
         str, typer.Option(metavar="TYPES", help='As "session,ue.registered", or "all".')
     ] = "all",

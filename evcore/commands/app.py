@@ -29,10 +29,10 @@ COMMANDS: Final = (
     Command("swap", "swap", "Swap a procedure of a core for another version of it."),
     Command("doctor", "doctor", "See what this machine has."),
     Command("function", "function"),
-    Command("gateway", "gateway"),
+    Command("gateway", "cluster"),
     Command("dispatch", "dispatch", "POST events to functions over HTTP."),
     Command("announce", "announce", "POST what happens to a Knative Broker."),
-    Command("streams", "streams", "Make the streams of a cluster."),
+    Command("streams", "cluster", "Make the streams of a cluster."),
 )
 """In the order of the help."""
 
@@ -57,7 +57,7 @@ def app(arguments: Sequence[str]) -> typer.Typer:
     for command in named or COMMANDS:
         module: Any = import_module(f"evcore.commands.{command.module}")
         if command.help:
-            run = getattr(module, command.module)
+            run = getattr(module, command.name)
             made.command(command.name, short_help=command.help)(run)
         else:
             made.add_typer(module.app, name=command.name)

@@ -134,7 +134,7 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: No
     tables = tuple(replace(upf, port=emulated.free_udp_port()) for upf in emulated.tables(upfs))
     config = Config(n2=n2, n4=n4, upf=tables, data_network=(emulated.DATA_NETWORK,))
     async with (
-        emulated.emulated(tables) as user_plane,
+        emulated.running_upfs(tables) as user_plane,
         local_core(data, config, changed=telling_scale(indented), ended=indented) as core,
     ):
         notices.say(f"2. the core is up, N2 at {core.n2_address}, functions at zero", "bold")

@@ -2,18 +2,18 @@
 
 import asyncio
 import signal
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import aiohttp
 import typer
 import uvloop
 
-from evcore.commands.naming import procedures_named
-from evcore.commands.options import ConfigFile
+from evcore.commands.errors import UsageError
+from evcore.commands.options import ConfigFile, procedures_named
 from evcore.commands.running import log_to_stderr
-from evcore.commands.sinks import CeOverrides, check_sink, extensions_of
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
-from eventing.dispatcher.sink import FunctionSink
+from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config
 from eventing.process import beating
@@ -23,6 +23,16 @@ from schemas.version import VERSION
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=5)
 """Of a request: a function that scales from zero is waited for."""
+
+CeOverrides: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--ce-overrides",
+        metavar="JSON",
+        envvar="K_CE_OVERRIDES",
+        help='Attributes to add: {"extensions": {"name": "value"}}.',
+    ),
+]
 
 
 def dispatch(
@@ -52,6 +62,29 @@ def dispatch(
     settings = configuration.load(config)
     bus = bus_config(settings.nats)
     uvloop.run(_run(settings, DispatcherConfig(names, bus, VERSION, concurrency), sink, added))
+
+
+def check_sink(url: str) -> None:
+    """Refuse what cannot be POSTed to.
+
+    Raises:
+        UsageError: it is no http URL.
+    """
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.netloc:
+        raise UsageError(f"--sink: {url!r} is no http URL")
+
+
+def extensions_of(text: str) -> dict[str, str]:
+    """The attributes to add to each event.
+
+    Raises:
+        UsageError: it is not what Knative makes it.
+    """
+    try:
+        return overrides(text)
+    except OverridesError as err:
+        raise UsageError(str(err)) from None
 
 
 async def _run(config: Config, what: DispatcherConfig, url: str, added: dict[str, str]) -> None:

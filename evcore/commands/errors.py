@@ -9,7 +9,6 @@ from typing import Final, cast
 
 import typer
 
-from evcore.commands.printable import clean
 from schemas.redact import HIDDEN
 
 
@@ -40,6 +39,11 @@ function that starts has no time for modules that it does not need."""
 _SHOWN_PROBLEMS: Final = 20
 _KEY: Final = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
 """What may be a key, and stands in an error because somebody typed it in the wrong place."""
+
+
+def clean(text: str) -> str:
+    """`text` as it may go to a terminal: what a gNB calls itself may hold anything."""
+    return text if text.isprintable() else ascii(text)[1:-1]
 
 
 def status_of(error: BaseException) -> int:

@@ -5,8 +5,7 @@ from typing import Annotated
 import typer
 import uvloop
 
-from evcore.commands.naming import procedures_named
-from evcore.commands.options import ConfigFile, SecretsFile
+from evcore.commands.options import ConfigFile, SecretsFile, procedures_named
 from evcore.commands.running import log_to_stderr
 from functions.runtime.__main__ import work
 from schemas.config import reading as configuration

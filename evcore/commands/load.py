@@ -48,7 +48,7 @@ class SessionKind(StrEnum):
     IPV4V6 = "ipv4v6"
 
 
-class Target(NamedTuple):
+class LoadTarget(NamedTuple):
     """The core that a load is for."""
 
     n2: N2Config
@@ -238,14 +238,14 @@ def load(
     raise typer.Exit(0 if report.ok and not wrong else FAILED)
 
 
-async def _load(config: LoadConfig, target: Target) -> tuple[Report, list[str]]:
+async def _load(config: LoadConfig, target: LoadTarget) -> tuple[Report, list[str]]:
     """Run a load, beside those UPFs of the core that are for this machine to emulate.
 
     Returns the report, and what the UPFs found wrong.
     """
     shares = [share for phase in config.plan for share in phase.mix]
     sessions = any(Procedure.SESSION in share.procedures for share in shares)
-    async with emulated.emulated(target.upfs if sessions else (), target.n4) as upfs:
+    async with emulated.running_upfs(target.upfs if sessions else (), target.n4) as upfs:
         if not await upfs.associated():
             raise CommandError("the emulated UPFs got no association with the core")
         report = await run_load(
@@ -285,18 +285,18 @@ def programme_of(text: str) -> tuple[Procedure, ...]:
     return tuple(found)
 
 
-def _target(data: Path | None, host: str | None) -> Target:
+def _target(data: Path | None, host: str | None) -> LoadTarget:
     """The local core, or the defaults for one elsewhere."""
     defaults = configuration.Config()
     directory = DataDirectory(data or DEFAULT)
     if host is not None and data is None:
         area = defaults.tracking_area[0]
-        return Target(defaults.n2, defaults.amf.plmn, area.tac, area.slices)
+        return LoadTarget(defaults.n2, defaults.amf.plmn, area.tac, area.slices)
     if not directory.config_file.exists() or (host is None and not directory.running):
         raise CommandError(f"no core runs on {directory.root}: start `evcore up`, or give --host")
     config, secrets = configuration.load(directory.config_file), directory.secrets()
     area = config.tracking_area[0]
-    return Target(
+    return LoadTarget(
         config.n2,
         area.plmn or config.amf.plmn,
         area.tac,
@@ -310,7 +310,7 @@ def _target(data: Path | None, host: str | None) -> Target:
 
 
 def _given(
-    target: Target,
+    target: LoadTarget,
     host: str | None,
     port: int | None,
     udp_port: int | None,
@@ -318,7 +318,7 @@ def _given(
     plmn: str | None,
     tac: int | None,
     slices: str | None,
-) -> Target:
+) -> LoadTarget:
     """A target with what was said about it on the command line."""
     n2 = target.n2
     return target._replace(

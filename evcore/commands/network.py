@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from msgspec.structs import replace
 
 from evcore.commands.errors import CommandError
 from evcore.commands.options import DATA, Data
 from evcore.commands.output import Notices
-from evcore.local import network
 from evcore.local.data import DataDirectory
 from schemas.config import reading as configuration
+from schemas.config.reading import AmfConfig, Config, ConfigError
 
 app = typer.Typer(help="The configuration of a core that runs: update.", no_args_is_help=True)
 
@@ -38,7 +39,37 @@ def update(
         raise CommandError(f"no core runs on {directory.root}: start `evcore up`")
     new = configuration.load(config)
     running = configuration.load(directory.config_file)
-    directory.write_config(network.updated(running, new))
+    directory.write_config(updated(running, new))
     with suppress(ProcessLookupError):  # it ended just now, and the next one has the file
         os.kill(directory.owner, signal.SIGUSR1)
     Notices().say("the configuration of the network is taken over, and gNBs are told of it")
+
+
+def updated(running: Config, new: Config) -> Config:
+    """The configuration of a core that runs, with what `new` has of the network: [amf] but for who
+    it is, tracking areas with their slices, security, timers, congestion and data networks.
+
+    Processes keep their addresses, and a UPF its sessions: what else `new` has is for the next
+    start.
+
+    Raises:
+        ConfigError: `new` is that of another AMF, whom no UE and no gNB of this one knows.
+    """
+    if _guami(new.amf) != _guami(running.amf):
+        raise ConfigError(
+            "plmn, region, set and pointer of [amf] are in the 5G-GUTIs of UEs: they cannot change "
+            "while the core runs"
+        )
+    return replace(
+        running,
+        amf=new.amf,
+        tracking_area=new.tracking_area,
+        security=new.security,
+        timers=new.timers,
+        congestion=new.congestion,
+        data_network=new.data_network if new.upf else running.data_network,
+    )
+
+
+def _guami(amf: AmfConfig) -> tuple[str, int, int, int]:
+    return amf.plmn, amf.region, amf.set, amf.pointer

@@ -6,11 +6,11 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import typer
 
-from evcore.commands.errors import UsageError
-from evcore.commands.printable import clean
+from evcore.commands.errors import UsageError, clean
 from evcore.local.data import DEFAULT
 from schemas.aggregates import KINDS, UNIDENTIFIED, ue_aggregate
 from schemas.identity import supi_of_imsi
+from schemas.procedures import Procedure
 
 Data: TypeAlias = Annotated[
     Path, typer.Option("--data", metavar="DIR", help="Data directory of a local core.")
@@ -57,6 +57,29 @@ class Where(NamedTuple):
     data: Path
     config: Path | None
     secrets: Path | None
+
+
+def procedure_named(name: str) -> Procedure:
+    """The procedure of a name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    try:
+        return Procedure(name.strip())
+    except ValueError:
+        raise UsageError(f"{name.strip()!r} is no procedure: {', '.join(Procedure)}") from None
+
+
+def procedures_named(text: str) -> tuple[Procedure, ...]:
+    """The procedures of ``"registration,session"``, or of ``"all"``.
+
+    Raises:
+        UsageError: there is no such procedure.
+    """
+    if text == "all":
+        return tuple(Procedure)
+    return tuple(dict.fromkeys(procedure_named(name) for name in text.split(",")))
 
 
 def supi_of(text: str) -> str:

@@ -14,7 +14,7 @@ from rich.console import Console, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from evcore.commands.printable import clean
+from evcore.commands.errors import clean
 
 
 class _Console(Console):

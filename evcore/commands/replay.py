@@ -8,11 +8,10 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from evcore.commands.errors import FAILED, UsageError, without_keys
+from evcore.commands.errors import FAILED, UsageError, clean, without_keys
 from evcore.commands.logs import names_of, progressing
 from evcore.commands.options import DATA, ConfigFile, Data, SecretsFile, Where, aggregate_of
 from evcore.commands.output import console
-from evcore.commands.printable import clean
 from evcore.commands.running import run_tool
 from evcore.logs.access import opened
 from evcore.logs.candidate import load_module, procedure_of

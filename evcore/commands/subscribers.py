@@ -123,7 +123,7 @@ async def _tell(where: Where, access: Access, supis: list[str]) -> None:
     try:
         bus = operator.bus_of(DataDirectory(where.data), where.config)
         if bus is not None:
-            await operator.tell_of_subscriptions(bus, access.log, supis)
+            await operator.publish_subscription_change(bus, access.log, supis)
     except BusError as err:
         Notices().say(f"note: UEs that are registered learn it later: {err}")
 

@@ -13,8 +13,7 @@ import typer
 from nats.errors import Error as NatsError
 
 from evcore.commands.errors import CommandError, UsageError
-from evcore.commands.naming import procedure_named
-from evcore.commands.options import DATA, Data
+from evcore.commands.options import DATA, Data, procedure_named
 from evcore.commands.output import Notices, print_columns
 from evcore.commands.running import run_tool
 from evcore.local.data import DataDirectory

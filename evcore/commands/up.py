@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from evcore import emulated
 from evcore.commands import live
 from evcore.commands.errors import UsageError
-from evcore.commands.naming import procedure_named
-from evcore.commands.options import DATA, Data
+from evcore.commands.options import DATA, Data, procedure_named
 from evcore.commands.output import Notices
 from evcore.commands.running import Interrupted, run
 from evcore.local.core import LocalCore, local_core

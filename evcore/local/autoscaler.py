@@ -22,8 +22,8 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 from evcore.local.data import DataDirectory
-from evcore.local.forking import Start, start_plainly
-from evcore.local.group import Group, Running, Scale, Scaled
+from evcore.local.forking import StartWorker, start_plainly
+from evcore.local.group import Group, RunningWorker, Scale, ScaledGroup
 from evcore.local.lag import queues
 from evcore.local.process import Process, ProcessError
 from eventing.stats import StatsWatch
@@ -55,7 +55,7 @@ class Autoscaler:
         monitor_url: str,
         changed: Callable[[Scale], None] | None = None,
         ended: Callable[[str], None] | None = None,
-        start: Start = start_plainly,
+        start: StartWorker = start_plainly,
         objectives: Objectives | None = None,
         stats: StatsWatch | None = None,
     ) -> None:
@@ -72,7 +72,7 @@ class Autoscaler:
         self._start_worker = start
         self._objectives = objectives or Objectives()
         self._stats = stats or StatsWatch()
-        self._groups = [Scaled(group, self._objectives) for group in groups]
+        self._groups = [ScaledGroup(group, self._objectives) for group in groups]
         self._watched: set[Procedure] = set()
         self._nudge = asyncio.Event()
         self._stops: set[asyncio.Task[None]] = set()
@@ -105,7 +105,7 @@ class Autoscaler:
 
     def add(self, group: Group) -> None:
         """Scale another group, too."""
-        self._groups.append(Scaled(group, self._objectives))
+        self._groups.append(ScaledGroup(group, self._objectives))
         self._nudge.set()
 
     def remove(self, name: str) -> None:
@@ -136,7 +136,7 @@ class Autoscaler:
         await asyncio.gather(*(process.stop() for process in leaving))
         self._relieved.difference_update(leaving)
 
-    def _named(self, name: str) -> Scaled:
+    def _named(self, name: str) -> ScaledGroup:
         return next(one for one in self._groups if one.group.name == name and not one.removed)
 
     async def run(self) -> None:
@@ -179,14 +179,14 @@ class Autoscaler:
         """End all workers."""
         await asyncio.gather(*(worker.stop() for worker in self.workers), *self._stops)
 
-    async def _watch(self, one: Scaled) -> None:
+    async def _watch(self, one: ScaledGroup) -> None:
         """Be nudged by the next event of a group at zero, without polling for it."""
         for procedure in one.group.procedures:
             if procedure not in self._watched:
                 self._watched.add(procedure)
                 await self._watch_procedure(one, procedure)
 
-    async def _watch_procedure(self, one: Scaled, procedure: Procedure) -> None:
+    async def _watch_procedure(self, one: ScaledGroup, procedure: Procedure) -> None:
         async def seen(_: Msg) -> None:
             self._watched.discard(procedure)
             one.lag = max(one.lag, 1)
@@ -211,7 +211,7 @@ class Autoscaler:
                 one.forecast.served(s for s in self._stats.workers.values() if s.pid in pids)
                 one.forecast.look(now, found)
 
-    async def _scale(self, one: Scaled) -> None:
+    async def _scale(self, one: ScaledGroup) -> None:
         now = time.monotonic()
         group, running = one.group, one.running
         before = len(running)
@@ -233,7 +233,7 @@ class Autoscaler:
         if wanted != len(running):
             await self._set(one, wanted)
 
-    def _died(self, one: Scaled, dead: Running, now: float) -> None:
+    def _died(self, one: ScaledGroup, dead: RunningWorker, now: float) -> None:
         pause = 0.0
         one.ends += 1
         if dead.process.status not in _FROM_OUTSIDE or one.ends >= _ENDS:
@@ -248,7 +248,7 @@ class Autoscaler:
         if self._ended is not None:
             self._ended(sentence)
 
-    async def _set(self, one: Scaled, wanted: int) -> None:
+    async def _set(self, one: ScaledGroup, wanted: int) -> None:
         running = one.running
         before = len(running)
         try:
@@ -268,7 +268,7 @@ class Autoscaler:
             task.add_done_callback(self._stops.discard)
         self._note(one, before)
 
-    def _note(self, one: Scaled, before: int) -> None:
+    def _note(self, one: ScaledGroup, before: int) -> None:
         """Remember how many run now, and say so, where it is another number than before."""
         if len(one.running) == before:
             return
@@ -277,7 +277,7 @@ class Autoscaler:
         if self._changed is not None:
             self._changed(change)
 
-    async def _start(self, one: Scaled) -> Running:
+    async def _start(self, one: ScaledGroup) -> RunningWorker:
         number = one.free_number()
         name = f"worker-{one.group.name}-{number}"
         arguments = [
@@ -287,4 +287,4 @@ class Autoscaler:
             *one.group.arguments,
         ]
         process = await self._start_worker(name, arguments, self._data.log(name))
-        return Running(number, time.monotonic(), process)
+        return RunningWorker(number, time.monotonic(), process)

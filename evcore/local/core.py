@@ -11,14 +11,13 @@ from typing import Final
 
 from msgspec import structs
 
-from evcore.local import network
+from evcore import operator
 from evcore.local.autoscaler import Autoscaler
-from evcore.local.backoff import Backoff
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer
 from evcore.local.group import Group, Scale
-from evcore.local.process import Process, ProcessError
+from evcore.local.process import Backoff, Process, ProcessError
 from evcore.swap.runner import Swaps
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config, ensure
@@ -136,7 +135,7 @@ class LocalCore:
         """
         self.config = configuration.load(self.data.config_file)
         await self.scaler.restart()
-        return await network.announce(self.data, self.config.nats)
+        return await operator.publish_network_change(self.data, self.config.nats)
 
     async def keep_running(self, tell: Callable[[str], None]) -> None:
         """Start the gateways and the broker anew when they end, as Kubernetes would."""

@@ -22,7 +22,7 @@ from typing import Final
 import msgspec
 from setproctitle import setproctitle
 
-from evcore.local.fork_request import Request
+from evcore.local.forking import Request
 from functions.runtime import __main__ as function
 from schemas.procedures import MODULES
 

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+from msgspec import Struct
 
-from evcore.local.backoff import Backoff
-from evcore.local.fork_request import Request
-from evcore.local.process import LONGEST_LINE, Process, ProcessError
+from evcore.local.process import LONGEST_LINE, Backoff, Process, ProcessError
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +26,7 @@ PATIENCE: Final = 10.0
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
-Start = Callable[[str, Sequence[str], Path], Awaitable[Process]]
+StartWorker = Callable[[str, Sequence[str], Path], Awaitable[Process]]
 """Starts a function process: its name, its arguments, the file of its standard error."""
 
 
@@ -39,6 +38,14 @@ async def start_plainly(name: str, arguments: Sequence[str], log_file: Path) -> 
     """
     command = [sys.executable, "-m", "functions.runtime", *arguments]
     return await Process.start(name, command, log_file)
+
+
+class Request(Struct, frozen=True):
+    """Fork a process; the descriptor that comes with it becomes its standard error."""
+
+    arguments: tuple[str, ...]
+    parent: int
+    """The process that it is to be a child of."""
 
 
 class ForkServer:

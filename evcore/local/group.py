@@ -2,9 +2,8 @@
 
 from msgspec import Struct
 
-from evcore.local.backoff import Backoff
 from evcore.local.forecast import Forecast
-from evcore.local.process import Process
+from evcore.local.process import Backoff, Process
 from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
 
@@ -35,7 +34,7 @@ class Scale(Struct, frozen=True):
     before: int = 0
 
 
-class Running(Struct):
+class RunningWorker(Struct):
     """A worker, its number and when it was started."""
 
     number: int
@@ -43,14 +42,14 @@ class Running(Struct):
     process: Process
 
 
-class Scaled:
+class ScaledGroup:
     """A group as it runs."""
 
     def __init__(self, group: Group, objectives: Objectives) -> None:
         self.group = group
         found = objectives if group.objectives is None else group.objectives
         self.forecast = Forecast(group.procedures, found) if found.procedures else None
-        self.running: list[Running] = []
+        self.running: list[RunningWorker] = []
         self.lag = 0
         self.active_until = 0.0
         self.backoff = Backoff()

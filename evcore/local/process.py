@@ -20,6 +20,11 @@ LONGEST_LINE: Final = 1 << 20
 _PREFIX: Final = re.compile(r"\[\d+\] \S+ \S+ \[[A-Z]+\] |evcore [a-z0-9 ]+: ")
 """What nats-server and our own processes put in front of what they say."""
 
+FIRST = 0.5
+MOST = 30.0
+HEALTHY = 10.0
+"""Seconds after which a process counts as one that works."""
+
 
 class ProcessError(Exception):
     """A process ended that should not have; it says which and with what last words."""
@@ -221,3 +226,21 @@ def _dying_with_parent(number: signal.Signals) -> Callable[[], None]:
             os.kill(os.getpid(), signal.SIGKILL)
 
     return prepare
+
+
+class Backoff:
+    """No time at all for one that has worked, twice as long each time for one that does not."""
+
+    def __init__(self, first: float = FIRST, most: float = MOST, healthy: float = HEALTHY) -> None:
+        self._first = first
+        self._most = most
+        self._healthy = healthy
+        self._pause = 0.0
+
+    def after(self, ran: float) -> float:
+        """The pause after a process that ran for `ran` seconds."""
+        if ran >= self._healthy:
+            self._pause = 0.0
+        pause = self._pause
+        self._pause = min(max(pause * 2, self._first), self._most)
+        return pause

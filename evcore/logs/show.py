@@ -1,16 +1,20 @@
 """Printing a step for people."""
 
 import json
+import re
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Final
 
 from rich.console import Console
 from rich.text import Text
 
-from evcore.commands.printable import clean
-from evcore.logs import asn1 as asn1_text
+from evcore.commands.errors import CommandError, clean
 from schemas.cloudevents import EventType
+from schemas.redact import HIDDEN
 from schemas.step import Page, SendNgap, SendPfcp, Step
+
+_KEYS: Final = re.compile(r"('[0-9A-Fa-f]{64}'H|0b[01]{256}|'[01]{256}'B)")
+"""A bit string of 256 bits: K_gNB or NH, which are not printed."""
 
 
 def print_step(
@@ -71,7 +75,7 @@ class _Page:
         if not self._asn1:
             self._detail(tree.get("ies", tree))
             return
-        for text in asn1_text.ngap(pdu).splitlines():
+        for text in ngap_as_asn1(pdu).splitlines():
             self._console.print(Text(clean(text)))
 
     def _detail(self, value: Any, name: str = "") -> None:
@@ -101,3 +105,22 @@ def _named(ngap: dict[str, Any], nas: dict[str, Any]) -> str:
 
 def _compact(value: Any) -> str:
     return json.dumps(value, separators=(", ", ": "))
+
+
+def ngap_as_asn1(pdu: bytes) -> str:
+    """The text of a PDU, its keys left out.
+
+    Raises:
+        CommandError: pycrate is not installed.
+    """
+    try:
+        from pycrate_asn1dir import NGAP  # noqa: PLC0415
+    except ImportError:
+        raise CommandError("--asn1 needs pycrate: pip install pycrate") from None
+    descriptions: Any = NGAP.NGAP_PDU_Descriptions
+    message = descriptions.NGAP_PDU
+    try:
+        message.from_aper(pdu)
+    except Exception as err:
+        return f"pycrate cannot decode this: {err}\n{pdu.hex()}"
+    return _KEYS.sub(HIDDEN, str(message.to_asn1()))

@@ -89,7 +89,7 @@ async def deployed(
     tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
     networks = (emulated.DATA_NETWORK,)
     async with (
-        emulated.emulated(tables) as upfs,
+        emulated.running_upfs(tables) as upfs,
         site(folder, ues, (), upfs=tables, data_networks=networks) as it,
     ):
         functions = Deployed(it)

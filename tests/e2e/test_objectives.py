@@ -28,7 +28,7 @@ async def test_no_procedure_fails_by_the_order_of_others(tmp_path: Path, groups:
     tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
     networks = (emulated.DATA_NETWORK,)
     async with (
-        emulated.emulated(tables) as upfs,
+        emulated.running_upfs(tables) as upfs,
         site(
             *(tmp_path, 60, groups_of(groups, 2)),
             upfs=tables,

@@ -39,7 +39,7 @@ async def with_upfs(
     tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
     networks = (emulated.DATA_NETWORK,)
     async with (
-        emulated.emulated(tables) as upfs,
+        emulated.running_upfs(tables) as upfs,
         site(folder, ues, groups, upfs=tables, data_networks=networks) as it,
     ):
         await checks.upfs_associated(it.data, len(tables))

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from evcore.commands.network import updated
 from evcore.local.data import DataDirectory
-from evcore.local.network import updated
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
 from schemas.config.reading import AmfConfig, AreaConfig, Config, ConfigError, N2Config

@@ -68,7 +68,7 @@ def test_groups() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("ran", "--groups hosts no configuration-update, an-release, deregistration, "),
+        ("ran", "--groups hosts no an-release, configuration-update, deregistration, "),
         ("ran,ran", "--groups hosts ran twice"),
         ("ran;x", "'x' is no procedure: ran, identification, registration, "),
         ("", "'' is no procedure"),

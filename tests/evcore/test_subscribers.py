@@ -102,7 +102,10 @@ def test_remove(evcore: Shell) -> None:
         ((K, *KEYS), "'(secret)' is no SUPI: imsi- and 6 to 15 digits"),
         ((SUPI, "--k", K[:-1], "--opc", OPC), "k is not a string of 32 hexadecimal digits"),
         ((SUPI, "--k", K, "--opc", OPC + "00"), "opc is not a string of 32 hexadecimal digits"),
-        ((SUPI, *KEYS, "--amf", "0000"), "amf is 0000, without the separation bit that 5G requires"),
+        (
+            (SUPI, *KEYS, "--amf", "0000"),
+            "amf is 0000, without the separation bit that 5G requires",
+        ),
         ((SUPI, *KEYS, "--sqn", "-1"), "sqn is -1, not a number from 0 to 281474976710655"),
         (
             (SUPI, *KEYS, "--slices", "256"),

@@ -1,15 +1,21 @@
 """`evcore gateway`: the processes that hold the sockets to gNBs and UPFs."""
 
+from pathlib import Path
+from typing import Annotated
+
 import typer
 import uvloop
 
 from evcore.commands.errors import CommandError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import bus_config, ensure
 from gateway.n2.__main__ import serve as serve_n2
 from gateway.n4.__main__ import serve as serve_n4
 from gateway.n4.endpoint import EndpointError
 from schemas.config import reading as configuration
+from schemas.config.reading import NatsConfig
 
 app = typer.Typer(help="The gateways to gNBs and UPFs.", no_args_is_help=True)
 
@@ -31,3 +37,23 @@ def n4(config: ConfigFile = None) -> None:
         uvloop.run(serve_n4(settings))
     except EndpointError as err:
         raise CommandError(str(err)) from None
+
+
+def streams(
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="An evcore.toml, for its [nats]."),
+    ] = None,
+) -> None:
+    """Make the streams and the consumers of all procedures, whatever of them is missing.
+
+    Workers make those of their own procedures; this is for before there are any, so that what
+    scales them from zero finds what to look at.
+    """
+    uvloop.run(_ensure(configuration.load(config).nats))
+
+
+async def _ensure(nats: NatsConfig) -> None:
+    bus = bus_config(nats)
+    async with connected(nats.url, "evcore-streams") as client:
+        await ensure(client, bus)
