@@ -1,7 +1,7 @@
-"""docs/conformance.md: what of the specifications is supported, by what, and tested by what.
+"""docs/conformance.md: the supported procedures and messages, their functions and their tests.
 
-The functions are those of `schemas.procedures` and the files that name a message; what an
-unsupported message is refused with is found by sending it.
+The functions are those of `schemas.procedures` and the files that name a message. Each unsupported
+message is sent to find its refusal.
 """
 
 from collections.abc import Iterator
@@ -23,18 +23,19 @@ from tests.conformance.pfcp_table import PFCP
 from tests.conformance.procedures_table import LINES
 
 TABLE: Final = "`tests/conformance/test_states.py`"
-"""The test of every message that a UE or a gNB sends."""
+"""The test that sends every message of a UE and of a gNB."""
 
 INTRODUCTION: Final = """\
 # Conformance
 
-What evcore does of the procedures and messages of an AMF and an SMF. This file is written by
-`python -m tests.conformance.generate`; `make test` fails when it is not what the code does. The
-files are those of `functions/` unless they say otherwise: for a message that comes, those of the
-procedure that `schemas/procedures.py` gives it to, for one that is sent, those that speak it. What
-an unsupported message is refused with was found by sending it. The tests are those that name the
-message; every message of a UE and of a gNB is sent in every state by
-`tests/conformance/test_states.py`, with the outcomes in [states.md](states.md).
+The procedures and messages of an AMF and an SMF, and which of them evcore supports.
+`python -m tests.conformance.generate` writes this file, and `make test` fails if it is not current.
+
+The column *by* has files of `functions/`, if it names no other folder. For a received message it
+is the procedure in `schemas/procedures.py`, for a sent message the files that write it. For an
+unsupported message, *status* has the answer of the core, which the generator gets by sending it.
+The tests are those that name the message. `tests/conformance/test_states.py` sends every message
+of a UE and of a gNB in every state; `python -m tests.conformance.states_page` prints the outcomes.
 
 """
 
@@ -51,7 +52,7 @@ def text() -> str:
 
 def _procedures() -> Iterator[str]:
     yield "## Procedures (TS 23.502)\n\n"
-    yield "| clause | procedure | | by | tested by |\n|---|---|---|---|---|\n"
+    yield "| clause | procedure | status | by | tested by |\n|---|---|---|---|---|\n"
     for line in LINES:
         files = [f"functions/{name}.py" for name in line.functions]
         yield _line(line.clause, line.name, line.status, _files(files), _tests(list(line.tests)))
@@ -64,7 +65,7 @@ def _procedures() -> Iterator[str]:
 def _ngap() -> Iterator[str]:
     yield "## NGAP messages (TS 38.413)\n\nThose of Release 17. Messages of later releases are "
     yield "answered by their criticality (10.3.4.1).\n\n"
-    yield "| clause | message | direction | | by | tested by |\n|---|---|---|---|---|---|\n"
+    yield "| clause | message | direction | status | by | tested by |\n|---|---|---|---|---|---|\n"
     samples: dict[str, str] = {}
     for sample in ngap.samples():
         samples.setdefault(sample.message, sample.name)
@@ -105,7 +106,7 @@ def _refused(outcome: outcomes.Outcome) -> str:
 
 def _nas(title: str, messages: tuple[NasMessage, ...]) -> Iterator[str]:
     yield f"## {title} messages (TS 24.501)\n\n"
-    yield "| clause | message | direction | | by | tested by |\n|---|---|---|---|---|---|\n"
+    yield "| clause | message | direction | status | by | tested by |\n|---|---|---|---|---|---|\n"
     samples: dict[int, Sample] = {}
     for sample in (*GMM_SAMPLES, *GSM_SAMPLES):
         samples.setdefault(sample.type, sample)
@@ -148,11 +149,11 @@ _SESSION_FILES: Final = {
     0xD2: "messages/nas/gsm",
     0xD4: "gsm/release",
 }
-"""Who takes and who makes 5GSM messages that no file names whole."""
+"""The files of 5GSM messages that no file names in full."""
 
 
 def kebab(name: str) -> str:
-    """A NAS message as trees have it: ``registration-request``."""
+    """Return the name of a NAS message in a tree, such as ``registration-request``."""
     return name.lower().replace("(", "").replace(")", "").replace(" ", "-")
 
 
@@ -161,7 +162,7 @@ def kebab(name: str) -> str:
 
 def _pfcp() -> Iterator[str]:
     yield "## PFCP messages (TS 29.244)\n\n"
-    yield "| clause | message | direction | | by | tested by |\n|---|---|---|---|---|---|\n"
+    yield "| clause | message | direction | status | by | tested by |\n|---|---|---|---|---|---|\n"
     for clause, message, direction in PFCP:
         procedure = PFCP_MESSAGES.get(message)
         files = [_module(procedure)] if procedure is not None else _pfcp_files(message)
@@ -171,7 +172,10 @@ def _pfcp() -> Iterator[str]:
 
 
 def _pfcp_files(message: str) -> list[str]:
-    """The files that name a message, or the request that it answers; pfcp.py names them all."""
+    """Return the files that name a message, or the request that it answers.
+
+    The PFCP package itself names all of them, and is left out.
+    """
     found = [
         name
         for name in references.sources()[message]

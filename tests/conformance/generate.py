@@ -1,6 +1,6 @@
-"""`python -m tests.conformance.generate`: docs/states.md and docs/conformance.md, of the code.
+"""``python -m tests.conformance.generate`` writes states.json and docs/conformance.md.
 
-`--check` fails when a file there is not what would be written.
+Both come from the code. ``--check`` fails if one is not current.
 """
 
 import argparse
@@ -9,40 +9,39 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from tests.conformance import conformance_document, states_document
+from tests.conformance import conformance_document, states_page
 
-DOCS: Final = Path(__file__).parents[2] / "docs"
+ROOT: Final = Path(__file__).parents[2]
 
-DOCUMENTS: Final[dict[str, Callable[[], str]]] = {
-    "conformance.md": conformance_document.text,
-    "states.md": states_document.text,
+FILES: Final[dict[Path, Callable[[], str]]] = {
+    ROOT / "docs/conformance.md": conformance_document.text,
+    states_page.FILE: lambda: states_page.text(states_page.data()),
 }
 
 
-def stale() -> list[str]:
-    """The documents that are not what would be written."""
-    found: list[str] = []
-    for name, write in DOCUMENTS.items():
-        path = DOCS / name
-        if not path.exists() or path.read_text(encoding="utf-8") != write():
-            found.append(name)
-    return found
+def stale() -> list[Path]:
+    """Return the files that differ from the code."""
+    return [
+        path
+        for path, made in FILES.items()
+        if not path.exists() or path.read_text(encoding="utf-8") != made()
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit status."""
+    """Write or check the files. Return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m tests.conformance.generate")
     parser.add_argument("--check", action="store_true")
-    options = parser.parse_args(arguments)
-    if options.check:
+    if parser.parse_args(arguments).check:
         found = stale()
-        for name in found:
+        for path in found:
             sys.stderr.write(
-                f"docs/{name} is not current: run `python -m tests.conformance.generate`\n"
+                f"{path.relative_to(ROOT)} is not current: "
+                "run `python -m tests.conformance.generate`\n"
             )
         return 1 if found else 0
-    for name, write in DOCUMENTS.items():
-        (DOCS / name).write_text(write(), encoding="utf-8")
+    for path, made in FILES.items():
+        path.write_text(made(), encoding="utf-8")
     return 0
 
 

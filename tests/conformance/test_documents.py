@@ -1,10 +1,16 @@
-"""docs/states.md and docs/conformance.md are what the code does, and name tests that there are."""
+"""docs/conformance.md and states.json are current, and the tests and files that they name exist."""
 
 import re
 
 import pytest
 
-from tests.conformance import conformance_document, generate, procedures_table, references
+from tests.conformance import (
+    conformance_document,
+    generate,
+    procedures_table,
+    references,
+    states_page,
+)
 
 
 @pytest.mark.slow
@@ -28,3 +34,12 @@ def test_a_procedure_that_is_supported_says_by_what_and_how_it_is_tested() -> No
         if line.status in (procedures_table.YES, procedures_table.PARTLY):
             assert line.functions, line
             assert line.tests, line
+
+
+def test_the_page_of_states_has_the_chosen_messages(capsys: pytest.CaptureFixture[str]) -> None:
+    assert states_page.main(["service request: data", "paged-in-vain"]) == 0
+    page = capsys.readouterr().out
+    assert page.count("\n### ") == 1
+    assert "### SERVICE REQUEST: data" in page
+    assert "\n| `paged-in-vain` | " in page
+    assert states_page.main(["no such message"]) == 1

@@ -1,5 +1,4 @@
-"""The table of docs/states.md: no cell raises, hangs, or leaves anything behind; and what a clause
-determines is so."""
+"""No cell raises, hangs or leaves anything behind, and each has the outcome of its clause."""
 
 import pytest
 
