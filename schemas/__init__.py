@@ -1,4 +1,5 @@
-"""The words of evcore: identities, configuration, events, states and CloudEvents.
+"""Data types of evcore: identities, configuration, events, states and CloudEvents.
 
-Everything here is data: msgspec Structs, the pure folds over them, and nothing that does I/O.
+All are msgspec Structs with pure folds over them. No module here does I/O, except `schemas.config`,
+which reads the configuration files, and `schemas.generate`.
 """

@@ -1,4 +1,5 @@
-"""The kinds of aggregate, by the first part of their names: how each is folded and read."""
+"""The kinds of aggregate, by the first part of an aggregate's name, and how each is folded and
+read."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -23,25 +24,26 @@ _NONE: Final[Entries] = frozenset()
 
 
 class Kind(NamedTuple):
-    """What the log, the runtime and the tools need to know of a kind of aggregate."""
+    """The types and functions of one kind of aggregate, for the log, the runtime and the tools."""
 
     new: Callable[[], Any]
     """The state of an aggregate without steps."""
     evolve: Callable[[Any, Any], Any]
     leads: Callable[[Any], list[Lead]]
     decode_step: Callable[[bytes], Step[Any]]
-    """Of any version; it raises `msgspec.DecodeError` for what cannot be read."""
+    """Decodes a step of any version; raises `msgspec.DecodeError` if it cannot be read."""
     decode_state: Callable[[bytes], Any]
     snapshots: Snapshots
 
     def indexes(self, state: Any) -> Entries:
-        """The index entries that lead to an aggregate."""
+        """Return the index entries that lead to an aggregate."""
         return frozenset(map(entry_of, self.leads(state)))
 
     def index_changes(self, before: Any, after: Any) -> tuple[Entries, Entries]:
-        """The index entries that a step adds, and those that it takes away; mostly none.
+        """Return the index entries that a step adds, and those that it removes; for most steps, no
+        entries.
 
-        A lead may change and its entry stay: that of a wake-up at nearly the same time.
+        Different leads can have the same entry: those of two wake-ups at nearly the same time.
         """
         had, has = self.leads(before), self.leads(after)
         if had == has:
@@ -79,38 +81,38 @@ KINDS: dict[str, Kind] = {
 }
 
 UNIDENTIFIED = "ue/unidentified-"
-"""How the name of an aggregate begins whose UE has not told its SUPI."""
+"""Prefix of the aggregate name of a UE without a known SUPI."""
 
 
 def kind_of(aggregate: str) -> Kind:
-    """The kind of an aggregate name.
+    """Return the kind of an aggregate name.
 
     Raises:
-        KeyError: for a name that begins with no kind.
+        KeyError: the name has no known kind.
     """
     return KINDS[aggregate.partition("/")[0]]
 
 
 def slot_of_aggregate(name: str, fallback: int) -> int:
-    """The slot of an aggregate: that of its key, or of the connection of an unknown UE."""
+    """Return the slot of an aggregate: of its key, or for an unidentified UE, of its connection."""
     return fallback if name.startswith(UNIDENTIFIED) else slot_of(name.partition("/")[2])
 
 
 def ue_aggregate(supi: str) -> str:
-    """The name of the aggregate of a SUPI."""
+    """Return the name of the aggregate of a SUPI."""
     return f"ue/{supi}"
 
 
 def gnb_aggregate(gnb_id: str) -> str:
-    """The name of the aggregate of a RAN node."""
+    """Return the name of the aggregate of a RAN node."""
     return f"gnb/{gnb_id}"
 
 
 def upf_aggregate(node_id: str) -> str:
-    """The name of the aggregate of a UPF."""
+    """Return the name of the aggregate of a UPF."""
     return f"upf/{node_id}"
 
 
 def unidentified_aggregate(trigger_id: str) -> str:
-    """The name of the aggregate of the connection that an event opened."""
+    """Return the name of the aggregate of the connection that an event opened."""
     return f"{UNIDENTIFIED}{trigger_id}"

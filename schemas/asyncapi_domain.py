@@ -1,4 +1,4 @@
-"""Domain events in the AsyncAPI document: what `evcore announce` POSTs."""
+"""Domain events in the AsyncAPI document: the events that `evcore announce` sends by HTTP POST."""
 
 from typing import Any, Final
 
@@ -8,32 +8,33 @@ from schemas.domain import DATA, JSON_MEDIA_TYPE, PREFIX, SCHEMA_OF, DomainType
 _ATTRIBUTES: Final = {
     "ce-specversion": ("CloudEvents version", {"const": SPECVERSION}),
     "ce-id": (
-        "<aggregate>/<seq>/<index>/<what it is>: the same whenever the event is sent",
+        "<aggregate>/<seq>/<index>/<type>: the same if the event is sent again",
         {"type": "string"},
     ),
     "ce-source": ("/amf/<name of the AMF>", {"type": "string"}),
     "ce-subject": ("SUPI, Global RAN node ID or Node ID", {"type": "string"}),
-    "ce-time": ("When it happened", {"type": "string", "format": "date-time"}),
+    "ce-time": ("The time of the event", {"type": "string", "format": "date-time"}),
     "ce-partitionkey": ("The aggregate; its events are in order", {"type": "string"}),
-    "ce-sequence": ("Its place in the aggregate, in the order of text", {"type": "string"}),
+    "ce-sequence": ("Its position in the aggregate, in the order of text", {"type": "string"}),
     "ce-traceparent": ("W3C trace context", {"type": "string"}),
 }
 _OPTIONAL: Final = ("ce-subject", "ce-traceparent")
 
 
 def messages() -> dict[str, Any]:
-    """The messages, by their names in the document."""
+    """Return the messages by their names in the document."""
     return {_short(kind): _message(kind) for kind in DomainType}
 
 
 def channels() -> dict[str, Any]:
-    """The channel, by its name in the document."""
+    """Return the channel by its name in the document."""
     return {
         "domain": {
             "address": None,
             "description": "HTTP, to the sink of `evcore announce`, as the ingress of a Knative "
-            "Broker. At least once; in order for one partitionkey. What the sink refuses is kept "
-            "in the JetStream stream EVCORE_DEAD, subject dead.announce.<announcer>.",
+            "Broker. At least once; in order for one partitionkey. Events that the sink "
+            "refuses are stored in the JetStream stream EVCORE_DEAD, subject "
+            "dead.announce.<announcer>.",
             "messages": {
                 name: {"$ref": f"#/components/messages/{name}"} for name in sorted(messages())
             },
@@ -42,12 +43,12 @@ def channels() -> dict[str, Any]:
 
 
 def operations() -> dict[str, Any]:
-    """The operation, by its name in the document."""
+    """Return the operation by its name in the document."""
     return {
         "announce": {
             "action": "send",
             "channel": {"$ref": "#/channels/domain"},
-            "summary": "The announcer tells subscribers what has happened",
+            "summary": "The announcer sends domain events to subscribers",
         }
     }
 
@@ -64,7 +65,7 @@ def _message(kind: DomainType) -> dict[str, Any]:
             "type": "object",
             "required": ["ce-type", *(name for name in _ATTRIBUTES if name not in _OPTIONAL)],
             "properties": {
-                "ce-type": {"description": "What it is", "const": str(kind)},
+                "ce-type": {"description": "The type of the event", "const": str(kind)},
                 **{
                     name: {"description": text, **value}
                     for name, (text, value) in _ATTRIBUTES.items()

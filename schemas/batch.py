@@ -1,4 +1,4 @@
-"""A batch of events, as it goes over the bus: the CloudEvents JSON format 1.0.2, clause 4."""
+"""A batch of events on the bus, in the CloudEvents JSON format (1.0.2, clause 4)."""
 
 from typing import Annotated, Final, Literal
 
@@ -15,7 +15,8 @@ _Number = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
 
 
 class BatchedEvent(Struct, frozen=True, omit_defaults=True):
-    """An event of a batch, with what goes in headers of evcore's where an event is alone."""
+    """One event of a batch. It includes the attributes that a single event has in evcore's
+    headers."""
 
     specversion: Literal["1.0"]
     id: _Text
@@ -24,7 +25,7 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
     partitionkey: _Text
     data_base64: bytes = b""
     data: None = None
-    """Data that is JSON or text is what no event of evcore has: it is refused, not passed over."""
+    """Always null. evcore has no events with JSON or text data: decoding refuses them."""
     datacontenttype: str | None = None
     procedure: str | None = None
     slot: Annotated[int, Meta(ge=0, lt=SLOTS)] | None = None
@@ -33,11 +34,11 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
     nascount: str = ""
     """The NAS COUNTs in a downlink message, as ``"5"`` or ``"5-6"``."""
     repeated: Literal["", "1"] = ""
-    """``"1"`` for one that was published before, perhaps in vain."""
+    """``"1"`` if the event was published before, and may not have been stored then."""
 
     @property
     def event(self) -> CloudEvent:
-        """The event itself."""
+        """The event as a `CloudEvent`."""
         return CloudEvent(
             self.id,
             self.source,
@@ -55,7 +56,10 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
 Batch = Annotated[list[BatchedEvent], Meta(min_length=1)]
 
 encode: Final = msgspec.json.Encoder().encode
-"""A list of events as octets."""
+"""Return the octets of a list of events."""
 decode: Final = msgspec.json.Decoder(Batch).decode
-"""The events in octets. It raises `msgspec.DecodeError`, and what Python raises of octets that are
-no text and of what is too deep."""
+"""Return the events of a batch.
+
+Raises `msgspec.DecodeError`, `UnicodeDecodeError` if the octets are not text, and `RecursionError`
+if they nest too deeply.
+"""

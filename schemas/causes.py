@@ -6,7 +6,7 @@ from enum import IntEnum
 class _Cause(IntEnum):
     @property
     def text(self) -> str:
-        """The cause as logs and reports show it: ``"#62 no-network-slices"``."""
+        """The cause as it is shown in logs and reports: ``"#62 no-network-slices"``."""
         return f"#{self.value} {self.name.lower().replace('_', '-')}"
 
 

@@ -1,8 +1,8 @@
 """The CloudEvents 1.0 that evcore's processes exchange, and their attributes on the wire.
 
-Attribute names are CloudEvents' own: context attributes as in the specification, extensions
-`partitionkey`, `sequence` and `traceparent` as in its extension documents, and `slot` and
-`procedure` of evcore.
+Context attributes have the names of the specification. The extensions `partitionkey`, `sequence`
+and `traceparent` have the names of the CloudEvents extension documents. `slot` and `procedure` are
+extensions of evcore.
 """
 
 from enum import StrEnum
@@ -27,40 +27,40 @@ class EventType(StrEnum):
     NGAP_DOWNLINK = "org.evcore.n2.downlink"
     """An NGAP PDU for a gNB. Data: the PDU."""
     ASSOCIATION_LOST = "org.evcore.n2.association-lost"
-    """A gNB's SCTP association is gone. Data: `AssociationLost`."""
+    """A gNB's SCTP association is released. Data: `AssociationLost`."""
     NETWORK_CHANGED = "org.evcore.n2.network-changed"
-    """The configuration of the network is another than when a gNB was told of it. No data."""
+    """The network configuration differs from the one that a gNB was sent. No data."""
     CONNECTION_LOST = "org.evcore.ue.connection-lost"
-    """A UE's N2 connection is gone with its association or a reset. Data: `ConnectionLost`."""
+    """A UE's N2 connection ended with its association or by a reset. Data: `ConnectionLost`."""
     IDENTIFIED = "org.evcore.ue.identified"
-    """A UE without a known identity has told its SUPI. Data: `Identified`."""
+    """The SUPI of a previously unidentified UE is known. Data: `Identified`."""
     UNIDENTIFIED = "org.evcore.ue.unidentified"
     """A SUCI could not be de-concealed. Data: `Unidentified`."""
     PFCP_UPLINK = "org.evcore.n4.uplink"
     """A PFCP message from a UPF. Data: the message."""
     PFCP_DOWNLINK = "org.evcore.n4.downlink"
-    """A PFCP message for a UPF; the gateway gives a request its sequence number. Data: it."""
+    """A PFCP message for a UPF. The gateway sets the sequence number of a request. Data: the
+    message."""
     PFCP_UNANSWERED = "org.evcore.n4.unanswered"
-    """A PFCP request was repeated N1 times and not answered. Data: the request."""
+    """The gateway repeated a PFCP request N1 times and got no response. Data: the request."""
     UPF_PATH = "org.evcore.n4.path"
-    """A gateway serves a UPF, or its heartbeats tell something new. Data: `UpfPath`."""
+    """A gateway starts to serve a UPF, or the result of its heartbeats changes. Data: `UpfPath`."""
     UPF_LOAD = "org.evcore.n4.load"
-    """A UPF has told its load in a message of a session. Data: `UpfLoadReported`."""
+    """A UPF reported its load in a message of a session. Data: `UpfLoadReported`."""
     SESSION_LOST = "org.evcore.ue.session-lost"
-    """The UPF of a PDU session has lost it with all others. Data: `SessionLost`."""
+    """A UPF lost all its sessions, including this PDU session. Data: `SessionLost`."""
     SESSION_LEFT = "org.evcore.upf.session-left"
-    """A UPF has a PFCP session that its UE has not. Data: `SessionLeft`."""
+    """A UPF has a PFCP session that the core does not have. Data: `SessionLeft`."""
     SESSION_RELEASE = "org.evcore.ue.session-release"
-    """The operator wants a PDU session to be released. Data: `SessionRelease`."""
+    """The operator requests the release of a PDU session. Data: `SessionRelease`."""
     DEREGISTER = "org.evcore.ue.deregister"
-    """The operator wants a UE to be deregistered. Data: `Deregister`."""
+    """The operator requests the deregistration of a UE. Data: `Deregister`."""
     SUBSCRIPTION_CHANGED = "org.evcore.ue.subscription-changed"
-    """There is another version of a UE's subscription, or none any more. Data:
-    `SubscriptionChanged`."""
+    """A UE's subscription was changed or removed. Data: `SubscriptionChanged`."""
     TIMER = "org.evcore.ue.timer"
-    """A wake-up that a step asked for. No data."""
+    """A wake-up that a step scheduled. No data."""
     TIMERS_DUE = "org.evcore.ue.timers-due"
-    """The wake-up that UEs of a partition share: each of them gets a TIMER. Data: `TimersDue`."""
+    """A wake-up that the UEs of a partition share: each of them gets a TIMER. Data: `TimersDue`."""
 
 
 class AssociationLost(Struct, frozen=True):
@@ -71,25 +71,27 @@ class AssociationLost(Struct, frozen=True):
 
 
 class ConnectionLost(Struct, frozen=True, omit_defaults=True):
-    """Data of CONNECTION_LOST: which connection, and why."""
+    """Data of CONNECTION_LOST: the connection and the reason."""
 
     amf_ue_ngap_id: int
     reason: str
     order: int = 0
-    """That of the RAN node's event; a connection that was opened after it stands. 0 for any."""
+    """The order of the RAN node's event. Connections that were opened after it are kept. 0 for
+    any."""
     association: str = ""
-    """That of the RAN node; a connection that is at another by now stands. Empty for any."""
+    """The association of the RAN node. A connection that has moved to another is kept. Empty for
+    any."""
 
 
 class TimersDue(Struct, frozen=True):
     """Data of TIMERS_DUE."""
 
     at: int
-    """When, in milliseconds since the Unix epoch: what the index of wake-ups has."""
+    """The time in milliseconds since the Unix epoch, as in the index of wake-ups."""
 
 
 class Identified(Struct, frozen=True, omit_defaults=True):
-    """Data of IDENTIFIED: an N2 connection as it stands, and the request it began with."""
+    """Data of IDENTIFIED: the state of an N2 connection, and the request that opened it."""
 
     gnb: str
     association: str
@@ -98,7 +100,7 @@ class Identified(Struct, frozen=True, omit_defaults=True):
     sequence: int
     tai: Tai
     request: bytes
-    """The plain REGISTRATION REQUEST, which nothing has verified."""
+    """The plain REGISTRATION REQUEST, without integrity protection."""
     suci: bytes
     """The SUCI of the IDENTITY RESPONSE, concealed or not."""
     cell: int = 0
@@ -108,7 +110,7 @@ class Identified(Struct, frozen=True, omit_defaults=True):
 
 
 class Unidentified(Struct, frozen=True, omit_defaults=True):
-    """Data of UNIDENTIFIED: why, and the event that carried the SUCI."""
+    """Data of UNIDENTIFIED: the reason, and the event that carried the SUCI."""
 
     reason: str
     type: str
@@ -118,42 +120,42 @@ class Unidentified(Struct, frozen=True, omit_defaults=True):
 
 
 class UpfPath(Struct, frozen=True, omit_defaults=True):
-    """Data of UPF_PATH: what a gateway knows of its way to a UPF."""
+    """Data of UPF_PATH: the state of a gateway's path to a UPF."""
 
     upf: str
     """The Node ID."""
     state: Literal["served", "up", "down", "unknown"]
-    """`served`: a gateway has begun to serve it and knows nothing yet. `up`: heartbeats are
-    answered, again or by a UPF that has restarted. `down`: they are not (TS 29.244 6.2.2).
-    `unknown`: they are, and the UPF says all the same that it knows of no association."""
+    """`served`: a gateway has started to serve the UPF and has no heartbeat result yet. `up`: the
+    UPF answers heartbeats, again or after a restart. `down`: it does not (TS 29.244 6.2.2).
+    `unknown`: it answers heartbeats, but says that it has no association."""
     recovery_time_stamp: int = 0
-    """Of the UPF, in seconds since 1900; 0 where it is not known."""
+    """The UPF's Recovery Time Stamp, in seconds since 1900; 0 if unknown."""
 
 
 class UpfLoadReported(Struct, frozen=True, omit_defaults=True):
-    """Data of UPF_LOAD, in per cent; None for what is not told anew."""
+    """Data of UPF_LOAD, in per cent. None for a value that the message does not have."""
 
     load: int | None = None
     reduction: int | None = None
-    """By how much the UPF wants its traffic reduced (TS 29.244 6.2.4)."""
+    """The traffic reduction that the UPF requests (TS 29.244 6.2.4)."""
     period: int = 0
-    """For how many seconds."""
+    """The duration of the reduction in seconds."""
 
 
 class SessionLost(Struct, frozen=True, omit_defaults=True):
-    """Data of SESSION_LOST: whose PFCP session, and the UPF's new Recovery Time Stamp."""
+    """Data of SESSION_LOST: the session's SEID and the UPF's new Recovery Time Stamp."""
 
     seid: int
     recovery_time_stamp: int
     at: int = 0
-    """When the core had learnt it, in milliseconds since the Unix epoch: a session that the UPF
-    was asked for after that stands. 0 for any."""
+    """When the core detected the loss, in milliseconds since the Unix epoch. A session that was
+    requested from the UPF after that is kept. 0 for any."""
     kept: bool = False
-    """Whether the UPF may have the session all the same: it has not restarted."""
+    """Whether the UPF may still have the session, because it did not restart."""
 
 
 class SessionLeft(Struct, frozen=True):
-    """Data of SESSION_LEFT: the UPF's SEID of a session that it has and no UE has."""
+    """Data of SESSION_LEFT: the UPF's SEID of a session that belongs to no UE."""
 
     up_seid: int
 
@@ -165,20 +167,20 @@ class SessionRelease(Struct, frozen=True):
 
 
 class Deregister(Struct, frozen=True, omit_defaults=True):
-    """Data of DEREGISTER: whether the UE is to register again, and a 5GMM cause, 0 for none."""
+    """Data of DEREGISTER: whether the UE must register again, and a 5GMM cause, 0 for no cause."""
 
     reregister: bool = False
     cause: int = 0
 
 
 class SubscriptionChanged(Struct, frozen=True, omit_defaults=True):
-    """Data of SUBSCRIPTION_CHANGED: the version that was written, or withdrawn."""
+    """Data of SUBSCRIPTION_CHANGED: the version that was written or removed."""
 
     version: int = 0
 
 
 class CloudEvent(Struct, frozen=True, omit_defaults=True):
-    """One event. `data` is opaque here; `datacontenttype` tells what it is."""
+    """One event. `data` is opaque octets; `datacontenttype` gives their type."""
 
     id: str
     source: str
@@ -189,16 +191,16 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     procedure: str | None = None
     slot: int | None = None
     sequence: int | None = None
-    """The place of an uplink message on its UE's N2 connection, from 0. On N4, the number of a
-    request among those of its aggregate, which the answer repeats."""
+    """The position of an uplink message on its UE's N2 connection, from 0. On N4, the number of a
+    request of its aggregate; the response repeats it."""
     traceparent: str | None = None
 
 
 def order_of(event_id: str) -> int:
-    """The place of an event among those of its gateway, from 1; 0 for one of nobody's.
+    """Return the position of an event among those of its gateway, from 1; 0 for other events.
 
     A gateway numbers its events in the order of each association (``<gateway>-<number>``, in
-    hexadecimal), so that what a RAN node says of all its connections is not taken for the ones
+    hexadecimal). So a RAN node's message about all its connections does not affect connections that
     it opens later.
     """
     _, _, number = event_id.rpartition("-")

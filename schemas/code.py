@@ -1,11 +1,11 @@
-"""The code that decided a step: a document of the store, which steps name by a short id."""
+"""The code that decided a step: a document in the store that steps reference by a short id."""
 
 import hashlib
 
 from msgspec import Struct
 
 ID_DIGITS = 8
-"""Hexadecimal digits of an id: few enough for a step, enough for the releases of one core."""
+"""Hexadecimal digits of an id: short in a step, and unique among the releases of one core."""
 
 
 class Code(Struct, frozen=True):
@@ -30,7 +30,7 @@ class Code(Struct, frozen=True):
 
     @property
     def id(self) -> str:
-        """The short id that a step has."""
+        """The short id that steps contain."""
         return self.digest[:ID_DIGITS]
 
     def __str__(self) -> str:

@@ -1,7 +1,8 @@
-"""Documents that steps name: configuration, subscriptions, code. Each is stored with every field.
+"""Documents that steps reference: configuration, subscriptions, code. Each is stored with every
+field.
 
-A default never changes what a recorded document means (docs/decisions/0019): writing leaves no
-field out, and reading fills none in from a default.
+A default never changes the meaning of a recorded document (docs/decisions/0019): encoding omits no
+field, and decoding fills in no default.
 """
 
 import hashlib
@@ -14,12 +15,12 @@ from msgspec import Struct
 D = TypeVar("D", bound=Struct)
 
 ADDED: Final[dict[tuple[str, str], Any]] = {}
-"""Values of fields that were added after a release, by struct and field: what documents without the
-field have always meant. A value never changes, whatever the default becomes."""
+"""Values of fields that were added after a release, by struct and field. A document without the
+field has this value. A value never changes, even if the default does."""
 
 
 class DocumentError(ValueError):
-    """A stored document lacks a field, or is none of its kind."""
+    """A stored document lacks a field, or has another type."""
 
 
 def encode(document: Struct) -> bytes:
@@ -53,7 +54,7 @@ def decode(octets: bytes, kind: type[D]) -> D:
 
 
 def digest(document: Struct) -> str:
-    """Return the name of exactly this document: 16 hexadecimal digits."""
+    """Return the digest of exactly this document: 16 hexadecimal digits."""
     return hashlib.blake2b(encode(document), digest_size=8).hexdigest()
 
 
@@ -62,7 +63,7 @@ _tree: Final = msgspec.msgpack.Decoder(Any)
 
 
 def _complete(tree: Any, kind: Any) -> None:
-    """Check that a tree has every field of a kind of value; put in those of `ADDED`."""
+    """Check that a tree has every field of a struct; add the fields of `ADDED`."""
     if isinstance(tree, list):
         for item in cast("list[Any]", tree):
             _complete(item, kind)
@@ -82,7 +83,7 @@ def _complete(tree: Any, kind: Any) -> None:
 
 @cache
 def _fields(kind: type[Struct]) -> tuple[tuple[str, type[Struct] | None], ...]:
-    """Return the fields of a struct, each with the struct that its values are or hold, if any."""
+    """Return the fields of a struct, each with the struct type inside its type, if any."""
     found = msgspec.structs.fields(kind)
     return tuple((field.encode_name, _inner(field.type)) for field in found)
 
@@ -90,7 +91,7 @@ def _fields(kind: type[Struct]) -> tuple[tuple[str, type[Struct] | None], ...]:
 def _struct_of(kind: Any) -> type[Struct]:
     found = _inner(kind)
     if found is None:
-        raise DocumentError(f"{kind} is no kind of document")
+        raise DocumentError(f"{kind} is not a document type")
     return found
 
 

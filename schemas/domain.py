@@ -1,8 +1,8 @@
-"""Domain events: what the core tells everybody who subscribes, whatever its logs are made of.
+"""Domain events: the events that the core publishes to subscribers, independent of its logs.
 
-These types and their data are a contract. Data gains fields, which have defaults; a field is not
-removed and does not change its meaning. What would break that is a new type. Nothing here is a
-key, nor a message of a UE or a gNB.
+The types and their data are a contract. Data may gain fields with defaults. No field is removed or
+changes its meaning; an incompatible change needs a new type. Domain events contain no keys and no
+messages of UEs or gNBs.
 """
 
 from datetime import datetime
@@ -17,152 +17,152 @@ from schemas.subscriber import Ambr, PduSessionType
 JSON_MEDIA_TYPE: Final = "application/json"
 
 PREFIX: Final = "org.evcore."
-"""How every type begins."""
+"""Prefix of every type."""
 
 
 class DomainType(StrEnum):
     """The `type` of each domain event."""
 
     UE_REGISTERED = "org.evcore.ue.registered"
-    """A UE that was not registered is. Data: `UeRegistered`."""
+    """A UE registered that was not registered. Data: `UeRegisteredData`."""
     UE_REGISTRATION_UPDATED = "org.evcore.ue.registration-updated"
-    """A registered UE has registered again, for mobility or in time. Data: `UeRegistered`."""
+    """A registered UE registered again, for mobility or periodically. Data: `UeRegisteredData`."""
     UE_REGISTRATION_REJECTED = "org.evcore.ue.registration-rejected"
-    """Somebody was refused a registration. Data: `UeFailed`."""
+    """The core rejected a registration. Data: `UeFailedData`."""
     UE_AUTHENTICATION_FAILED = "org.evcore.ue.authentication-failed"
-    """Somebody has not proved to be the UE, and is not challenged again. Data: `UeFailed`."""
+    """An authentication failed, and no other challenge follows. Data: `UeFailedData`."""
     UE_DEREGISTERED = "org.evcore.ue.deregistered"
-    """A UE that was registered is not. Data: `UeDeregistered`."""
+    """A registered UE was deregistered. Data: `UeDeregisteredData`."""
     UE_CONNECTED = "org.evcore.ue.connected"
-    """A UE has proved itself on a connection: CM-CONNECTED. Data: `UeConnected`."""
+    """A UE was authenticated on a connection: CM-CONNECTED. Data: `UeConnectedData`."""
     UE_MOVED = "org.evcore.ue.moved"
-    """The connection of a UE is at another gNB. Data: `UeMoved`."""
+    """The connection of a UE moved to another gNB. Data: `UeMovedData`."""
     UE_IDLE = "org.evcore.ue.idle"
-    """A UE has no connection any more: CM-IDLE. Data: `UeIdle`."""
+    """A UE has no connection: CM-IDLE. Data: `UeIdleData`."""
     UE_UNREACHABLE = "org.evcore.ue.unreachable"
-    """A UE has answered no PAGING. Data: `UeUnreachable`."""
+    """A UE did not answer PAGING. Data: `UeUnreachableData`."""
     SESSION_ESTABLISHED = "org.evcore.session.established"
-    """A PDU session carries packets for the first time. Data: `Session`."""
+    """The user plane of a PDU session is active for the first time. Data: `SessionData`."""
     SESSION_MODIFIED = "org.evcore.session.modified"
-    """A modification of a PDU session is over. Data: `Session`."""
+    """A modification of a PDU session is completed. Data: `SessionData`."""
     SESSION_RELEASED = "org.evcore.session.released"
-    """A PDU session is no more, also one that never was established. Data: `SessionReleased`."""
+    """A PDU session was released, or its establishment failed. Data: `SessionReleasedData`."""
     SESSION_USAGE = "org.evcore.session.usage"
-    """A gNB has reported what was sent by a secondary RAT. Data: `SessionUsage`."""
+    """A gNB reported the data usage of a secondary RAT. Data: `SessionUsageData`."""
     GNB_CONNECTED = "org.evcore.gnb.connected"
-    """A gNB has set up NG. Data: `GnbConnected`."""
+    """A gNB has set up NG. Data: `GnbConnectedData`."""
     GNB_UPDATED = "org.evcore.gnb.updated"
-    """A gNB has told of another configuration. Data: `GnbConnected`."""
+    """A gNB changed its configuration. Data: `GnbConnectedData`."""
     GNB_REJECTED = "org.evcore.gnb.rejected"
-    """A gNB was refused NG. Data: `NodeFailed`."""
+    """The core refused an NG setup. Data: `NodeFailedData`."""
     GNB_RESET = "org.evcore.gnb.reset"
-    """A gNB has reset NG, or a part of it. Data: `GnbReset`."""
+    """A gNB reset NG, or a part of it. Data: `GnbResetData`."""
     GNB_LOST = "org.evcore.gnb.lost"
-    """The association of a gNB is gone. Data: `NodeFailed`."""
+    """The association of a gNB is released. Data: `NodeFailedData`."""
     UPF_ASSOCIATED = "org.evcore.upf.associated"
-    """A UPF is associated. Data: `UpfAssociated`."""
+    """A UPF is associated. Data: `UpfAssociatedData`."""
     UPF_NOT_ASSOCIATED = "org.evcore.upf.not-associated"
-    """A UPF cannot be associated. Data: `NodeFailed`."""
+    """A UPF cannot be associated. Data: `NodeFailedData`."""
     UPF_RELEASED = "org.evcore.upf.released"
-    """The association of a UPF is no more. Data: `NodeFailed`."""
+    """The association of a UPF is released. Data: `NodeFailedData`."""
     UPF_RESTARTED = "org.evcore.upf.restarted"
-    """A UPF has restarted, without its sessions. Data: `Node`."""
+    """A UPF restarted and lost its sessions. Data: `NodeData`."""
     UPF_REACHABLE = "org.evcore.upf.reachable"
-    """A UPF answers heartbeats again. Data: `Node`."""
+    """A UPF answers heartbeats again. Data: `NodeData`."""
     UPF_UNREACHABLE = "org.evcore.upf.unreachable"
-    """A UPF answers no heartbeat. Data: `Node`."""
+    """A UPF does not answer heartbeats. Data: `NodeData`."""
     UPF_OVERLOADED = "org.evcore.upf.overloaded"
-    """A UPF wants its traffic reduced. Data: `UpfOverloaded`."""
+    """A UPF requests a reduction of its traffic. Data: `UpfOverloadedData`."""
     FUNCTION_FAILED = "org.evcore.function.failed"
-    """A function could not decide about an event; a UE was given a cause. Data:
-    `FunctionFailed`."""
+    """A function could not decide an event, and rejected the UE's request with a cause. Data:
+    `FunctionFailedData`."""
 
 
 class Data(Struct, frozen=True, omit_defaults=True):
-    """The data of a domain event, as JSON; a field with its default is left out."""
+    """The data of a domain event, as JSON; fields with default values are omitted."""
 
 
 class Location(Data, frozen=True):
-    """Where a UE is connected."""
+    """The location of a connected UE."""
 
     gnb: str
     """The Global RAN node ID, as ``"001-01-gnb-24-1"``."""
     tai: Tai
     cell: int = 0
-    """The NR cell identity (36 bits); 0 where it is not known."""
+    """The NR cell identity (36 bits); 0 if unknown."""
 
 
-class UeRegistered(Data, frozen=True):
+class UeRegisteredData(Data, frozen=True):
     """Data of UE_REGISTERED and UE_REGISTRATION_UPDATED."""
 
     supi: str
     allowed_nssai: tuple[SNssai, ...]
     registration_area: tuple[Tai, ...]
     pei: str = ""
-    """The IMEISV, where the UE has told it."""
+    """The IMEISV; empty if unknown."""
     emergency: bool = False
     location: Location | None = None
 
 
-class UeFailed(Data, frozen=True):
+class UeFailedData(Data, frozen=True):
     """Data of UE_REGISTRATION_REJECTED and UE_AUTHENTICATION_FAILED."""
 
     cause: str
-    """In words, those of TS 24.501 where it has them."""
+    """The cause as text, with the words of TS 24.501 if it defines the cause."""
     supi: str = ""
-    """Empty where it was not told."""
+    """Empty if unknown."""
     location: Location | None = None
 
 
-class UeDeregistered(Data, frozen=True):
+class UeDeregisteredData(Data, frozen=True):
     """Data of UE_DEREGISTERED."""
 
     supi: str
     reason: str
 
 
-class UeConnected(Data, frozen=True):
+class UeConnectedData(Data, frozen=True):
     """Data of UE_CONNECTED."""
 
     supi: str
     location: Location
 
 
-class UeMoved(Data, frozen=True):
+class UeMovedData(Data, frozen=True):
     """Data of UE_MOVED."""
 
     supi: str
     source: Location
     target: Location
     handover: str = ""
-    """`n2` or `xn`; empty where the UE has come to the target by itself."""
+    """`n2` or `xn`; empty if the UE moved without a handover."""
 
 
-class UeIdle(Data, frozen=True):
+class UeIdleData(Data, frozen=True):
     """Data of UE_IDLE."""
 
     supi: str
     reason: str
     location: Location
-    """Where it was."""
+    """The last location."""
 
 
-class UeUnreachable(Data, frozen=True):
+class UeUnreachableData(Data, frozen=True):
     """Data of UE_UNREACHABLE."""
 
     supi: str
     sessions: tuple[str, ...] = ()
-    """Those that packets wait for; none where it was paged for signalling."""
+    """The sessions with downlink packets; empty if the UE was paged for signalling."""
 
 
-class Session(Data, frozen=True):
+class SessionData(Data, frozen=True):
     """Data of SESSION_ESTABLISHED and SESSION_MODIFIED."""
 
     supi: str
     session: str
-    """The name of the session, 16 hexadecimal digits: never that of another."""
+    """The unique name of the session: 16 hexadecimal digits."""
     psi: int
-    """The PDU session identity, 1 to 15: a later session may have it again."""
+    """The PDU session identity, 1 to 15. A later session may have the same identity."""
     nssai: SNssai
     dnn: str
     type: PduSessionType
@@ -170,19 +170,19 @@ class Session(Data, frozen=True):
     ambr: Ambr
     """In bit/s."""
     upf: str
-    """The Node ID."""
+    """The NodeData ID."""
     ipv4: str = ""
     ipv6: str = ""
     """The /64 prefix, as ``"2001:db8:0:7::"``."""
 
 
-class SessionReleased(Session, frozen=True, kw_only=True):
-    """Data of SESSION_RELEASED: the session as it was, and why it is no more."""
+class SessionReleasedData(SessionData, frozen=True, kw_only=True):
+    """Data of SESSION_RELEASED: the last state of the session and the reason of its release."""
 
     reason: str
 
 
-class SessionUsage(Data, frozen=True):
+class SessionUsageData(Data, frozen=True):
     """Data of SESSION_USAGE (TS 23.502 4.21)."""
 
     supi: str
@@ -194,54 +194,54 @@ class SessionUsage(Data, frozen=True):
     """In octets."""
     downlink: int
     session: str = ""
-    """Empty where the UE has no session of that identity any more."""
+    """Empty if the UE no longer has a session of that identity."""
     qfi: int | None = None
-    """The QoS flow; left out for the whole session."""
+    """The QoS flow; omitted for the whole session."""
 
 
-class Node(Data, frozen=True):
+class NodeData(Data, frozen=True):
     """Data of UPF_RESTARTED, UPF_REACHABLE and UPF_UNREACHABLE."""
 
     node: str
-    """The Global RAN node ID of a gNB, the Node ID of a UPF."""
+    """The Global RAN node ID of a gNB, the NodeData ID of a UPF."""
 
 
-class NodeFailed(Node, frozen=True):
+class NodeFailedData(NodeData, frozen=True):
     """Data of GNB_REJECTED, GNB_LOST, UPF_NOT_ASSOCIATED and UPF_RELEASED."""
 
     reason: str
 
 
-class TrackingArea(Data, frozen=True):
-    """A tracking area of a gNB, and the slices that it supports there."""
+class GnbTrackingArea(Data, frozen=True):
+    """A tracking area of a gNB, and the slices that the gNB supports in it."""
 
     tai: Tai
     slices: tuple[SNssai, ...]
 
 
-class GnbConnected(Node, frozen=True):
+class GnbConnectedData(NodeData, frozen=True):
     """Data of GNB_CONNECTED and GNB_UPDATED."""
 
-    tracking_areas: tuple[TrackingArea, ...]
+    tracking_areas: tuple[GnbTrackingArea, ...]
     name: str = ""
 
 
-class GnbReset(Node, frozen=True):
+class GnbResetData(NodeData, frozen=True):
     """Data of GNB_RESET."""
 
     reason: str
     connections: int | None = None
-    """How many connections were reset; left out for all of them."""
+    """The number of connections that were reset; omitted for all connections."""
 
 
-class UpfAssociated(Node, frozen=True):
+class UpfAssociatedData(NodeData, frozen=True):
     """Data of UPF_ASSOCIATED."""
 
     features: tuple[str, ...]
     """UP Function Features (TS 29.244 8.2.25)."""
 
 
-class UpfOverloaded(Node, frozen=True):
+class UpfOverloadedData(NodeData, frozen=True):
     """Data of UPF_OVERLOADED."""
 
     reduction: int
@@ -249,63 +249,63 @@ class UpfOverloaded(Node, frozen=True):
     until: datetime
 
 
-class FunctionFailed(Data, frozen=True):
-    """Data of FUNCTION_FAILED: the step is to be found by `evcore log show`."""
+class FunctionFailedData(Data, frozen=True):
+    """Data of FUNCTION_FAILED. `evcore log show` prints the step."""
 
     aggregate: str
     seq: int
     procedure: str
     code: str
-    """The id of the code that could not decide."""
+    """The id of the code that failed."""
 
 
 DATA: Final[dict[DomainType, type[Data]]] = {
-    DomainType.UE_REGISTERED: UeRegistered,
-    DomainType.UE_REGISTRATION_UPDATED: UeRegistered,
-    DomainType.UE_REGISTRATION_REJECTED: UeFailed,
-    DomainType.UE_AUTHENTICATION_FAILED: UeFailed,
-    DomainType.UE_DEREGISTERED: UeDeregistered,
-    DomainType.UE_CONNECTED: UeConnected,
-    DomainType.UE_MOVED: UeMoved,
-    DomainType.UE_IDLE: UeIdle,
-    DomainType.UE_UNREACHABLE: UeUnreachable,
-    DomainType.SESSION_ESTABLISHED: Session,
-    DomainType.SESSION_MODIFIED: Session,
-    DomainType.SESSION_RELEASED: SessionReleased,
-    DomainType.SESSION_USAGE: SessionUsage,
-    DomainType.GNB_CONNECTED: GnbConnected,
-    DomainType.GNB_UPDATED: GnbConnected,
-    DomainType.GNB_REJECTED: NodeFailed,
-    DomainType.GNB_RESET: GnbReset,
-    DomainType.GNB_LOST: NodeFailed,
-    DomainType.UPF_ASSOCIATED: UpfAssociated,
-    DomainType.UPF_NOT_ASSOCIATED: NodeFailed,
-    DomainType.UPF_RELEASED: NodeFailed,
-    DomainType.UPF_RESTARTED: Node,
-    DomainType.UPF_REACHABLE: Node,
-    DomainType.UPF_UNREACHABLE: Node,
-    DomainType.UPF_OVERLOADED: UpfOverloaded,
-    DomainType.FUNCTION_FAILED: FunctionFailed,
+    DomainType.UE_REGISTERED: UeRegisteredData,
+    DomainType.UE_REGISTRATION_UPDATED: UeRegisteredData,
+    DomainType.UE_REGISTRATION_REJECTED: UeFailedData,
+    DomainType.UE_AUTHENTICATION_FAILED: UeFailedData,
+    DomainType.UE_DEREGISTERED: UeDeregisteredData,
+    DomainType.UE_CONNECTED: UeConnectedData,
+    DomainType.UE_MOVED: UeMovedData,
+    DomainType.UE_IDLE: UeIdleData,
+    DomainType.UE_UNREACHABLE: UeUnreachableData,
+    DomainType.SESSION_ESTABLISHED: SessionData,
+    DomainType.SESSION_MODIFIED: SessionData,
+    DomainType.SESSION_RELEASED: SessionReleasedData,
+    DomainType.SESSION_USAGE: SessionUsageData,
+    DomainType.GNB_CONNECTED: GnbConnectedData,
+    DomainType.GNB_UPDATED: GnbConnectedData,
+    DomainType.GNB_REJECTED: NodeFailedData,
+    DomainType.GNB_RESET: GnbResetData,
+    DomainType.GNB_LOST: NodeFailedData,
+    DomainType.UPF_ASSOCIATED: UpfAssociatedData,
+    DomainType.UPF_NOT_ASSOCIATED: NodeFailedData,
+    DomainType.UPF_RELEASED: NodeFailedData,
+    DomainType.UPF_RESTARTED: NodeData,
+    DomainType.UPF_REACHABLE: NodeData,
+    DomainType.UPF_UNREACHABLE: NodeData,
+    DomainType.UPF_OVERLOADED: UpfOverloadedData,
+    DomainType.FUNCTION_FAILED: FunctionFailedData,
 }
-"""What each type carries."""
+"""The data of each type."""
 
 SCHEMA_OF: Final[dict[type[Data], str]] = {
-    UeRegistered: "domain-ue-registered",
-    UeFailed: "domain-ue-failed",
-    UeDeregistered: "domain-ue-deregistered",
-    UeConnected: "domain-ue-connected",
-    UeMoved: "domain-ue-moved",
-    UeIdle: "domain-ue-idle",
-    UeUnreachable: "domain-ue-unreachable",
-    Session: "domain-session",
-    SessionReleased: "domain-session-released",
-    SessionUsage: "domain-session-usage",
-    Node: "domain-node",
-    NodeFailed: "domain-node-failed",
-    GnbConnected: "domain-gnb-connected",
-    GnbReset: "domain-gnb-reset",
-    UpfAssociated: "domain-upf-associated",
-    UpfOverloaded: "domain-upf-overloaded",
-    FunctionFailed: "domain-function-failed",
+    UeRegisteredData: "domain-ue-registered",
+    UeFailedData: "domain-ue-failed",
+    UeDeregisteredData: "domain-ue-deregistered",
+    UeConnectedData: "domain-ue-connected",
+    UeMovedData: "domain-ue-moved",
+    UeIdleData: "domain-ue-idle",
+    UeUnreachableData: "domain-ue-unreachable",
+    SessionData: "domain-session",
+    SessionReleasedData: "domain-session-released",
+    SessionUsageData: "domain-session-usage",
+    NodeData: "domain-node",
+    NodeFailedData: "domain-node-failed",
+    GnbConnectedData: "domain-gnb-connected",
+    GnbResetData: "domain-gnb-reset",
+    UpfAssociatedData: "domain-upf-associated",
+    UpfOverloadedData: "domain-upf-overloaded",
+    FunctionFailedData: "domain-function-failed",
 }
 """The file of the JSON Schema of each kind of data (schemas/generated/)."""

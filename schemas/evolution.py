@@ -1,8 +1,8 @@
-"""Reading what other versions of evcore have written (docs/decisions/0011).
+"""Reading steps that other versions of evcore wrote (docs/decisions/0011).
 
-A step is decoded as what this version knows. Only where that fails is it looked at again, event by
-event: an old one is made into today's by its upcasters, one that is not known and may be ignored
-is noted, and any other is an error that names it and the version that wrote it.
+A step is first decoded with the types of this version. If that fails, each event is converted:
+upcasters convert an old event, an unknown event that may be ignored becomes a note, and any other
+event is an error with the event's name and the version that wrote it.
 """
 
 import hashlib
@@ -18,30 +18,31 @@ from schemas.version import VERSION
 E = TypeVar("E")
 
 Fields: TypeAlias = dict[str, Any]
-"""An event as it is stored: its fields, and its name under `event`."""
+"""A stored event: its fields, and its name under `event`."""
 
 Upcaster: TypeAlias = Callable[[Fields], Fields]
-"""Makes an event of one version into the event that the next version would have written. It takes
-one small step; several in a row go from any version to today's."""
+"""Converts an event of one version to the next version. Several upcasters in a row convert any
+older version to this one."""
 
 UPCASTERS: Final[dict[str, dict[str, Upcaster]]] = {"ue": {}, "gnb": {}, "upf": {}}
-"""By the kind of aggregate and the name of the event. One is asked only about an event that this
-version cannot decode, so it is never given today's."""
+"""By the kind of aggregate and the name of the event. An upcaster is called only for an event that
+this version cannot decode, so never for a current event."""
 
 _OUTPUTS: Final = frozenset(kind.__struct_config__.tag for kind in get_args(Output))
 
 
 class UnreadableError(msgspec.ValidationError):
-    """A step has something that this version does not know; it says what, and who wrote it."""
+    """A step contains something that this version does not know. The message says what, and which
+    code wrote it."""
 
 
 class StepReader(Generic[E]):
-    """Decodes the steps of a kind of aggregate, whichever version wrote them."""
+    """Decodes the steps of a kind of aggregate, of any version."""
 
     def __init__(
         self, step: Any, events: Any, upcasters: Mapping[str, Upcaster], version: str = VERSION
     ) -> None:
-        """`step` is the type of the steps, `events` the union of their events."""
+        """Create a reader. `step` is the type of the steps, `events` the union of their events."""
         self._step = msgspec.msgpack.Decoder[Step[E]](step)
         self._event = msgspec.msgpack.Decoder[E](events)
         self._known = frozenset(kind.__struct_config__.tag for kind in get_args(events))
@@ -49,11 +50,11 @@ class StepReader(Generic[E]):
         self._version = version
 
     def decode(self, octets: bytes) -> Step[E]:
-        """A step.
+        """Return the decoded step.
 
         Raises:
-            UnreadableError: see there.
-            msgspec.DecodeError: the octets are no step of any version.
+            UnreadableError: the step contains something that this version does not know.
+            msgspec.DecodeError: the octets are not a step of any version.
         """
         try:
             return self._step.decode(octets)
@@ -74,7 +75,7 @@ class StepReader(Generic[E]):
             raise UnreadableError(f"code {writer} wrote it: {err}") from None
 
     def _today(self, event: Fields, writer: str) -> Fields:
-        """An event as this version would have written it."""
+        """Return an event in the form of this version."""
         used: set[str] = set()
         while problem := self._problem(event):
             name = str(event.get("event"))
@@ -110,12 +111,14 @@ class StepReader(Generic[E]):
 class Snapshots:
     """Encodes and decodes the snapshots of a kind of aggregate.
 
-    A snapshot says which shapes of state and events it was folded with, and a version takes only
-    what was folded with its own: it must not lack what another one did not know.
+    A snapshot contains the shape of the state and event types that it was folded with. A version
+    uses only snapshots with its own shape: another version may have ignored events that this one
+    knows.
     """
 
     def __init__(self, state: Any, events: Any, fold: int) -> None:
-        """`fold` is a number that is raised where the same events come to fold to another state."""
+        """Create a codec. `fold` must be raised if the same events fold to another state than
+        before."""
         self._types = (state, events)
         self._fold = fold
         self._shape = b""
@@ -124,27 +127,27 @@ class Snapshots:
 
     @property
     def shape(self) -> bytes:
-        """What tells this version's snapshots from those of others: eight octets."""
+        """The shape of this version's snapshots: eight octets."""
         if not self._shape:
             self._shape = shape_of(*self._types, fold=self._fold)
         return self._shape
 
     def encode(self, state: Any) -> bytes:
-        """A snapshot of a state."""
+        """Return the snapshot of a state."""
         return encode((self.shape, msgspec.Raw(encode(state))))
 
     def decode(self, octets: bytes) -> Any | None:
         """Return the state of a snapshot; None if another version folded it.
 
         Raises:
-            msgspec.DecodeError: the octets are no snapshot.
+            msgspec.DecodeError: the octets are not a snapshot.
         """
         shape, state = self._outer.decode(octets)
         return self._state.decode(state) if shape == self.shape else None
 
 
 def shape_of(*types: Any, fold: int = 1) -> bytes:
-    """A digest of what values of some types are made of; what documents them is left out."""
+    """Return a digest of the structure of some types, without their descriptions."""
     components = msgspec.json.schema_components(types)
     canonical = msgspec.json.encode((fold, _bare(components)), order="deterministic")
     return hashlib.blake2b(canonical, digest_size=8).digest()

@@ -1,6 +1,6 @@
-"""`python -m schemas.generate`: the JSON Schemas and the AsyncAPI document, made of the code.
+"""`python -m schemas.generate`: write the JSON Schemas and the AsyncAPI document from the code.
 
-They are in schemas/generated/; `--check` fails when a file there is not what would be written.
+The files are in schemas/generated/. With `--check`, fail if a file is not up to date.
 """
 
 import argparse
@@ -61,7 +61,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "batch": Batch,
     **{name: kind for kind, name in domain.SCHEMA_OF.items()},
 }
-"""What has a schema, by file name."""
+"""The types with a JSON Schema, by file name."""
 
 _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.NGAP_UPLINK: (NGAP_MEDIA_TYPE, None),
@@ -84,28 +84,28 @@ _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.TIMER: (MSGPACK_MEDIA_TYPE, None),
     EventType.TIMERS_DUE: (MSGPACK_MEDIA_TYPE, "timers-due"),
 }
-"""The media type of each event's data, and the schema of what is msgpack."""
+"""The media type of each event's data, and the schema if the data is msgpack."""
 
 _ATTRIBUTES: Final = {
     "ce-specversion": ("CloudEvents version", {"const": SPECVERSION}),
-    "ce-id": ("Unique; an aggregate takes each id once", {"type": "string"}),
+    "ce-id": ("Unique; an aggregate processes each id once", {"type": "string"}),
     "ce-source": (
         "/n2/<gnb>/<association> or /n4/<Node ID> of a gateway, /<aggregate> of a step",
         {"type": "string"},
     ),
-    "ce-type": ("What it is", {"enum": [str(kind) for kind in EventType]}),
+    "ce-type": ("The type of the event", {"enum": [str(kind) for kind in EventType]}),
     "ce-partitionkey": (
         "imsi-..., {ngap,tmsi,seid,gnb,conn}-<that identity>, wakes-<...>, or an aggregate's name",
         {"type": "string"},
     ),
     "ce-datacontenttype": ("Media type of the payload", {"type": "string"}),
     "ce-procedure": (
-        "The procedure it is for, or of a downlink message the one that spoke",
+        "The procedure that processes the event, or that sent a downlink message",
         {"enum": [str(procedure) for procedure in Procedure]},
     ),
     "ce-slot": ("Slot of the aggregate, 0 to 1023", {"type": "string", "pattern": "^[0-9]+$"}),
     "ce-sequence": (
-        "Place of an uplink message on its N2 connection, from 0; number of a request on N4",
+        "Position of an uplink message on its N2 connection, from 0; number of a request on N4",
         {"type": "string", "pattern": "^[0-9]+$"},
     ),
     "ce-traceparent": ("W3C trace context", {"type": "string"}),
@@ -114,7 +114,7 @@ _REQUIRED: Final = ("ce-specversion", "ce-id", "ce-source", "ce-type", "ce-parti
 
 
 def json_schemas() -> dict[str, dict[str, Any]]:
-    """The JSON Schemas by file name."""
+    """Return the JSON Schemas by file name."""
     return {
         f"{name}.schema.json": {"$schema": DIALECT, **msgspec.json.schema(kind)}
         for name, kind in SCHEMAS.items()
@@ -122,7 +122,7 @@ def json_schemas() -> dict[str, dict[str, Any]]:
 
 
 def asyncapi() -> dict[str, Any]:
-    """The AsyncAPI 3 document of the bus."""
+    """Return the AsyncAPI 3 document of the bus."""
     channels = {**_channels(), **asyncapi_domain.channels()}
     messages = {_short(kind): _message(kind) for kind in EventType}
     return {
@@ -171,8 +171,7 @@ def _message(kind: EventType) -> dict[str, Any]:
 def _batch() -> dict[str, Any]:
     return {
         "name": "batch",
-        "summary": "Several events that are there at the same time for one consumer, one "
-        "association or one UPF",
+        "summary": "Several events for one consumer, one association or one UPF",
         "contentType": BATCH_MEDIA_TYPE,
         "headers": {
             "type": "object",
@@ -208,11 +207,11 @@ def _channels() -> dict[str, Any]:
         },
         "timers": {
             "address": "timer.{partition}.{slot}.{aggregate}",
-            "description": "JetStream scheduled messages: the pending wake-up of an aggregate, "
-            "which a later one replaces, or one that the UEs of a partition share.",
+            "description": "JetStream scheduled messages: the pending wake-up of an aggregate "
+            "(a later one replaces it), or one that the UEs of a partition share.",
             "parameters": {
                 **{name: parameters[name] for name in ("partition", "slot")},
-                "aggregate": {"description": "the aggregate's name, or wakes-..., as one token"},
+                "aggregate": {"description": "name of the aggregate, or wakes-..., as one token"},
             },
             "messages": _references({EventType.TIMER, EventType.TIMERS_DUE}),
         },
@@ -233,7 +232,7 @@ def _channels() -> dict[str, Any]:
         },
         "dead": {
             "address": "dead.ue.{partition}.{procedure}.{slot}",
-            "description": "JetStream stream EVCORE_DEAD: events whose deliveries are spent, with "
+            "description": "JetStream stream EVCORE_DEAD: events without deliveries left, with "
             "the reason in the header evcore-reason.",
             "parameters": parameters,
             "messages": _references(events),
@@ -255,19 +254,19 @@ def _operations() -> dict[str, Any]:
         }
 
     return {
-        "publishUplink": operation("send", "events", "A gateway publishes what it was sent"),
+        "publishUplink": operation("send", "events", "A gateway publishes received messages"),
         "takeEvents": operation("receive", "events", "A worker pulls the events of its partitions"),
-        "scheduleWakeUp": operation("send", "timers", "A step asks to be woken"),
-        "sendDownlink": operation("send", "downlink", "A step answers a gNB"),
-        "takeDownlink": operation("receive", "downlink", "A gateway hands PDUs to its gNBs"),
-        "sendN4": operation("send", "n4", "A step asks or answers a UPF"),
+        "scheduleWakeUp": operation("send", "timers", "A step schedules a wake-up"),
+        "sendDownlink": operation("send", "downlink", "A step sends a PDU to a gNB"),
+        "takeDownlink": operation("receive", "downlink", "A gateway sends PDUs to its gNBs"),
+        "sendN4": operation("send", "n4", "A step sends a message to a UPF"),
         "takeN4": operation("receive", "n4", "A gateway sends messages to its UPFs"),
-        "bury": operation("send", "dead", "A worker keeps an event that nobody can take"),
+        "bury": operation("send", "dead", "A worker stores an event that it cannot process"),
     }
 
 
 def documents() -> dict[str, bytes]:
-    """Every generated file, by name."""
+    """Return every generated file by name."""
     found = {**json_schemas(), "asyncapi.json": asyncapi()}
     return {
         name: msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
@@ -276,25 +275,27 @@ def documents() -> dict[str, bytes]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The exit status."""
+    """Run the command and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m schemas.generate", description=__doc__)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args(arguments)
-    wanted = documents()
+    generated = documents()
     HERE.mkdir(exist_ok=True)
-    there = {path.name for path in HERE.glob("*.json")}
+    existing = {path.name for path in HERE.glob("*.json")}
     if options.check:
         stale = sorted(
             name
-            for name in there | wanted.keys()
-            if name not in there or name not in wanted or (HERE / name).read_bytes() != wanted[name]
+            for name in existing | generated.keys()
+            if name not in existing
+            or name not in generated
+            or (HERE / name).read_bytes() != generated[name]
         )
         for name in stale:
-            sys.stderr.write(f"schemas/generated/{name} is not current: run `make schemas`\n")
+            sys.stderr.write(f"schemas/generated/{name} is not up to date: run `make schemas`\n")
         return 1 if stale else 0
-    for name in there - wanted.keys():
+    for name in existing - generated.keys():
         (HERE / name).unlink()
-    for name, octets in wanted.items():
+    for name, octets in generated.items():
         (HERE / name).write_bytes(octets)
     return 0
 

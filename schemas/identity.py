@@ -1,7 +1,8 @@
-"""Identities and the keys made of them (TS 23.003), so that any message finds its UE's partition.
+"""Identities and the keys derived from them (TS 23.003), which route a message to its UE's
+partition.
 
-A slot is ``crc32(SUPI) mod 1024``. It is carried inside the AMF-UE-NGAP-ID and, encrypted,
-inside the 5G-TMSI, so a gateway routes a message without a lookup.
+A slot is ``crc32(SUPI) mod 1024``. The AMF-UE-NGAP-ID contains it, and the 5G-TMSI contains it
+encrypted, so a gateway routes a message without a lookup.
 """
 
 from typing import Annotated, TypeAlias
@@ -11,7 +12,7 @@ from msgspec import Meta, Struct
 
 SLOTS = 1024
 PARTITIONS = 8
-"""Where the configuration says nothing else: docs/decisions/0013."""
+"""The default number of partitions: docs/decisions/0013."""
 NGAP_ID_RANDOM_BITS = 30
 TMSI_RANDOM_BITS = 22
 SEID_RANDOM_BITS = 54
@@ -20,7 +21,7 @@ Secret: TypeAlias = Annotated[bytes, Meta(extra={"secret": True})]
 """Octets that are never printed (`schemas.redact`)."""
 
 Plmn: TypeAlias = str
-"""A PLMN as ``"001-01"``: MCC, a hyphen, MNC of two or three digits."""
+"""A PLMN as ``"001-01"``: MCC, a hyphen, and MNC of two or three digits."""
 
 
 class SNssai(Struct, frozen=True, omit_defaults=True, order=True):
@@ -50,80 +51,80 @@ class Guami(Struct, frozen=True):
 
 
 class Guti(Struct, frozen=True):
-    """A 5G-GUTI (TS 23.003 2.10.1): a GUAMI and the 5G-TMSI below it."""
+    """A 5G-GUTI (TS 23.003 2.10.1): a GUAMI and a 5G-TMSI."""
 
     guami: Guami
     tmsi: int
 
 
 def slot_of(key: str) -> int:
-    """The slot, 0..1023, of a SUPI or of any other key of an aggregate."""
+    """Return the slot, 0..1023, of a SUPI or another key of an aggregate."""
     return crc32(key.encode()) % SLOTS
 
 
 def partition_of(slot: int, partitions: int) -> int:
-    """The partition of a slot among `partitions`, which divides the slots evenly."""
+    """Return the partition of a slot. Slots are distributed evenly over `partitions`."""
     return slot % partitions
 
 
 def make_amf_ue_ngap_id(slot: int, random: int) -> int:
-    """An AMF-UE-NGAP-ID (40 bits): the slot above 30 random bits."""
+    """Return an AMF-UE-NGAP-ID (40 bits): the slot above 30 random bits."""
     return slot << NGAP_ID_RANDOM_BITS | random & ((1 << NGAP_ID_RANDOM_BITS) - 1)
 
 
 def slot_of_amf_ue_ngap_id(amf_ue_ngap_id: int) -> int:
-    """The slot of an AMF-UE-NGAP-ID that this core gave."""
+    """Return the slot of an AMF-UE-NGAP-ID of this core."""
     return amf_ue_ngap_id >> NGAP_ID_RANDOM_BITS & (SLOTS - 1)
 
 
 def make_tmsi_plaintext(slot: int, random: int) -> int:
-    """The 32 bits that a 5G-TMSI encrypts: the slot above 22 random bits."""
+    """Return the plaintext of a 5G-TMSI (32 bits): the slot above 22 random bits."""
     return slot << TMSI_RANDOM_BITS | random & ((1 << TMSI_RANDOM_BITS) - 1)
 
 
 def slot_of_tmsi_plaintext(plaintext: int) -> int:
-    """The slot in a decrypted 5G-TMSI."""
+    """Return the slot in a decrypted 5G-TMSI."""
     return plaintext >> TMSI_RANDOM_BITS & (SLOTS - 1)
 
 
 def make_seid(slot: int, random: int) -> int:
-    """A CP F-SEID's SEID (64 bits, TS 29.244 8.2.37): the slot above 54 random bits."""
+    """Return the SEID of a CP F-SEID (64 bits, TS 29.244 8.2.37): the slot above 54 random bits."""
     return slot << SEID_RANDOM_BITS | random & ((1 << SEID_RANDOM_BITS) - 1)
 
 
 def slot_of_seid(seid: int) -> int:
-    """The slot of a SEID that this core gave."""
+    """Return the slot of a SEID of this core."""
     return seid >> SEID_RANDOM_BITS & (SLOTS - 1)
 
 
 def serving_network_name(plmn: Plmn) -> str:
-    """The serving network name of AKA (TS 33.501 6.1.1.4), with an MNC of three digits."""
+    """Return the serving network name of AKA (TS 33.501 6.1.1.4), with an MNC of three digits."""
     mcc, _, mnc = plmn.partition("-")
     return f"5G:mnc{mnc.zfill(3)}.mcc{mcc}.3gppnetwork.org"
 
 
 def supi_of_imsi(imsi: str) -> str:
-    """The SUPI of an IMSI (TS 29.571 5.3.2)."""
+    """Return the SUPI of an IMSI (TS 29.571 5.3.2)."""
     return f"imsi-{imsi}"
 
 
 def index_ngap(amf_ue_ngap_id: int) -> str:
-    """The partition key and index key of a UE's N2 connection."""
+    """Return the partition key and index key of a UE's N2 connection."""
     return f"ngap-{amf_ue_ngap_id:010x}"
 
 
 def index_tmsi(tmsi: int) -> str:
-    """The partition key and index key of a 5G-TMSI of this core."""
+    """Return the partition key and index key of a 5G-TMSI of this core."""
     return f"tmsi-{tmsi:08x}"
 
 
 def index_seid(seid: int) -> str:
-    """The partition key and index key of a PFCP session, by the core's SEID."""
+    """Return the partition key and index key of a PFCP session, by the core's SEID."""
     return f"seid-{seid:016x}"
 
 
 def seid_of_index(key: str) -> int:
-    """The SEID of an `index_seid`; 0, which no session has, for another key."""
+    """Return the SEID of an `index_seid`. Return 0, which no session has, for another key."""
     kind, _, digits = key.partition("-")
     try:
         return int(digits, 16) if kind == "seid" else 0

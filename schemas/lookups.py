@@ -1,4 +1,5 @@
-"""What a decision looks up beside the state and the documents: questions and answers in its step.
+"""Lookups of a decision, in addition to the state and the documents. A step contains each with its
+result.
 
 `functions.decision.env.Env` has a method for each.
 """
@@ -17,32 +18,32 @@ class UsableUpf(Struct, frozen=True, omit_defaults=True):
 
     node_id: str
     load: int
-    """Its load in per cent (TS 29.244 8.2.36)."""
+    """The load in per cent (TS 29.244 8.2.36)."""
     ftup: bool = True
     """Whether the UPF allocates the F-TEIDs (FTUP, TS 29.244 5.5.1). If not, the core does."""
 
 
 class _Lookup(Struct, frozen=True, omit_defaults=True, tag_field="lookup"):
-    """A question and its answer."""
+    """A lookup and its result."""
 
 
 class UpfsLookup(_Lookup, frozen=True, tag="upfs"):
-    """Which UPFs can be used?"""
+    """The usable UPFs."""
 
     upfs: tuple[UsableUpf, ...] = ()
     """In the order of the configuration."""
 
 
 class FeaturesLookup(_Lookup, frozen=True, tag="upf-features"):
-    """Which UP Function Features has a usable UPF (TS 29.244 8.2.25)?"""
+    """The UP Function Features of a usable UPF (TS 29.244 8.2.25)."""
 
     upf: str
     features: tuple[str, ...] = ()
-    """Their names, such as ``"EMPU"``."""
+    """The names of the features, such as ``"EMPU"``."""
 
 
 class AddressLookup(_Lookup, frozen=True, tag="address"):
-    """Which address of a UPF's pool for a DNN is free?"""
+    """A free address in a UPF's pool for a DNN."""
 
     dnn: str
     upf: str
@@ -52,7 +53,7 @@ class AddressLookup(_Lookup, frozen=True, tag="address"):
 
 
 class AssociationLookup(_Lookup, frozen=True, tag="association"):
-    """By which association does a gNB serve a tracking area?"""
+    """The association by which a gNB serves a tracking area."""
 
     tai: Tai
     gnb: str
@@ -61,7 +62,7 @@ class AssociationLookup(_Lookup, frozen=True, tag="association"):
 
 
 class CongestionLookup(_Lookup, frozen=True, tag="congestion"):
-    """Is the worker behind with its events? A step has this lookup only if it is."""
+    """The worker is behind with its events. A step has this lookup only in that case."""
 
 
 Lookup: TypeAlias = (

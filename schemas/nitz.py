@@ -15,32 +15,32 @@ _DAY: Final = 86_400
 
 
 class Offset(Struct, frozen=True):
-    """An offset from UTC, from a moment on."""
+    """An offset from UTC, valid from a given time."""
 
     since: int
     """In seconds since the Unix epoch."""
     quarters: int = 0
     """Quarters of an hour east of Greenwich, daylight saving time included."""
     daylight_saving: int = 0
-    """Hours of them that are daylight saving time, 0 to 2."""
+    """The hours of daylight saving time in `quarters`, 0 to 2."""
 
 
 class Nitz(Struct, frozen=True):
-    """The name of the network and its time, as far as it tells them."""
+    """The name of the network and its time zone."""
 
     full_name: str = ""
     short_name: str = ""
     offsets: tuple[Offset, ...] = ()
-    """In the order of time; empty for no time to tell."""
+    """In the order of time; empty if the network does not send its time."""
 
     def offset(self, now: int) -> Offset:
-        """The offset at a time, in milliseconds since the Unix epoch."""
+        """Return the offset at a time in milliseconds since the Unix epoch."""
         found = [offset for offset in self.offsets if offset.since * 1000 <= now]
         return found[-1] if found else self.offsets[0]
 
 
 class UniversalTime(NamedTuple):
-    """A moment in UTC, as TS 24.008 10.5.3.9 counts it."""
+    """A time in UTC, with the fields of TS 24.008 10.5.3.9."""
 
     year: int
     """0 to 99."""
@@ -52,7 +52,7 @@ class UniversalTime(NamedTuple):
 
 
 def universal_time(now: int) -> UniversalTime:
-    """The moment of a time in milliseconds since the Unix epoch."""
+    """Return the UTC time for a number of milliseconds since the Unix epoch."""
     days, second = divmod(now // 1000, _DAY)
     year, month, day = _date(days)
     return UniversalTime(year % 100, month, day, second // 3600, second // 60 % 60, second % 60)

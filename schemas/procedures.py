@@ -1,7 +1,7 @@
-"""Which procedure takes which message: the one table behind routing, hosting and replay.
+"""Which procedure processes which message: the one table for routing, hosting and replay.
 
-A gateway guesses with it from what it can read, the runtime decides with it from what it has
-deciphered. A new procedure is a new file in `functions/` and its lines here.
+A gateway uses it with the part of a message that it can read. The runtime uses it with the
+deciphered message. A new procedure is a new package in `functions/` and its lines in this module.
 """
 
 from enum import StrEnum
@@ -11,7 +11,7 @@ from schemas.cloudevents import EventType
 
 
 class Procedure(StrEnum):
-    """The procedures there are, by the names of their subjects and deployments."""
+    """The procedures, by the names of their subjects and deployments."""
 
     RAN = "ran"
     IDENTIFICATION = "identification"
@@ -28,7 +28,8 @@ class Procedure(StrEnum):
 
 
 DEFAULT: Final = Procedure.REGISTRATION
-"""Who takes a message of a UE that names no procedure: one that is ciphered, or unknown."""
+"""The procedure for a UE's message if the message does not show its procedure: it is ciphered or
+unknown."""
 
 MODULES: Final[dict[Procedure, str]] = {
     Procedure.RAN: "functions.ran.procedure",
@@ -93,13 +94,14 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "UEContextSuspendRequest": Procedure.UE_CONTEXT,
     "UEContextResumeRequest": Procedure.UE_CONTEXT,
 }
-"""UE-associated NGAP messages without a NAS message to go by."""
+"""UE-associated NGAP messages that contain no NAS message to route by."""
 
 UE_MESSAGES: Final = frozenset({*NGAP_MESSAGES, "InitialUEMessage", "UplinkNASTransport"})
-"""All NGAP messages of a UE that the core understands."""
+"""All UE-associated NGAP messages that the core understands."""
 
 OPENING: Final = frozenset({"InitialUEMessage", "PathSwitchRequest", "HandoverRequestAcknowledge"})
-"""NGAP messages that are the first of their UE on an association: a gateway counts from them."""
+"""NGAP messages that are the first of their UE on an association. A gateway starts counting at
+them."""
 
 PFCP_MESSAGES: Final[dict[str, Procedure]] = {
     "SessionEstablishmentResponse": Procedure.SESSION,
@@ -107,7 +109,7 @@ PFCP_MESSAGES: Final[dict[str, Procedure]] = {
     "SessionDeletionResponse": Procedure.SESSION,
     "SessionReportRequest": Procedure.PAGING,
 }
-"""PFCP messages of a session, by their names in wire; `upf` takes all others."""
+"""PFCP messages of a session, by their names in wire. `upf` processes all others."""
 
 EVENTS: Final[dict[str, Procedure]] = {
     EventType.IDENTIFIED: Procedure.REGISTRATION,
@@ -136,10 +138,10 @@ TIMERS: Final[dict[str, Procedure]] = {
     "handover": Procedure.HANDOVER,
     "downlink-data": Procedure.PAGING,
 }
-"""Timers of a UE, by the procedure that takes their expiry. That of one of several sessions has
-the session's number behind a slash: ``T3592/5``."""
+"""The timers of a UE, by the procedure that processes their expiry. The timer of a session has the
+session's number after a slash: ``T3592/5``."""
 
 
 def procedure_of_timer(name: str) -> Procedure:
-    """The procedure that takes the expiry of a timer."""
+    """Return the procedure that processes the expiry of a timer."""
     return TIMERS[name.partition("/")[0]]

@@ -1,4 +1,4 @@
-"""A RAN node in the core: its state, its events and the fold (TS 38.413 8.7)."""
+"""A RAN node in the core: state, events and fold (TS 38.413 8.7)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ from schemas.index import Lead
 
 
 class BroadcastPlmn(Struct, frozen=True):
-    """A PLMN that a tracking area broadcasts, with the slices the node supports there."""
+    """A PLMN that a tracking area broadcasts, with the slices that the node supports in it."""
 
     plmn: Plmn
     slices: tuple[SNssai, ...]
@@ -26,14 +26,14 @@ class SupportedTa(Struct, frozen=True):
 
 
 class PlmnSupport(Struct, frozen=True):
-    """A PLMN that the core serves, with its slices there."""
+    """A PLMN that the core serves, with its slices."""
 
     plmn: Plmn
     slices: tuple[SNssai, ...]
 
 
 class AmfConfiguration(Struct, frozen=True):
-    """What the core says of itself to a RAN node (TS 38.413 9.2.6.2, 9.2.6.7)."""
+    """The core's configuration as a RAN node is sent it (TS 38.413 9.2.6.2, 9.2.6.7)."""
 
     name: str
     guamis: tuple[Guami, ...]
@@ -49,23 +49,23 @@ class AmfUpdate(Struct, frozen=True, omit_defaults=True):
     attempt: int = 0
     """How often it was sent before."""
     refused: bool = False
-    """Whether the node has refused it, and it waits to be tried again."""
+    """Whether the node refused it and it waits to be sent again."""
 
 
 class Gnb(Struct, frozen=True, omit_defaults=True):
-    """A RAN node. One that was never heard of is `Gnb()`."""
+    """A RAN node. An unknown node is `Gnb()`."""
 
     id: str = ""
     name: str = ""
     association: str = ""
-    """The association that its NG-C interface is up on, empty for none."""
+    """The association of its NG-C interface; empty if the interface is down."""
     supported: tuple[SupportedTa, ...] = ()
     paging_drx: str = ""
     told: AmfConfiguration | None = None
-    """What the node has acknowledged to know of the core."""
+    """The configuration of the core that the node has acknowledged."""
     updating: AmfUpdate | None = None
     wake_at: int = 0
-    """When `updating` is to be sent again, in milliseconds since the Unix epoch; 0 for never."""
+    """When `updating` is sent again, in milliseconds since the Unix epoch; 0 for never."""
 
 
 class NgSetUp(Event, frozen=True):
@@ -80,14 +80,14 @@ class NgSetUp(Event, frozen=True):
 
 
 class NgSetupFailed(Event, frozen=True):
-    """One was not."""
+    """An NG SETUP REQUEST was refused."""
 
     association: str
     cause: str
 
 
 class ConfigurationUpdated(Event, frozen=True):
-    """A RAN CONFIGURATION UPDATE was acknowledged; what it left out is None."""
+    """A RAN CONFIGURATION UPDATE was acknowledged. A value that it did not contain is None."""
 
     name: str | None = None
     supported: tuple[SupportedTa, ...] | None = None
@@ -95,13 +95,13 @@ class ConfigurationUpdated(Event, frozen=True):
 
 
 class ConfigurationUpdateFailed(Event, frozen=True):
-    """One was refused."""
+    """A RAN CONFIGURATION UPDATE was refused."""
 
     cause: str
 
 
 class AmfConfigurationSent(Event, frozen=True):
-    """An AMF CONFIGURATION UPDATE was sent, for the first time or again."""
+    """An AMF CONFIGURATION UPDATE was sent, the first time or again."""
 
     configuration: AmfConfiguration
     wake_at: int
@@ -109,20 +109,20 @@ class AmfConfigurationSent(Event, frozen=True):
 
 
 class AmfConfigurationAcknowledged(Event, frozen=True):
-    """The node knows this of the core."""
+    """The node acknowledged this configuration of the core."""
 
     configuration: AmfConfiguration
 
 
 class AmfConfigurationPostponed(Event, frozen=True):
-    """The node has refused it for now."""
+    """The node refused an AMF CONFIGURATION UPDATE for now; it is sent again at `wake_at`."""
 
     cause: str
     wake_at: int
 
 
 class AmfConfigurationRefused(Event, frozen=True):
-    """The node cannot be told, and is not asked again."""
+    """The node refused an AMF CONFIGURATION UPDATE for good."""
 
     reason: str
 
@@ -135,7 +135,7 @@ class NgReset(Event, frozen=True):
 
 
 class AssociationEnded(Event, frozen=True):
-    """An association is gone."""
+    """An association is released."""
 
     association: str
     reason: str
@@ -157,7 +157,7 @@ GnbEvent: TypeAlias = (
 
 
 def leads(gnb: Gnb) -> list[Lead]:
-    """What leads to this node's association: each TAI, while it is up."""
+    """Return the leads to this node's association: one for each TAI, while NG is up."""
     if not gnb.association:
         return []
     tais = {Tai(b.plmn, ta.tac) for ta in gnb.supported for b in ta.broadcast}
@@ -169,12 +169,12 @@ def _of_area(tai: Tai, gnb: str, association: str) -> str:
 
 
 def tai_index_prefix(tai: Tai) -> str:
-    """How the keys of a tracking area begin; the gNB and its association follow."""
+    """Return the key prefix of a tracking area; the gNB and its association follow."""
     return f"{tai.plmn}-{tai.tac:06x}/"
 
 
 def _set_up(_: Gnb, event: NgSetUp) -> Gnb:
-    # TS 38.413 8.7.1.1: the setup erases all application level configuration data before.
+    # TS 38.413 8.7.1.1: NG setup erases all previous application level configuration data.
     return Gnb(
         event.id,
         event.name,
@@ -241,5 +241,5 @@ _EVOLVE: dict[type, Callable[[Gnb, Any], Gnb]] = {
 
 
 def evolve(gnb: Gnb, event: GnbEvent) -> Gnb:
-    """The state after `event`. Total and pure."""
+    """Return the state after `event`. Total and pure."""
     return _EVOLVE[type(event)](gnb, event)

@@ -1,4 +1,4 @@
-"""Structs and trees as plain values for people and tools, without the secrets in them."""
+"""Conversion of structs and trees to plain values for printing, without their secrets."""
 
 from functools import cache
 from typing import Annotated, Any, Final, cast, get_args, get_origin, get_type_hints
@@ -9,17 +9,18 @@ from msgspec import Meta, Struct
 HIDDEN: Final = "(secret)"
 
 _SECRET_IES: Final = frozenset({"SecurityKey", "nextHopNH"})
-"""Names in NGAP trees whose values are keys."""
+"""Names in NGAP trees with keys as values."""
 
 _SECRET_FIELDS: Final = frozenset(
     {"entropy", "k", "master_key", "opc", "pdu", "private_key", "tmsi_key"}
 )
-"""Fields that are secret in whatever Struct they are. A PDU is decoded to be shown: its octets
-may have a key in them."""
+"""Fields that are secret in every Struct. A PDU is decoded before it is shown, because its octets
+may contain a key."""
 
 
 def plain(value: Any) -> Any:
-    """`value` as dicts, lists, strings and numbers: octets in hexadecimal, secrets hidden."""
+    """Return `value` as dicts, lists, strings and numbers: octets in hexadecimal, secrets
+    hidden."""
     if isinstance(value, Struct):
         return _struct(value)
     if isinstance(value, bytes):

@@ -1,4 +1,4 @@
-"""The step: all that one decision took in and left behind, and the only thing ever stored.
+"""The step: all inputs and outputs of one decision, and the only thing that is ever stored.
 
 Timestamps are milliseconds since the Unix epoch.
 """
@@ -14,7 +14,7 @@ from schemas.lookups import Lookup
 
 
 class _Output(Struct, frozen=True, omit_defaults=True, tag_field="kind"):
-    """What leaves after the append."""
+    """An output, which is sent after the step is appended."""
 
 
 class SendNgap(_Output, frozen=True, tag="ngap"):
@@ -31,12 +31,13 @@ class SendPfcp(_Output, frozen=True, tag="pfcp"):
     upf: str
     """The Node ID."""
     partitionkey: str
-    """That of the answer's event: the session's, or the UPF's."""
+    """The partition key of the response's event: the session's, or the UPF's."""
     slot: int
     pdu: bytes
     number: int | None = None
-    """Of a request, among those of the aggregate: the answer's event repeats it. A request
-    whose number is under way already is not sent a second time. None for an answer."""
+    """The number of a request among those of the aggregate; the response's event repeats it. A
+    gateway does not send a request again while it waits for the response to the same number. None
+    for a response."""
 
 
 class Page(_Output, frozen=True, tag="page"):
@@ -47,28 +48,28 @@ class Page(_Output, frozen=True, tag="page"):
 
 
 class Wake(_Output, frozen=True, tag="wake"):
-    """A wake-up of this aggregate at a time; a later one replaces it."""
+    """A wake-up of this aggregate at a time; a later one replaces an earlier one."""
 
     at: int
     procedure: str
 
 
 class HandOff(_Output, frozen=True, tag="hand-off"):
-    """An event for another aggregate, or for a procedure without one."""
+    """An event for another aggregate, or for a procedure without an aggregate."""
 
     type: str
     procedure: str
     partitionkey: str
     data: bytes
     slot: int | None = None
-    """The slot to send to, where it is not that of the key."""
+    """The slot of the event, if it is not the slot of its key."""
 
 
 class FanOut(_Output, frozen=True, tag="fan-out"):
-    """One event for each UE of a gNB's association, published at a bounded pace.
+    """One event for each UE of a gNB's association, published at a bounded rate.
 
-    `amf_ue_ngap_ids` and `ran_ue_ngap_ids` narrow it to those (NG RESET of a part of the
-    interface); both empty means every UE of the association.
+    `amf_ue_ngap_ids` and `ran_ue_ngap_ids` select some UEs (NG RESET of a part of the interface).
+    If both are empty, every UE of the association gets the event.
     """
 
     gnb: str
@@ -78,18 +79,18 @@ class FanOut(_Output, frozen=True, tag="fan-out"):
     amf_ue_ngap_ids: tuple[int, ...] = ()
     ran_ue_ngap_ids: tuple[int, ...] = ()
     order: int = 0
-    """Connections that were opened after the event of this order are not meant."""
+    """The order of the triggering event. Connections that were opened after it are not affected."""
 
 
 class FanOutSessions(_Output, frozen=True, tag="fan-out-sessions"):
-    """SESSION_LOST for each PDU session of a UPF, published at a bounded pace."""
+    """SESSION_LOST for each PDU session of a UPF, published at a bounded rate."""
 
     upf: str
     recovery_time_stamp: int
     at: int = 0
-    """When it was learnt, in milliseconds since the Unix epoch."""
+    """When the core detected the loss, in milliseconds since the Unix epoch."""
     kept: bool = False
-    """Whether the UPF may have them all the same: it has not restarted."""
+    """Whether the UPF may still have the sessions, because it did not restart."""
 
 
 Output: TypeAlias = SendNgap | SendPfcp | Page | Wake | HandOff | FanOut | FanOutSessions
@@ -104,7 +105,7 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     at: int
     procedure: str
     code: str
-    """The id of the code that decided it (`schemas.code.Code`)."""
+    """The id of the code that decided the step (`schemas.code.Code`)."""
     trigger: CloudEvent
     entropy: bytes
     network: str
@@ -114,15 +115,16 @@ class Step(Struct, Generic[E], frozen=True, omit_defaults=True):
     subscription: int = 0
     """The version of the subscription; 0 for none."""
     lookups: tuple[Lookup, ...] = ()
-    """What the decision looked up, with the answers."""
+    """The lookups of the decision, with their results."""
     poisoned: bool = False
-    """Whether no decision was possible: each attempt raised, and the UE got a cause instead."""
+    """Whether every attempt to decide raised an exception. The UE's request was rejected with a
+    cause instead."""
     flags: tuple[int, ...] = ()
-    """The numbered behaviours in force (docs/architecture.md, "Behaviour flags")."""
+    """The behaviour flags in force (docs/architecture.md, "Behaviour flags")."""
 
 
 def encode(value: object) -> bytes:
-    """The canonical encoding of an event, an output, a step or a state."""
+    """Return the canonical encoding of an event, an output, a step or a state."""
     return _encoder.encode(value)
 
 

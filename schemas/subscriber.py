@@ -18,7 +18,7 @@ class PduSessionType(StrEnum):
 
 
 class AuthMethod(StrEnum):
-    """TS 29.503 6.3.6.3.3 (AuthMethod), of those that the core has."""
+    """TS 29.503 6.3.6.3.3 (AuthMethod): the values that the core supports."""
 
     FIVE_G_AKA = "5G_AKA"
     EAP_AKA_PRIME = "EAP_AKA_PRIME"
@@ -32,7 +32,7 @@ class Ambr(Struct, frozen=True):
 
 
 class Dnn(Struct, frozen=True):
-    """What a subscriber may have in one data network of one slice."""
+    """The permissions of a subscriber in one data network of one slice."""
 
     name: str
     session_types: tuple[PduSessionType, ...] = (PduSessionType.IPV4,)
@@ -52,14 +52,14 @@ class SubscribedSlice(Struct, frozen=True):
 
 
 class Subscriber(Struct, frozen=True):
-    """One subscriber. `k`, `opc` are secret and sealed at rest; `sqn` is where SQN starts."""
+    """One subscriber. `k` and `opc` are secret and encrypted at rest; `sqn` is the initial SQN."""
 
     supi: str
     k: bytes
     opc: bytes
     slices: tuple[SubscribedSlice, ...]
     amf: bytes = b"\x80\x00"
-    """The authentication management field, its separation bit set (TS 33.501 6.1.3.2)."""
+    """The authentication management field with its separation bit set (TS 33.501 6.1.3.2)."""
     sqn: int = 0
     ambr: Ambr = Ambr(1_000_000_000, 1_000_000_000)
     barred: bool = False
@@ -67,5 +67,5 @@ class Subscriber(Struct, frozen=True):
     forbidden_tacs: tuple[int, ...] = ()
     """Tracking areas that the subscription excludes: 5GMM cause #12."""
     nr_allowed: bool = True
-    """Whether the core network type restriction permits 5GC: else 5GMM cause #27."""
+    """Whether the core network type restriction permits 5GC. If not: 5GMM cause #27."""
     auth_method: AuthMethod = AuthMethod.FIVE_G_AKA

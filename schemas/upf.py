@@ -1,4 +1,4 @@
-"""A UPF in the core: its state, its events and the fold (TS 29.244 6.2)."""
+"""A UPF in the core: state, events and fold (TS 29.244 6.2)."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -10,59 +10,64 @@ from schemas.event import Event, Noted
 from schemas.index import Lead
 
 LEFTOVERS = 1024
-"""Sessions that a UPF has and the core has not, which are remembered until they are deleted."""
+"""Maximum number of remembered sessions that a UPF has and the core does not have."""
 
 
 class Leftover(Struct, frozen=True):
-    """A session of the UPF that nobody has: the UPF's SEID, and the request to delete it."""
+    """A session of the UPF that belongs to no UE: the UPF's SEID, and the number of the delete
+    request."""
 
     up_seid: int
     number: int
 
 
 class Upf(Struct, frozen=True, omit_defaults=True):
-    """A UPF. One that was never heard of is `Upf()`."""
+    """A UPF. An unknown UPF is `Upf()`."""
 
     node_id: str = ""
     associated: bool = False
     reachable: bool = False
-    """Whether it answers heartbeats, as far as its gateway has told."""
+    """Whether the UPF answers heartbeats, according to its gateway."""
     recovery_time_stamp: int = 0
-    """Of the UPF that the sessions were put on, in seconds since 1900; 0 before any."""
+    """The Recovery Time Stamp of the UPF when its sessions were established, in seconds since 1900;
+    0 for none."""
     features: tuple[str, ...] = ()
     """UP Function Features (8.2.25)."""
     load: int = 0
-    """In per cent (8.2.34): what the UPF has told last, 0 if it never has."""
+    """The load that the UPF reported last, in per cent (8.2.34); 0 if it never reported one."""
     reduction: int = 0
-    """By how much it wants its traffic reduced, in per cent (6.2.4)."""
+    """The traffic reduction that the UPF requests, in per cent (6.2.4)."""
     reduced_until: int = 0
-    """Until when, in milliseconds since the Unix epoch."""
+    """The end of the reduction, in milliseconds since the Unix epoch."""
     since: int = 0
-    """The core's own Recovery Time Stamp for this UPF, in seconds since 1900. Constant: the core
-    loses no state, so no restart of a process is one of the CP function (TS 23.007 19A)."""
+    """The core's own Recovery Time Stamp for this UPF, in seconds since 1900. It is constant: the
+    core loses no state, so the restart of a process is not a restart of the CP function (TS 23.007
+    19A)."""
     requests: int = 0
-    """How many requests were sent: the number of the last."""
+    """The number of requests sent, which is the number of the last one."""
     asked: int = 0
-    """The number of the association setup request without an answer, 0 for none."""
+    """The number of the pending association setup request; 0 for none."""
     refused: int = 0
-    """How often in a row an association setup had no answer or a refusal."""
+    """How often in a row an association setup was refused or got no response."""
     wake_at: int = 0
-    """When the association is tried again, or of a UPF that has one, what is left over asked for
-    again; in milliseconds since the Unix epoch, 0 for never."""
+    """When the next association setup request is sent; if the UPF is associated, when its leftover
+    sessions are deleted again. In milliseconds since the Unix epoch, 0 for never."""
     leftovers: tuple[Leftover, ...] = ()
     tries: int = 0
-    """How often in a row a wake-up was set for what is left over."""
+    """How often in a row a wake-up was scheduled for the leftover sessions."""
 
     def load_at(self, now: int) -> int:
-        """The load that counts at a time in milliseconds, in per cent: what is left of the UPF is
-        less by what it wants to be spared."""
+        """Return the effective load at a time in milliseconds, in per cent.
+
+        The reduction that the UPF requests lowers its remaining capacity.
+        """
         reduction = self.reduction if now < self.reduced_until else 0
         return 100 - max(0, 100 - self.load) * (100 - reduction) // 100
 
 
 class UpfAsked(Event, frozen=True):
-    """A request was sent, or an association is set up from the other side; `since` is the
-    core's Recovery Time Stamp from now on, if it has none yet."""
+    """A request was sent, or the UPF sets up an association. `since` is the core's Recovery Time
+    Stamp, if it has none yet."""
 
     node_id: str
     request: str
@@ -72,7 +77,7 @@ class UpfAsked(Event, frozen=True):
 
 
 class UpfAssociated(Event, frozen=True):
-    """An association is set up; what there was before is overwritten."""
+    """An association is set up; it replaces an earlier one."""
 
     node_id: str
     recovery_time_stamp: int
@@ -80,33 +85,33 @@ class UpfAssociated(Event, frozen=True):
 
 
 class UpfUpdated(Event, frozen=True):
-    """The UPF has told of other features."""
+    """The UPF reported changed features."""
 
     features: tuple[str, ...]
 
 
 class UpfNotAssociated(Event, frozen=True):
-    """An association setup came to nothing; it is tried again at `wake_at`, 0 for never."""
+    """An association setup failed. The next one is at `wake_at`, 0 for never."""
 
     cause: str
     wake_at: int = 0
 
 
 class UpfReleased(Event, frozen=True):
-    """There is no association any more; it is asked for at `wake_at`, 0 for never."""
+    """The association is released. The next association setup is at `wake_at`, 0 for never."""
 
     reason: str
     wake_at: int = 0
 
 
 class UpfRestarted(Event, frozen=True):
-    """The UPF has restarted: there is no association with what it is now."""
+    """The UPF restarted, and its association is released."""
 
     recovery_time_stamp: int
 
 
 class UpfReachable(Event, frozen=True):
-    """Its gateway has an answer to its heartbeats again, or none any more."""
+    """The UPF answers the heartbeats of its gateway again, or does not answer any more."""
 
     reachable: bool
 
@@ -118,27 +123,27 @@ class UpfLoad(Event, frozen=True):
 
 
 class UpfOverloaded(Event, frozen=True):
-    """Overload Control Information: the UPF wants its traffic reduced, in per cent."""
+    """Overload Control Information: the UPF requests a traffic reduction, in per cent."""
 
     reduction: int
     until: int
 
 
 class LeftoverFound(Event, frozen=True):
-    """The UPF has a session that nobody here has: it is to delete it."""
+    """The UPF has a session that belongs to no UE. A delete request was sent."""
 
     up_seid: int
     number: int
 
 
 class LeftoversAwaited(Event, frozen=True):
-    """What is left over then is asked for at `wake_at`."""
+    """At `wake_at`, the leftover sessions that still exist are deleted again."""
 
     wake_at: int
 
 
 class LeftoverDeleted(Event, frozen=True):
-    """It has."""
+    """The UPF deleted a leftover session."""
 
     number: int
 
@@ -161,7 +166,7 @@ UpfEvent: TypeAlias = (
 
 
 def leads(_: Upf) -> list[Lead]:
-    """What leads to this UPF: nothing, its Node ID names it."""
+    """Return no leads: the Node ID is in the name of the aggregate."""
     return []
 
 
@@ -205,7 +210,8 @@ def _released(upf: Upf, event: UpfReleased) -> Upf:
 
 
 def _restarted(upf: Upf, _: UpfRestarted) -> Upf:
-    # What it had is known by the time stamp that stays: it is told once it is associated again.
+    # The old time stamp identifies the lost sessions. They are reported when the UPF is associated
+    # again.
     ended = replace(upf, associated=False, reachable=True, asked=0, load=0)
     return replace(ended, leftovers=(), tries=0, wake_at=0)
 
@@ -246,5 +252,5 @@ _EVOLVE: dict[type, Callable[[Upf, Any], Upf]] = {
 
 
 def evolve(upf: Upf, event: UpfEvent) -> Upf:
-    """The state after `event`. Total and pure."""
+    """Return the state after `event`. Total and pure."""
     return _EVOLVE[type(event)](upf, event)

@@ -1,4 +1,4 @@
-"""The version of evcore: here, in pyproject.toml and in wire/Cargo.toml, and nowhere else."""
+"""The version of evcore. The same version must be in pyproject.toml and in wire/Cargo.toml."""
 
 from typing import Final
 

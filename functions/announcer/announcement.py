@@ -21,7 +21,7 @@ from eventing.cloudevents import http_binding
 from functions.announcer import node_facts, ue_facts
 from functions.announcer.ue_facts import Fact
 from schemas.aggregates import UNIDENTIFIED
-from schemas.domain import JSON_MEDIA_TYPE, PREFIX, DomainType, FunctionFailed
+from schemas.domain import JSON_MEDIA_TYPE, PREFIX, DomainType, FunctionFailedData
 from schemas.step import Step
 from statestore.log import Aggregate
 
@@ -49,7 +49,7 @@ def announcements(aggregate: Aggregate, step: Step[Any], source: str) -> Iterato
             yield _announcement(name, step, index, fact, source)
         state = after
     if step.poisoned:
-        failed = FunctionFailed(name, step.seq, step.procedure, step.code)
+        failed = FunctionFailedData(name, step.seq, step.procedure, step.code)
         fact = (DomainType.FUNCTION_FAILED, failed)
         yield _announcement(name, step, len(step.events), fact, source)
     aggregate.state, aggregate.seq = state, step.seq

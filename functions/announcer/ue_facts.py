@@ -24,12 +24,12 @@ def facts(supi: str, before: Ue, event: Any, after: Ue, rest: Sequence[Any]) -> 
     """
     match event:
         case e.RegistrationRejected(cause):
-            failed = domain.UeFailed(cause, supi, _location(before.connection))
+            failed = domain.UeFailedData(cause, supi, _location(before.connection))
             yield DomainType.UE_REGISTRATION_REJECTED, failed
         case e.AuthenticationFailed(cause):
             # A UE whose SQN was behind, or whose ngKSI was taken, is challenged again at once.
             if not any(isinstance(later, e.AuthenticationStarted) for later in rest):
-                failed = domain.UeFailed(cause, supi, _location(before.connection))
+                failed = domain.UeFailedData(cause, supi, _location(before.connection))
                 yield DomainType.UE_AUTHENTICATION_FAILED, failed
         case e.RegistrationAccepted():
             kind = (
@@ -39,10 +39,10 @@ def facts(supi: str, before: Ue, event: Any, after: Ue, rest: Sequence[Any]) -> 
             )
             yield kind, _registered(supi, after)
         case e.Deregistered(reason) if before.registered:
-            yield DomainType.UE_DEREGISTERED, domain.UeDeregistered(supi, reason)
+            yield DomainType.UE_DEREGISTERED, domain.UeDeregisteredData(supi, reason)
         case e.PagingFailed() if before.paging is not None and not before.paging.failed:
             waiting = tuple(map(_name, before.paging.seids))
-            yield DomainType.UE_UNREACHABLE, domain.UeUnreachable(supi, waiting)
+            yield DomainType.UE_UNREACHABLE, domain.UeUnreachableData(supi, waiting)
         case e.SecondaryRatUsed():
             yield DomainType.SESSION_USAGE, _usage(supi, before, event)
         case _:
@@ -66,13 +66,13 @@ def _connection(
     supi: str, before: Connection | None, event: Any, after: Connection | None
 ) -> Iterator[Fact]:
     if before is None and after is not None:
-        yield DomainType.UE_CONNECTED, domain.UeConnected(supi, _at(after))
+        yield DomainType.UE_CONNECTED, domain.UeConnectedData(supi, _at(after))
     elif before is not None and after is None:
         reason = getattr(event, "reason", "") or "the UE has left its connection"
-        yield DomainType.UE_IDLE, domain.UeIdle(supi, reason, _at(before))
+        yield DomainType.UE_IDLE, domain.UeIdleData(supi, reason, _at(before))
     elif before is not None and after is not None and before.gnb != after.gnb:
         handover = {"HandoverCompleted": "n2", "PathSwitched": "xn"}.get(type(event).__name__, "")
-        moved = domain.UeMoved(supi, _at(before), _at(after), handover)
+        moved = domain.UeMovedData(supi, _at(before), _at(after), handover)
         yield DomainType.UE_MOVED, moved
 
 
@@ -82,14 +82,14 @@ def _sessions(supi: str, before: Ue, event: Any, after: Ue) -> Iterator[Fact]:
         new = now.get(old.n4.seid)
         if old.stage != "released" and (new is None or new.stage == "released"):
             reason = getattr(event, "reason", "")
-            about = domain.SessionReleased(**_about(supi, old), reason=reason)
+            about = domain.SessionReleasedData(**_about(supi, old), reason=reason)
             yield DomainType.SESSION_RELEASED, about
         elif new is None or old.stage == new.stage or new.stage != "active":
             continue
         elif old.stage == "establishing":
-            yield DomainType.SESSION_ESTABLISHED, domain.Session(**_about(supi, new))
+            yield DomainType.SESSION_ESTABLISHED, domain.SessionData(**_about(supi, new))
         elif old.stage == "modifying":
-            yield DomainType.SESSION_MODIFIED, domain.Session(**_about(supi, new))
+            yield DomainType.SESSION_MODIFIED, domain.SessionData(**_about(supi, new))
 
 
 def _about(supi: str, session: PduSession) -> dict[str, Any]:
@@ -108,8 +108,8 @@ def _about(supi: str, session: PduSession) -> dict[str, Any]:
     }
 
 
-def _registered(supi: str, ue: Ue) -> domain.UeRegistered:
-    return domain.UeRegistered(
+def _registered(supi: str, ue: Ue) -> domain.UeRegisteredData:
+    return domain.UeRegisteredData(
         supi,
         ue.allowed_nssai,
         ue.registration_area,
@@ -119,10 +119,10 @@ def _registered(supi: str, ue: Ue) -> domain.UeRegistered:
     )
 
 
-def _usage(supi: str, ue: Ue, event: e.SecondaryRatUsed) -> domain.SessionUsage:
+def _usage(supi: str, ue: Ue, event: e.SecondaryRatUsed) -> domain.SessionUsageData:
     found = (s for s in ue.sessions if s.id == event.psi and s.stage != "released")
     session = next(found, None)
-    return domain.SessionUsage(
+    return domain.SessionUsageData(
         supi,
         event.psi,
         event.rat,

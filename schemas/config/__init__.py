@@ -1,1 +1,1 @@
-"""Reading `evcore.toml` and the secrets: what an operator configures."""
+"""Reading `evcore.toml` and the secrets file."""

@@ -13,7 +13,7 @@ from schemas.network import DataNetwork, UpfNode, UpfPool
 PFCP_PORT: Final = 8805
 """TS 29.244 4.2.2."""
 LONGEST_DNN: Final = 99
-"""Characters of a DNN: its encoding has 100 octets at most (TS 23.003 9.1)."""
+"""Maximum characters of a DNN: its encoding has at most 100 octets (TS 23.003 9.1)."""
 LONGEST_PREFIX: Final = 64
 """Bits of the IPv6 prefix that a session gets (TS 23.501 5.8.2.2.3)."""
 
@@ -21,22 +21,23 @@ IpNetwork: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 
 class N4Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table [n4]: where the core speaks PFCP with its UPFs."""
+    """The table [n4]: the PFCP endpoint of the core."""
 
     host: Text = "127.0.0.1"
     port: Port = PFCP_PORT
     address: str = ""
-    """What UPFs are told as the core's address, in Node ID and F-SEIDs; `host` when empty."""
+    """The core's address as UPFs see it, in Node ID and F-SEIDs; `host` if empty."""
     t1: Annotated[float, Meta(gt=0, le=60)] = 1.0
-    """Seconds until a request without an answer is repeated (TS 29.244 6.4)."""
+    """Seconds before a request without a response is repeated (TS 29.244 6.4)."""
     n1: Annotated[int, Meta(ge=0, le=10)] = 3
-    """How often."""
+    """Number of repetitions."""
     heartbeat: Annotated[float, Meta(gt=0, le=3600)] = 10.0
-    """Seconds from one heartbeat to the next (6.2.2)."""
+    """Seconds between heartbeats (6.2.2)."""
     max_requests: Annotated[int, Meta(ge=1, le=1 << 16)] = 1024
-    """Requests that wait for answers of one UPF; more wait to be sent, within a bound too."""
+    """Maximum number of pending requests to one UPF. More requests wait in a bounded queue."""
     max_under_way: Annotated[int, Meta(ge=1)] = 8192
-    """Events published and not acknowledged, beyond which requests of UPFs are not taken."""
+    """Maximum number of published events without acknowledgement. Beyond it, requests of UPFs are
+    not accepted."""
 
 
 class DnnConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,20 +54,20 @@ class UpfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """A table [[upf]]."""
 
     node_id: Text
-    """An IP address or a domain name, as the UPF tells it (TS 29.244 8.2.38)."""
+    """An IP address or a domain name, as the UPF sends it (TS 29.244 8.2.38)."""
     host: str = ""
-    """Where it is asked; its Node ID when empty."""
+    """The address for requests; the Node ID if empty."""
     port: Port = PFCP_PORT
     slices: Annotated[tuple[str, ...], Meta(max_length=1024)] = ()
-    """Those that it serves, as ``"1-010203"`` or ``"1"``; all when there are none."""
+    """The slices that it serves, as ``"1-010203"`` or ``"1"``; empty for all slices."""
     capacity: Annotated[int, Meta(ge=0, le=65_535)] = 100
     n3: str = ""
-    """Its address on N3, for one that does not allocate F-TEIDs (FTUP): the core does then."""
+    """Its address on N3, if it does not allocate F-TEIDs (FTUP). The core then allocates them."""
     dnn: Annotated[tuple[DnnConfig, ...], Meta(max_length=1024)] = ()
 
 
 class DataNetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table [[data_network]]: what UEs are told about it."""
+    """A table [[data_network]]: the configuration that UEs are sent."""
 
     name: Text
     dns: Annotated[tuple[str, ...], Meta(max_length=8)] = ()
@@ -74,17 +75,17 @@ class DataNetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def advertised(n4: N4Config) -> str:
-    """The core's own address on N4."""
+    """Return the core's own address on N4."""
     return address_of(n4.address or n4.host)
 
 
 def node_id_of(text: str) -> str:
-    """A Node ID in the one way in which it is compared."""
+    """Return a Node ID in its canonical form."""
     return address_of(text) or text.lower().removesuffix(".")
 
 
 def upf_node(upf: UpfConfig) -> UpfNode:
-    """A UPF as procedures see it."""
+    """Return a UPF as procedures see it."""
     return UpfNode(
         node_id=node_id_of(upf.node_id),
         pools=tuple(UpfPool(d.name, _written(d.ipv4), _written(d.ipv6)) for d in upf.dnn),
@@ -99,24 +100,24 @@ def _written(network: str) -> str:
 
 
 def data_network(network: DataNetworkConfig) -> DataNetwork:
-    """A data network as procedures see it."""
+    """Return a data network as procedures see it."""
     return DataNetwork(network.name, network.dns, network.mtu or 0)
 
 
 def check(
     n4: N4Config, upfs: tuple[UpfConfig, ...], networks: tuple[DataNetworkConfig, ...]
 ) -> None:
-    """What types cannot say.
+    """Check the rules that the types cannot express.
 
     Raises:
         ConfigError: the tables contradict themselves or each other.
     """
     if n4.address and not address_of(n4.address):
-        raise ConfigError(f"n4.address {n4.address!r} is no IP address")
+        raise ConfigError(f"n4.address {n4.address!r} is not an IP address")
     own = advertised(n4)
     if upfs and not (own and not ipaddress.ip_address(own).is_unspecified):
         raise ConfigError(
-            f"n4.address is to be told: UPFs cannot send to n4.host, which is {n4.host!r}"
+            f"n4.address must be set: UPFs cannot send to n4.host, which is {n4.host!r}"
         )
     _check_nodes(upfs)
     pools: defaultdict[tuple[str, int], list[tuple[IpNetwork, str]]] = defaultdict(list)
@@ -133,7 +134,7 @@ def check(
     for one in networks:
         _check_network(one)
         if one.name in seen:
-            raise ConfigError(f"data_network {one.name} is there twice")
+            raise ConfigError(f"data_network {one.name} is configured twice")
         seen.add(one.name)
 
 
@@ -158,20 +159,20 @@ def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
         places[place] = upf.node_id
         n3 = address_of(upf.n3)
         if upf.n3 and not (n3 and not ipaddress.ip_address(n3).is_unspecified):
-            raise ConfigError(f"upf {upf.node_id}: n3 {upf.n3!r} is no IP address of a host")
+            raise ConfigError(f"upf {upf.node_id}: n3 {upf.n3!r} is not an IP address of a host")
         for text in upf.slices:
             slice_of(text)
 
 
 def _pools(upf: UpfConfig) -> Iterator[tuple[str, IpNetwork]]:
-    """The networks of a UPF's pools, each with its DNN."""
+    """Return the networks of a UPF's pools, each with its DNN."""
     seen: set[str] = set()
     for dnn in upf.dnn:
         where = f"upf {upf.node_id}, dnn {dnn.name}"
         if not is_name(dnn.name, LONGEST_DNN):
-            raise ConfigError(f"upf {upf.node_id}: {dnn.name!r} is no DNN")
+            raise ConfigError(f"upf {upf.node_id}: {dnn.name!r} is not a DNN")
         if dnn.name in seen:
-            raise ConfigError(f"{where} is there twice")
+            raise ConfigError(f"{where} is configured twice")
         seen.add(dnn.name)
         if not (dnn.ipv4 or dnn.ipv6):
             raise ConfigError(f"{where} has neither ipv4 nor ipv6")
@@ -180,7 +181,7 @@ def _pools(upf: UpfConfig) -> Iterator[tuple[str, IpNetwork]]:
         if dnn.ipv6:
             network = _network(where, "ipv6", dnn.ipv6)
             if network.prefixlen > LONGEST_PREFIX:
-                raise ConfigError(f"{where}: {dnn.ipv6} has no room for a /{LONGEST_PREFIX}")
+                raise ConfigError(f"{where}: {dnn.ipv6} is too small for a /{LONGEST_PREFIX}")
             yield dnn.name, network
 
 
@@ -192,15 +193,15 @@ def _network(where: str, version: str, text: str) -> IpNetwork:
         network = None
     if network is None or not is_number(text.partition("/")[2]):
         example = "10.45.0.0/16" if version == "ipv4" else "2001:db8::/48"
-        raise ConfigError(f'{where}: {version} {text!r} is no network as "{example}"')
+        raise ConfigError(f'{where}: {version} {text!r} is not a network such as "{example}"')
     if kind(text.partition("/")[0]).network_address != network.network_address:
-        raise ConfigError(f"{where}: {text} has bits behind its prefix; {network} has none")
+        raise ConfigError(f"{where}: {text} has host bits set; the network is {network}")
     return network
 
 
 def _check_network(one: DataNetworkConfig) -> None:
     if not is_name(one.name, LONGEST_DNN):
-        raise ConfigError(f"data_network.name {one.name!r} is no DNN")
+        raise ConfigError(f"data_network.name {one.name!r} is not a DNN")
     for text in one.dns:
         if not address_of(text):
-            raise ConfigError(f"data_network {one.name}: dns {text!r} is no IP address")
+            raise ConfigError(f"data_network {one.name}: dns {text!r} is not an IP address")

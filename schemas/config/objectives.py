@@ -1,4 +1,5 @@
-"""Latency objectives: how long an event may take from JetStream's storing it until it is done with.
+"""Latency objectives: the time limit from JetStream's storing an event to the end of its
+processing.
 
 They order work and scale workers; no decision depends on them.
 """
@@ -14,12 +15,12 @@ from schemas.procedures import Procedure
 from schemas.ue.state import Ue
 
 RELAXED: Final = 1.0
-"""Seconds that an event may take of which the configuration does not say anything. That there is
-such a time at all is what keeps urgent events from having the others wait for ever."""
+"""Default objective in seconds. Without a limit for the other events, urgent events could delay
+them for ever."""
 
 
 class ObjectiveConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table [[objective]]: of a procedure, or of a slice as ``"1-010203"``."""
+    """A table [[objective]]: for a procedure, or for a slice such as ``"1-010203"``."""
 
     milliseconds: Annotated[int, Meta(ge=1, le=60_000)]
     procedure: str = ""
@@ -37,32 +38,32 @@ class Objectives(Struct, frozen=True):
 
     @property
     def strictest(self) -> float:
-        """The shortest of all."""
+        """The shortest objective."""
         return min((*self.procedures.values(), *self.slices.values()), default=RELAXED)
 
     def of(self, procedure: str) -> float:
-        """The objective of a procedure's events."""
+        """Return the objective of a procedure's events."""
         return self.procedures.get(procedure, RELAXED)
 
     def of_ue(self, ue: Ue) -> float:
-        """The objective of a UE, by the slices that it has PDU sessions in."""
+        """Return the objective of a UE, by the slices of its PDU sessions."""
         return min(
             (self.slices.get(session.nssai, RELAXED) for session in ue.sessions), default=RELAXED
         )
 
 
 def objectives_of(tables: tuple[ObjectiveConfig, ...]) -> Objectives:
-    """The objectives of a configuration.
+    """Return the objectives of a configuration.
 
     Raises:
-        ConfigError: one is of neither a procedure nor a slice or of both, or of one that has one.
+        ConfigError: a table has both or neither of procedure and slice, or contradicts another.
     """
     procedures: dict[str, float] = {}
     slices: dict[SNssai, float] = {}
     for table in tables:
         seconds = table.milliseconds / 1000
         if bool(table.procedure) == bool(table.slice):
-            raise ConfigError("an [[objective]] is of a procedure, or of a slice")
+            raise ConfigError("an [[objective]] needs a procedure or a slice, not both")
         named = table.procedure or table.slice
         if table.procedure:
             if table.procedure not in tuple(Procedure):
@@ -71,5 +72,5 @@ def objectives_of(tables: tuple[ObjectiveConfig, ...]) -> Objectives:
         else:
             given = slices.setdefault(slice_of(table.slice), seconds)
         if given != seconds:
-            raise ConfigError(f"objective: {named!r} has two")
+            raise ConfigError(f"objective: {named!r} has two different objectives")
     return Objectives(procedures, slices)

@@ -1,7 +1,8 @@
-"""The configuration file, evcore.toml, and the secrets beside it. Either may be JSON instead.
+"""Reading of the configuration file, evcore.toml, and of the secrets file. Both may be JSON
+instead.
 
-Everything that is not in the file has a default for one machine. Keys come from the
-environment or from a secrets file, never from evcore.toml.
+Every setting has a default for one machine. Keys are read from the environment or from a secrets
+file, never from evcore.toml.
 """
 
 import os
@@ -24,14 +25,14 @@ from schemas.network import Congestion, Network, SecurityPolicy, Timers, Trackin
 KEY_OCTETS: Final = 32
 
 MAX_PLMNS: Final = 12
-"""How many PLMNs a RAN node can be told of (TS 38.413 9.2.6.2)."""
+"""Maximum number of PLMNs in an NG SETUP RESPONSE (TS 38.413 9.2.6.2)."""
 
 _GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
-"""The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); 31 of one at most."""
+"""The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); a timer has at most 31 units."""
 
 
 class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A private key for SUCIs, in the secrets file; the key as hexadecimal digits."""
+    """A private key for SUCIs in the secrets file, as hexadecimal digits."""
 
     id: Annotated[int, Meta(ge=0, lt=1 << 8)]
     profile: Annotated[str, Meta(pattern="^[AB]$")]
@@ -42,11 +43,11 @@ class Secrets(Struct, frozen=True, forbid_unknown_fields=True):
     """The secrets file: keys as 64 hexadecimal digits."""
 
     master_key: str = ""
-    """Wraps the data keys of the event log. Environment: EVCORE_MASTER_KEY."""
+    """Encrypts the data keys of the event log. Environment: EVCORE_MASTER_KEY."""
     tmsi_key: str = ""
-    """Encrypts 5G-TMSIs; gateways have it too. Environment: EVCORE_TMSI_KEY."""
+    """Encrypts 5G-TMSIs; gateways need it too. Environment: EVCORE_TMSI_KEY."""
     home_network_keys: tuple[HomeNetworkKeyConfig, ...] = ()
-    """For `identification` alone."""
+    """Only `identification` needs these keys."""
 
 
 class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -60,12 +61,13 @@ class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     pointer: Annotated[int, Meta(ge=0, lt=1 << 6)] = 0
     relative_capacity: Annotated[int, Meta(ge=0, lt=1 << 8)] = 255
     full_name: str = ""
-    """The name of the network that UEs show, empty for none to tell."""
+    """The name of the network that UEs display; empty to send none."""
     short_name: str = ""
     time_zone: str = ""
-    """An IANA time zone as ``"Europe/Berlin"``: UEs are told the time. Empty for no time."""
+    """An IANA time zone such as ``"Europe/Berlin"``, for the time that UEs are sent; empty to send
+    no time."""
     emergency: bool = False
-    """Whether UEs that are authenticated may register for emergency services."""
+    """Whether authenticated UEs may register for emergency services."""
 
 
 class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -74,11 +76,11 @@ class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
     tac: Annotated[int, Meta(ge=0, lt=1 << 24)]
     slices: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1024)]
     plmn: str = ""
-    """The PLMN of [amf] when empty."""
+    """The PLMN of [amf] if empty."""
 
 
 class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table [n2]: where gNBs connect."""
+    """The table [n2]: the NGAP endpoint for gNBs."""
 
     host: Text = "127.0.0.1"
     port: Port = 38412
@@ -86,7 +88,8 @@ class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
     """auto, kernel, userspace-udp or userspace-raw."""
     udp_port: Port = 9899
     max_under_way: Annotated[int, Meta(ge=1)] = 8192
-    """Events published and not acknowledged, beyond which gNBs are slowed."""
+    """Maximum number of published events without acknowledgement. Beyond it, gNBs are slowed
+    down."""
 
 
 class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -105,7 +108,7 @@ class StoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):
-    """evcore.toml."""
+    """The contents of evcore.toml."""
 
     amf: AmfConfig = field(default_factory=AmfConfig)
     tracking_area: Annotated[tuple[AreaConfig, ...], Meta(min_length=1, max_length=256)] = (
@@ -124,10 +127,10 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def load(path: Path | None) -> Config:
-    """Read evcore.toml; the defaults without one.
+    """Return the contents of evcore.toml; the defaults if `path` is None.
 
     Raises:
-        ConfigError: it cannot be read, or is wrong.
+        ConfigError: the file cannot be read, or is not valid.
     """
     if path is None:
         return Config()
@@ -137,10 +140,10 @@ def load(path: Path | None) -> Config:
 
 
 def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None) -> Secrets:
-    """Read the secrets file, the environment above it.
+    """Return the secrets of the secrets file and the environment. The environment has priority.
 
     Raises:
-        ConfigError: it cannot be read, or is wrong.
+        ConfigError: the file cannot be read, or is not valid.
     """
     environment = os.environ if environment is None else environment
     secrets: Secrets = Secrets() if path is None else _read(path, Secrets)
@@ -155,10 +158,10 @@ def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None
 
 
 def key_of(text: str, name: str) -> bytes:
-    """The octets of a key of the secrets.
+    """Return the octets of a key of the secrets.
 
     Raises:
-        ConfigError: it is missing, or has not 64 hexadecimal digits.
+        ConfigError: the key is missing, or does not have 64 hexadecimal digits.
     """
     if not text:
         raise ConfigError(f"{name} is not set: put it into the secrets file or the environment")
@@ -172,7 +175,7 @@ def key_of(text: str, name: str) -> bytes:
 
 
 def network_of(config: Config, tmsi_key: bytes) -> Network:
-    """The `Network` that procedures decide with."""
+    """Return the `Network` that procedures decide with."""
     amf = config.amf
     return Network(
         name=amf.name,
@@ -203,7 +206,7 @@ def _read(path: Path, kind: type[Any]) -> Any:
     except OSError as err:
         raise ConfigError(f"{path}: {err.strerror}") from None
     except UnicodeDecodeError:
-        raise ConfigError(f"{path}: this is no text in UTF-8") from None
+        raise ConfigError(f"{path}: the file is not UTF-8 text") from None
     except (tomllib.TOMLDecodeError, msgspec.DecodeError) as err:
         raise ConfigError(f"{path}: {err}") from None
 
@@ -215,17 +218,17 @@ def _check_plmns(config: Config, path: Path) -> None:
         if not (is_number(mcc) and is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
             raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
     if len(set(plmns)) > MAX_PLMNS:
-        raise ConfigError(f"{path}: {len(set(plmns))} PLMNs, and an AMF serves {MAX_PLMNS} at most")
+        raise ConfigError(f"{path}: {len(set(plmns))} PLMNs, but an AMF serves at most {MAX_PLMNS}")
 
 
 def _check(config: Config, path: Path) -> None:
-    """What types cannot say."""
+    """Check the rules that the types cannot express."""
     _check_plmns(config, path)
     seen: set[Tai] = set()
     for area in config.tracking_area:
         tai = Tai(area.plmn or config.amf.plmn, area.tac)
         if tai in seen:
-            raise ConfigError(f"{path}: tracking area {area.tac} is there twice")
+            raise ConfigError(f"{path}: tracking area {area.tac} is configured twice")
         seen.add(tai)
         for text in area.slices:
             try:
@@ -234,7 +237,7 @@ def _check(config: Config, path: Path) -> None:
                 raise ConfigError(f"{path}: {err}") from None
     _check_timers(config, path)
     if 0 in config.security.integrity:
-        raise ConfigError(f"{path}: security.integrity has NIA0, which protects nothing")
+        raise ConfigError(f"{path}: security.integrity has NIA0, which provides no protection")
     try:
         values.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
         config_n4.check(config.n4, config.upf, config.data_network)

@@ -1,4 +1,4 @@
-"""What the tables of the configuration have in common: their errors, and values with a syntax."""
+"""Common parts of the configuration tables: the error class, and values with a syntax."""
 
 import ipaddress
 import re
@@ -19,21 +19,21 @@ _LONGEST_NAME: Final = 253
 
 
 class ConfigError(ValueError):
-    """The configuration is wrong; it says where and what in one sentence."""
+    """The configuration is not valid. The message says where and why in one sentence."""
 
 
 def is_number(text: str) -> bool:
-    """Whether `text` is of decimal digits alone."""
+    """Whether `text` consists of decimal digits."""
     return text.isascii() and text.isdigit()
 
 
 def is_name(text: str, longest: int = _LONGEST_NAME) -> bool:
-    """Whether `text` is labels as of a domain name, of so many characters in all at most."""
+    """Whether `text` consists of labels as in a domain name, and is not longer than `longest`."""
     return len(text) <= longest and all(map(_LABEL.fullmatch, text.split(".")))
 
 
 def address_of(text: str) -> str:
-    """An IP address in the one way to write it, empty for what is none."""
+    """Return an IP address in its canonical form; empty if the text is not an IP address."""
     try:
         return str(ipaddress.ip_address(text))
     except ValueError:
@@ -41,27 +41,32 @@ def address_of(text: str) -> str:
 
 
 def slice_of(text: str) -> SNssai:
-    """The S-NSSAI of ``"1-010203"`` or ``"1"``.
+    """Return the S-NSSAI of a text such as ``"1-010203"`` or ``"1"``.
 
     Raises:
-        ConfigError: it is neither.
+        ConfigError: the text is not an S-NSSAI.
     """
     sst, _, sd = text.partition("-")
     hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
     if not (is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
-        raise ConfigError(f"{text!r} is no slice: SST 0 to 255, SD of six hexadecimal digits")
+        raise ConfigError(f"{text!r} is not a slice: SST 0 to 255, SD of six hexadecimal digits")
     return SNssai(int(sst), sd.lower() or None)
 
 
 LONGEST_NAME: Final = 63
-"""Characters of a name: two octets each in an IE of 255 at most, and short enough for a screen."""
+"""Maximum characters of a network name: two octets each in an IE of at most 255, and short enough
+for a screen."""
 
 _LAST_OF_PLANE: Final = "\uffff"
-"""UCS2 has no characters beyond it."""
+"""The last character of UCS2."""
 
 
 def check(full_name: str, short_name: str, time_zone: str) -> None:
-    """Raise `ConfigError` for what no UE could be told."""
+    """Check the names and the time zone of the network.
+
+    Raises:
+        ConfigError: a name cannot be encoded, or there is no such time zone.
+    """
     for key, text in (("full_name", full_name), ("short_name", short_name)):
         if len(text) > LONGEST_NAME or not all(
             c.isprintable() and c <= _LAST_OF_PLANE for c in text
@@ -72,7 +77,7 @@ def check(full_name: str, short_name: str, time_zone: str) -> None:
 
 
 def nitz_of(full_name: str, short_name: str, time_zone: str) -> Nitz | None:
-    """What UEs are told, None for nothing.
+    """Return the network name and time for UEs; None if all are empty.
 
     Raises:
         ConfigError: there is no such time zone.

@@ -7,13 +7,14 @@ from schemas.subscriber import Ambr
 
 
 class ConnectionEstablished(Event, frozen=True):
-    """An INITIAL UE MESSAGE, or a hand-over from an unidentified UE, made a connection."""
+    """An INITIAL UE MESSAGE opened a connection, or an unidentified UE's aggregate transferred
+    one."""
 
     connection: Connection
 
 
 class UplinkProcessed(Event, frozen=True):
-    """An uplink message was taken in its turn; its MAC, if any, is verified."""
+    """An uplink message was processed in its turn. If it has a MAC, the MAC is verified."""
 
     sequence: int
     nas_count: int | None = None
@@ -32,25 +33,25 @@ class ContextSetUp(Event, frozen=True):
 
 
 class ContextSetupFailed(Event, frozen=True):
-    """The gNB has not."""
+    """The gNB refused to set up the UE context."""
 
     cause: str
 
 
 class ContextModifying(Event, frozen=True):
-    """A UE CONTEXT MODIFICATION REQUEST was sent, with the key of the K_AMF that is in use, or
-    another AMBR, or both."""
+    """A UE CONTEXT MODIFICATION REQUEST was sent, with the key of the current K_AMF, another AMBR,
+    or both."""
 
     key: bool = False
     ambr: Ambr | None = None
 
 
 class ContextModified(Event, frozen=True):
-    """The gNB has done what it asked for."""
+    """The gNB completed the requested modification."""
 
 
 class ContextModificationFailed(Event, frozen=True):
-    """The gNB has not; of an AMBR it is not asked again."""
+    """The gNB refused the modification. A refused AMBR is not requested again."""
 
     cause: str
 
@@ -63,33 +64,33 @@ class ConnectionReleasing(Event, frozen=True):
 
 
 class ConnectionParked(Event, frozen=True):
-    """Someone in the name of the UE is on another connection, and has not proved to be it: the
-    current one is kept beside, with what goes on there."""
+    """The sender on another connection claims to be the UE and is not authenticated. The current
+    connection is parked, with its procedures."""
 
     amf_ue_ngap_id: int
 
 
 class ConnectionActivated(Event, frozen=True):
-    """A connection that was beside the current one has changed places with it."""
+    """A parked connection became the current one; the current one was parked."""
 
     amf_ue_ngap_id: int
 
 
 class ConnectionAbandoned(Event, frozen=True):
-    """The UE is on another connection now, or whoever is on this one is not heard any more."""
+    """The UE moved to another connection, or this parked connection is no longer used."""
 
     amf_ue_ngap_id: int
 
 
 class ConnectionReleased(Event, frozen=True):
-    """A connection is gone, and its AMF-UE-NGAP-ID is free."""
+    """A connection is released, and its AMF-UE-NGAP-ID is free."""
 
     amf_ue_ngap_id: int
     reason: str
 
 
 class RadioCapabilityReported(Event, frozen=True):
-    """The gNB has told the UE radio capability, as an opaque container."""
+    """The gNB sent the UE radio capability, an opaque container."""
 
     capability: bytes
 

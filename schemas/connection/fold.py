@@ -93,7 +93,7 @@ def _connection_releasing(ue: Ue, event: e.ConnectionReleasing) -> Ue:
     )
 
 
-def _connection_attended(ue: Ue, event: e.ConnectionActivated) -> Ue:
+def _connection_activated(ue: Ue, event: e.ConnectionActivated) -> Ue:
     return connected(activate(ue, event.amf_ue_ngap_id))
 
 
@@ -104,13 +104,13 @@ def _connection_abandoned(ue: Ue, event: e.ConnectionAbandoned) -> Ue:
 
 
 def _connection_released(ue: Ue, event: e.ConnectionReleased) -> Ue:
-    gone = event.amf_ue_ngap_id
-    if ue.target is not None and ue.target.amf_ue_ngap_id == gone:
+    released = event.amf_ue_ngap_id
+    if ue.target is not None and ue.target.amf_ue_ngap_id == released:
         ue = without_target(ue)
-    ue = forget(ue, gone)
+    ue = forget(ue, released)
     here = ue.connection
-    stale = tuple(c for c in ue.stale if c.amf_ue_ngap_id != gone)
-    if here is None or here.amf_ue_ngap_id == gone:
+    stale = tuple(c for c in ue.stale if c.amf_ue_ngap_id != released)
+    if here is None or here.amf_ue_ngap_id == released:
         here = next((c for c in reversed(stale) if not c.releasing), None)
         stale = tuple(c for c in stale if c is not here)
     return replace(ue, connection=here, stale=stale)
@@ -125,17 +125,17 @@ def _connection_transferred(ue: Ue, event: e.ConnectionTransferred) -> Ue:
 
 
 TIMERS: Final = ("T3550", "T3560", "T3570")
-"""The timers that are of a connection; all others are of the UE."""
+"""The timers of a connection. All other timers belong to the UE."""
 
 
 def parked_timer(name: str, connection: Connection) -> str:
-    """The name of a timer while its connection is beside the current one."""
+    """Return the name of a timer of a parked connection."""
     return f"{name}/{connection.amf_ue_ngap_id:x}"
 
 
 def park(ue: Ue) -> Ue:
-    """The UE without a current connection: that is kept beside, or only left if it is being
-    released."""
+    """Return the UE with its current connection parked; a connection that is being released becomes
+    stale instead."""
     here = ue.connection
     if here is None:
         return ue
@@ -163,7 +163,7 @@ def park(ue: Ue) -> Ue:
 
 
 def activate(ue: Ue, amf_ue_ngap_id: int) -> Ue:
-    """The UE with a connection that was beside for its current one."""
+    """Return the UE with a parked connection as its current one."""
     found = _find(ue, amf_ue_ngap_id)
     if found is None:
         return ue
@@ -183,17 +183,17 @@ def activate(ue: Ue, amf_ue_ngap_id: int) -> Ue:
 
 
 def forget(ue: Ue, amf_ue_ngap_id: int, *, keep: bool = False) -> Ue:
-    """The UE without what goes on on a connection beside; `keep` is whether it is yet to be
-    released."""
+    """Return the UE without a parked connection and its procedures. With `keep`, the connection
+    becomes stale, because it is not released yet."""
     found = _find(ue, amf_ue_ngap_id)
     if found is None:
         return ue
-    gone = {parked_timer(name, found.connection) for name in TIMERS}
+    stopped = {parked_timer(name, found.connection) for name in TIMERS}
     return replace(
         ue,
         parked=tuple(b for b in ue.parked if b is not found),
         stale=(*ue.stale, found.connection) if keep else ue.stale,
-        timers={name: timer for name, timer in ue.timers.items() if name not in gone},
+        timers={name: timer for name, timer in ue.timers.items() if name not in stopped},
     )
 
 
@@ -213,7 +213,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ContextModificationFailed: _on_connection(modifying=""),
     e.ConnectionReleasing: _connection_releasing,
     e.ConnectionParked: lambda ue, _: park(ue),
-    e.ConnectionActivated: _connection_attended,
+    e.ConnectionActivated: _connection_activated,
     e.ConnectionAbandoned: _connection_abandoned,
     e.ConnectionReleased: _connection_released,
     e.RadioCapabilityReported: _radio_capability,

@@ -10,7 +10,7 @@ from schemas.subscriber import Ambr
 
 
 class Place(Struct, frozen=True, omit_defaults=True):
-    """Where a connection ends in the RAN, and how far its uplink messages have come there."""
+    """The RAN end of a connection, and the number of its uplink messages."""
 
     gnb: str
     association: str
@@ -22,52 +22,51 @@ class Place(Struct, frozen=True, omit_defaults=True):
 
 
 class Connection(Struct, frozen=True, omit_defaults=True):
-    """A UE-associated logical NG-connection (TS 38.413 3.1) and what is known through it."""
+    """A UE-associated logical NG-connection (TS 38.413 3.1) and its properties."""
 
     gnb: str
     association: str
     ran_ue_ngap_id: int
     amf_ue_ngap_id: int
     sequence: int
-    """The place of the last uplink message taken."""
+    """The position of the last processed uplink message."""
     tai: Tai
     adopted: int = 0
-    """The place of the last message that the aggregate of a UE unknown took, which had the
-    connection before."""
+    """The position of the last message that was processed by the unidentified UE's aggregate, which
+    had the connection before."""
     order: int = 0
-    """The place of the INITIAL UE MESSAGE among the events of its gateway (`order_of`)."""
+    """The position of the INITIAL UE MESSAGE among the events of its gateway (`order_of`)."""
     cell: int = 0
     """The NR cell identity of the last user location (36 bits)."""
     establishment_cause: str = ""
     context_requested: bool = False
-    """Whether the gNB asked for a UE context (UE Context Request IE)."""
+    """Whether the gNB requested a UE context (UE Context Request IE)."""
     secured: bool = False
     """Whether the secure exchange of NAS messages is established on it (TS 24.501 4.4.2.5)."""
     context: Literal["none", "pending", "set-up"] = "none"
     kgnb_count: int = 0
-    """The uplink NAS COUNT that K_gNB is derived with (TS 33.501 A.9): that of the message which
+    """The uplink NAS COUNT that K_gNB is derived with (TS 33.501 A.9): of the message that
     established the secure exchange of NAS messages, or of a later SECURITY MODE COMPLETE."""
     releasing: str = ""
-    """The cause of the UE CONTEXT RELEASE COMMAND that was sent, empty for none."""
+    """The cause of the UE CONTEXT RELEASE COMMAND that was sent; empty for none."""
     nh: Secret = b""
-    """The last NH that a target was given (TS 33.501 6.9.2.1.1), empty before the first."""
+    """The last NH that a target was sent (TS 33.501 6.9.2.1.1); empty before the first."""
     ncc: int = 0
-    """Its NCC."""
+    """The NCC of `nh`."""
     rekeyed: bool = False
-    """Whether the K_AMF is another than the one that the gNB's keys are made of; of a target of a
-    handover, that of the gNB that the UE comes from."""
+    """Whether the K_AMF differs from the one of the gNB's keys. For the target of a handover, the
+    gNB is the source."""
     ambr: Ambr | None = None
-    """The AMBR of the UE that the gNB was told, None for none."""
+    """The UE AMBR that the gNB was sent; None for none."""
     modifying: Literal["", "ambr", "key", "old-key"] = ""
-    """What the gNB was asked for by a UE CONTEXT MODIFICATION REQUEST that waits for its answer;
-    a key may be an old one by then."""
+    """The content of the pending UE CONTEXT MODIFICATION REQUEST. `old-key` is a key that was
+    replaced after the request."""
     before: Place | None = None
-    """Where the connection ended before its last path switch."""
+    """The RAN end before the last path switch."""
 
 
 class ParkedConnection(Struct, frozen=True, omit_defaults=True):
-    """A connection beside the current one, with the procedures that run on it
-    (functions/decision/connection.py).
+    """A parked connection, with the procedures that run on it (functions/decision/connection.py).
 
     Its timers have its AMF-UE-NGAP-ID in their names: ``T3560/1a2b3c``.
     """
@@ -81,4 +80,4 @@ class ParkedConnection(Struct, frozen=True, omit_defaults=True):
 
 
 NO_RAN_UE_NGAP_ID: Final = 1 << 32
-"""In place of the RAN-UE-NGAP-ID (32 bits) of a target that has not told its own yet."""
+"""Placeholder for the RAN-UE-NGAP-ID (32 bits) of a target that has not sent its own yet."""

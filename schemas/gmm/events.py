@@ -30,7 +30,7 @@ class AuthenticationStarted(Event, frozen=True):
 
 
 class AuthenticationSucceeded(Event, frozen=True):
-    """RES* is XRES*."""
+    """The UE's RES* is equal to XRES*."""
 
 
 class AuthenticationFailed(Event, frozen=True):
@@ -58,7 +58,7 @@ class SecurityModeCompleted(Event, frozen=True):
 
 
 class SecurityModeRejected(Event, frozen=True):
-    """The UE refused the security mode; the context before stays."""
+    """The UE refused the security mode command; the previous context remains."""
 
     cause: str
 
@@ -70,7 +70,7 @@ class SecurityContextDeleted(Event, frozen=True):
 
 
 class PeiLearned(Event, frozen=True):
-    """The UE has told its IMEISV."""
+    """The UE sent its IMEISV."""
 
     pei: str
 
@@ -82,13 +82,13 @@ class RegistrationStarted(Event, frozen=True):
 
 
 class RequestCompleted(Event, frozen=True):
-    """The entire REGISTRATION REQUEST came protected."""
+    """The complete REGISTRATION REQUEST arrived with integrity protection."""
 
     request: bytes
 
 
 class GutiAllocated(Event, frozen=True):
-    """A new 5G-GUTI, valid beside the old until it is confirmed."""
+    """A new 5G-GUTI was allocated. The old one remains valid until the new one is confirmed."""
 
     tmsi: int
 
@@ -104,24 +104,24 @@ class RegistrationAccepted(Event, frozen=True):
     allowed_nssai: tuple[SNssai, ...]
     registration_area: tuple[Tai, ...]
     emergency: bool = False
-    """Whether it is for emergency services alone."""
+    """Whether the registration is for emergency services only."""
     t3512: int = 3600
     """The value of T3512 in it, in seconds."""
 
 
 class RegistrationCompleted(Event, frozen=True):
-    """The procedure is over, and the UE is registered."""
+    """The procedure is completed, and the UE is registered."""
 
 
 class RegistrationRejected(Event, frozen=True):
-    """A REGISTRATION REJECT or AUTHENTICATION REJECT was sent. A registration from before
-    stands, unless `Deregistered` says otherwise: whoever failed may not be this UE."""
+    """A REGISTRATION REJECT or AUTHENTICATION REJECT was sent. An earlier registration remains,
+    unless `Deregistered` follows: the sender may not be this UE."""
 
     cause: str
 
 
 class RegistrationAborted(Event, frozen=True):
-    """The procedure ended without an answer."""
+    """The procedure ended without a response."""
 
     reason: str
 
@@ -137,30 +137,30 @@ class Deregistered(Event, frozen=True):
 
 
 class PagingStarted(Event, frozen=True):
-    """The UE is paged for downlink packets of these sessions, or for one more."""
+    """The UE is paged for downlink packets of these sessions, or for one more session."""
 
     seids: tuple[int, ...]
 
 
 class PagingEnded(Event, frozen=True):
-    """The UE has come, or nobody pages it any more."""
+    """The UE answered the paging, or the paging is no longer needed."""
 
     reason: str
 
 
 class PagingFailed(Event, frozen=True):
-    """No PAGING was answered."""
+    """The UE did not answer any PAGING."""
 
 
 class ReachableUntil(Event, frozen=True):
-    """The UE is in CM-IDLE, and should come by itself before this time; a wake-up was asked for
-    then, in the place of any other."""
+    """The UE is in CM-IDLE, and the mobile reachable timer ends at this time. A wake-up was
+    scheduled for it, which replaces any other."""
 
     at: int
 
 
 class NetworkDeregistrationPending(Event, frozen=True):
-    """The network is to deregister the UE; `cause` is a 5GMM cause, 0 for none."""
+    """The network deregisters the UE as soon as possible; `cause` is a 5GMM cause, 0 for none."""
 
     reason: str
     reregister: bool = False
@@ -174,20 +174,20 @@ class NetworkDeregistrationSent(Event, frozen=True):
 
 
 class NetworkDeregistrationAborted(Event, frozen=True):
-    """The UE stays registered, or is anew."""
+    """The UE remains registered, or registered again."""
 
     reason: str
 
 
 class ConfigurationUpdatePending(Event, frozen=True):
-    """The UE is to be told of a new 5G-GUTI, or of the network's name and time."""
+    """The UE must be sent a new 5G-GUTI, or the network's name and time."""
 
     guti: bool = False
     nitz: bool = False
 
 
 class ConfigurationUpdateSent(Event, frozen=True):
-    """A CONFIGURATION UPDATE COMMAND was sent that the UE has to acknowledge."""
+    """A CONFIGURATION UPDATE COMMAND was sent that requests an acknowledgement."""
 
     command: bytes
     amf_ue_ngap_id: int
@@ -196,12 +196,12 @@ class ConfigurationUpdateSent(Event, frozen=True):
 
 
 class ConfigurationUpdateStopped(Event, frozen=True):
-    """It was not acknowledged. What is still owed is told on another connection, or on this one
-    again unless it was given up."""
+    """The command was not acknowledged. The pending values are sent on another connection, or again
+    on this one unless `given_up`."""
 
     reason: str
     given_up: bool = False
 
 
 class ConfigurationUpdated(Event, frozen=True):
-    """The UE has acknowledged it, or need not."""
+    """The UE acknowledged the command, or no acknowledgement was requested."""

@@ -37,7 +37,7 @@ def _authentication_started(ue: Ue, event: e.AuthenticationStarted) -> Ue:
     return replace(ue, challenge=event.challenge, sqn=event.sqn, registration=registration)
 
 
-def _authentication_over(ue: Ue, _: object) -> Ue:
+def _authentication_ended(ue: Ue, _: object) -> Ue:
     return replace(ue, challenge=None)
 
 
@@ -93,7 +93,7 @@ def _request_completed(ue: Ue, event: e.RequestCompleted) -> Ue:
 
 
 def _guti_allocated(ue: Ue, event: e.GutiAllocated) -> Ue:
-    # Two re-allocations in a row without a confirmation: the UE has the oldest or the newest.
+    # After two re-allocations in a row without a confirmation, the UE has the oldest or the newest.
     kept = ue.old_tmsi if ue.tmsi_pending else ue.tmsi
     return replace(ue, tmsi=event.tmsi, old_tmsi=kept, tmsi_pending=True)
 
@@ -131,7 +131,7 @@ def _deregistration_pending(ue: Ue, _: e.DeregistrationPending) -> Ue:
 
 
 def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
-    # What outlives a registration: the identities and the native security context.
+    # The identities and the native security context remain after a deregistration.
     return replace(
         ue,
         registered=False,
@@ -161,8 +161,10 @@ def _paging_failed(ue: Ue, _: e.PagingFailed) -> Ue:
 
 
 def unwatched(timers: dict[str, Timer]) -> dict[str, Timer]:
-    """Timers without those that watch over a UE in CM-IDLE. They end with the first connection,
-    which needs no event of its own."""
+    """Return timers without those of a UE in CM-IDLE.
+
+    They end with the first connection, without an event.
+    """
     if MOBILE_REACHABLE not in timers and IMPLICIT_DEREGISTRATION not in timers:
         return timers
     watching = (MOBILE_REACHABLE, IMPLICIT_DEREGISTRATION)
@@ -170,20 +172,20 @@ def unwatched(timers: dict[str, Timer]) -> dict[str, Timer]:
 
 
 def connected(ue: Ue) -> Ue:
-    """The UE has a connection."""
+    """Return the UE without the timers of CM-IDLE, because it has a connection."""
     timers = unwatched(ue.timers)
     return ue if timers is ue.timers else replace(ue, timers=timers)
 
 
 def guti_known(ue: Ue) -> Ue:
-    """The UE has confirmed its 5G-GUTI by its use: it is not told it again."""
+    """Return the UE without a pending 5G-GUTI: the UE confirmed it by using it."""
     if ue.update is None or not ue.update.guti:
         return ue
     return replace(ue, update=_pending(replace(ue.update, guti=False)))
 
 
 def _pending(update: ConfigurationUpdate) -> ConfigurationUpdate | None:
-    """What is left of an update, None for nothing."""
+    """Return an update, or None if it is empty."""
     return None if update == ConfigurationUpdate() else update
 
 
@@ -193,8 +195,8 @@ def _reachable_until(ue: Ue, event: e.ReachableUntil) -> Ue:
 
 
 def _network_deregistration_pending(ue: Ue, event: e.NetworkDeregistrationPending) -> Ue:
-    wanted = NetworkDeregistration(event.reason, event.reregister, event.cause)
-    return replace(ue, network_deregistration=wanted)
+    pending = NetworkDeregistration(event.reason, event.reregister, event.cause)
+    return replace(ue, network_deregistration=pending)
 
 
 def _deregistration_sent(ue: Ue, event: e.NetworkDeregistrationSent) -> Ue:
@@ -210,8 +212,8 @@ def _deregistration_aborted(ue: Ue, _: e.NetworkDeregistrationAborted) -> Ue:
 
 def _update_pending(ue: Ue, event: e.ConfigurationUpdatePending) -> Ue:
     update = ue.update or ConfigurationUpdate()
-    owed = replace(update, guti=update.guti or event.guti, nitz=update.nitz or event.nitz)
-    return replace(ue, update=owed)
+    pending = replace(update, guti=update.guti or event.guti, nitz=update.nitz or event.nitz)
+    return replace(ue, update=pending)
 
 
 def _update_sent(ue: Ue, event: e.ConfigurationUpdateSent) -> Ue:
@@ -227,7 +229,7 @@ def _update_sent(ue: Ue, event: e.ConfigurationUpdateSent) -> Ue:
 
 
 def _update_stopped(ue: Ue, event: e.ConfigurationUpdateStopped) -> Ue:
-    """What was only by the way, and needs no acknowledgement, is not told again (5.4.4.6 b)."""
+    """Values that need no acknowledgement are not sent again (5.4.4.6 b)."""
     if ue.update is None:
         return ue
     if event.given_up:
@@ -236,7 +238,8 @@ def _update_stopped(ue: Ue, event: e.ConfigurationUpdateStopped) -> Ue:
 
 
 def _updated(ue: Ue, _: e.ConfigurationUpdated) -> Ue:
-    """What was in the command is so now; one that has the UE register has nothing else."""
+    """The values of the command are in force. A command that requests a registration has no
+    values."""
     update = ue.update
     if update is None:
         return ue
@@ -255,8 +258,8 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.SubscriberIdentified: _identified,
     e.IdentityRequested: _identity_requested,
     e.AuthenticationStarted: _authentication_started,
-    e.AuthenticationSucceeded: _authentication_over,
-    e.AuthenticationFailed: _authentication_over,
+    e.AuthenticationSucceeded: _authentication_ended,
+    e.AuthenticationFailed: _authentication_ended,
     e.SqnResynchronised: _sqn,
     e.SecurityModeStarted: _security_mode_started,
     e.SecurityModeCompleted: _security_mode_completed,

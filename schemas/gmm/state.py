@@ -8,91 +8,92 @@ from schemas.identity import Secret, SNssai
 
 
 class SecurityContext(Struct, frozen=True, omit_defaults=True):
-    """A 5G NAS security context (TS 33.501 6.4); the COUNTs are the next to expect and to use."""
+    """A 5G NAS security context (TS 33.501 6.4). `uplink` and `downlink` are the next NAS
+    COUNTs."""
 
     ngksi: int
     kamf: Secret
     nia: int
     nea: int
     capability: bytes
-    """The UE security capability (TS 24.501 9.11.3.54), all octets of its value."""
+    """The UE security capability (TS 24.501 9.11.3.54): all octets of its value."""
     uplink: int = 0
     downlink: int = 0
     eap_success: bytes = b""
-    """The EAP-Success that goes with the SECURITY MODE COMMAND, until it is in use."""
+    """The EAP-Success for the SECURITY MODE COMMAND, until the context is in use."""
 
 
 class Challenge(Struct, frozen=True, omit_defaults=True):
-    """A challenge that waits for its response (TS 33.501 6.1.3)."""
+    """A challenge without a response (TS 33.501 6.1.3)."""
 
     ngksi: int
     rand: bytes
     autn: bytes
     xres_star: Secret
-    """XRES* of 5G-AKA, XRES of EAP-AKA'."""
+    """XRES* of 5G-AKA, or XRES of EAP-AKA'."""
     kamf: Secret
     resynchronised: bool = False
-    """Whether it follows a synch failure, of which there may be one in a row."""
+    """Whether it follows a synch failure; a second failure in a row is an error."""
     k_aut: Secret = b""
-    """The key of AT_MAC; empty for 5G-AKA."""
+    """The key of AT_MAC; empty with 5G-AKA."""
     eap_identifier: int = 0
 
 
 class Registration(Struct, frozen=True, omit_defaults=True):
-    """A registration procedure under way (TS 24.501 5.5.1.2)."""
+    """An ongoing registration procedure (TS 24.501 5.5.1.2)."""
 
     request: bytes
-    """The REGISTRATION REQUEST as it began the procedure, plain."""
+    """The plain REGISTRATION REQUEST that started the procedure."""
     capability: bytes
     """The UE security capability of the request."""
     ngksi: int | None
-    """The ngKSI that the request named, None for no key."""
+    """The ngKSI in the request; None for no key."""
     identified_by: Literal["suci", "guti"]
     complete_request: bytes = b""
-    """The entire initial message, from the NAS message container of a later message."""
+    """The complete initial message, from the NAS message container of a later message."""
     stage: Literal["begun", "identifying", "authenticating", "securing", "accepted"] = "begun"
     retransmit: bool = False
-    """Whether the UE is to send the whole request again (TS 24.501 5.4.2.2, RINMR)."""
+    """Whether the UE must send the complete request again (TS 24.501 5.4.2.2, RINMR)."""
     accept: bytes = b""
-    """The REGISTRATION ACCEPT as sent, plain: the same again on T3550 (5.5.1.2.8 c)."""
+    """The plain REGISTRATION ACCEPT; it is sent again when T3550 expires (5.5.1.2.8 c)."""
 
 
 class Paging(Struct, frozen=True, omit_defaults=True):
-    """A paging that the UE has not answered (TS 24.501 5.6.2)."""
+    """An ongoing paging (TS 24.501 5.6.2)."""
 
     seids: tuple[int, ...]
-    """The sessions with downlink packets, by their SEIDs; none if it is for signalling alone."""
+    """The SEIDs of the sessions with downlink packets; empty for signalling only."""
     failed: bool = False
-    """Whether it was given up: until the timer that now runs, nothing pages again."""
+    """Whether the UE did not answer. The UE is not paged again until the running timer expires."""
 
 
 class ConfigurationUpdate(Struct, frozen=True, omit_defaults=True):
-    """A generic UE configuration update, owed to the UE or under way (5.4.4)."""
+    """A generic UE configuration update, pending or ongoing (5.4.4)."""
 
     guti: bool = False
-    """Whether a new 5G-GUTI is owed."""
+    """Whether a new 5G-GUTI is pending."""
     nitz: bool = False
-    """Whether the name of the network and its time are."""
+    """Whether the name and time of the network are pending."""
     command: bytes = b""
-    """The CONFIGURATION UPDATE COMMAND as sent, plain: the same again on T3555. Empty while none
-    waits for its COMPLETE."""
+    """The plain CONFIGURATION UPDATE COMMAND; it is sent again when T3555 expires. Empty if no
+    command waits for CONFIGURATION UPDATE COMPLETE."""
     amf_ue_ngap_id: int = 0
-    """The connection that it was sent on."""
+    """The connection of the command."""
     allowed_nssai: tuple[SNssai, ...] = ()
-    """The allowed NSSAI in it, empty for none."""
+    """The allowed NSSAI in the command; empty for none."""
     register: bool = False
-    """Whether it has the UE register."""
+    """Whether the command requests a registration."""
     given_up: bool = False
-    """Whether T3555 has expired for the last time. It is owed again on the next connection."""
+    """Whether T3555 expired for the last time. The command is sent again on the next connection."""
 
 
 class NetworkDeregistration(Struct, frozen=True, omit_defaults=True):
-    """A deregistration that the network wants, and the UE has not accepted yet (5.5.2.3)."""
+    """A deregistration by the network that the UE has not accepted yet (5.5.2.3)."""
 
     reason: str
     reregister: bool = False
-    """Whether the UE is to register again at once."""
+    """Whether the UE must register again immediately."""
     cause: int = 0
-    """The 5GMM cause, 0 for none to tell."""
+    """The 5GMM cause; 0 to send none."""
     amf_ue_ngap_id: int = 0
-    """The connection that the DEREGISTRATION REQUEST was last sent on, 0 while it was not."""
+    """The connection of the last DEREGISTRATION REQUEST; 0 before the first."""

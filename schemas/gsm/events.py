@@ -6,20 +6,20 @@ from schemas.subscriber import Ambr
 
 
 class SessionRequested(Event, frozen=True):
-    """A PDU SESSION ESTABLISHMENT REQUEST is to be granted; its address is taken."""
+    """A PDU SESSION ESTABLISHMENT REQUEST is being granted; the session's address is allocated."""
 
     session: PduSession
 
 
 class N4Sent(Event, frozen=True):
-    """A PFCP request of a session was sent, or sent again."""
+    """A PFCP request of a session was sent, the first time or again."""
 
     seid: int
     request: N4Request
 
 
 class N4Answered(Event, frozen=True):
-    """The UPF has done what it was asked for. Of an establishment: its SEID and its F-TEID."""
+    """The UPF accepted a request. The response to an establishment has its SEID and its F-TEID."""
 
     seid: int
     up_seid: int = 0
@@ -27,35 +27,35 @@ class N4Answered(Event, frozen=True):
 
 
 class N4Failed(Event, frozen=True):
-    """The UPF has refused a request, or not answered any of its repetitions."""
+    """The UPF refused a request, or answered none of its repetitions."""
 
     seid: int
     cause: str
 
 
 class N4Lost(Event, frozen=True):
-    """The UPF has lost the session; it is to be established again."""
+    """The UPF lost the session, which must be established again."""
 
     seid: int
     reason: str
 
 
 class N4Replaced(Event, frozen=True):
-    """The UPF was asked for the session twice, and has it under another SEID by now; what it was
-    asked for under the first, it is to be asked again."""
+    """The UPF established the session twice, and has it under another SEID now. The requests that
+    it answered under the first SEID must be sent again."""
 
     seid: int
     up_seid: int
 
 
 class UserPlanePending(Event, frozen=True):
-    """The gNB is to be asked for the resources of a session once it can be."""
+    """The resources of a session are requested from the gNB as soon as possible."""
 
     seid: int
 
 
 class UserPlaneRequested(Event, frozen=True):
-    """The gNB was asked for them, by this connection, and told the AMBR of the UE."""
+    """The resources were requested from the gNB by this connection, with this UE AMBR."""
 
     seid: int
     amf_ue_ngap_id: int
@@ -63,45 +63,45 @@ class UserPlaneRequested(Event, frozen=True):
 
 
 class UserPlaneOn(Event, frozen=True):
-    """The gNB has set them up, and takes downlink packets there."""
+    """The gNB set up the resources, and receives downlink packets at `access`."""
 
     seid: int
     access: Tunnel
 
 
 class UserPlaneOff(Event, frozen=True):
-    """The session has no resources at a gNB any more, or was refused them."""
+    """The session has no resources at a gNB any more, or the gNB refused them."""
 
     seid: int
     reason: str
 
 
 class UserPlaneMoved(Event, frozen=True):
-    """The gNB takes downlink packets elsewhere, or again where it did before."""
+    """The gNB receives downlink packets at another address, or at the previous one again."""
 
     seid: int
     access: Tunnel
 
 
 class IndicationReceived(Event, frozen=True):
-    """A PDU SESSION RESOURCE MODIFY INDICATION has come."""
+    """A PDU SESSION RESOURCE MODIFY INDICATION arrived."""
 
     indication: Indication
 
 
 class IndicationCompleted(Event, frozen=True):
-    """It was confirmed, or there is nobody to confirm it to."""
+    """The indication was confirmed, or its connection no longer exists."""
 
     reason: str
 
 
 class SecondaryRatUsed(Event, frozen=True):
-    """A gNB has reported what a PDU session has used of a secondary RAT (TS 23.502 4.21)."""
+    """A gNB reported the secondary RAT usage of a PDU session (TS 23.502 4.21)."""
 
     psi: int
     rat: str
     start: int
-    """The begin of the time that is reported, in seconds since 1900."""
+    """The start of the reported period, in seconds since 1900."""
     end: int
     uplink: int
     """In octets."""
@@ -111,7 +111,7 @@ class SecondaryRatUsed(Event, frozen=True):
 
 
 class SessionModifying(Event, frozen=True):
-    """A PDU SESSION MODIFICATION COMMAND was sent; `pti` is that of the UE's request, or 0."""
+    """A PDU SESSION MODIFICATION COMMAND was sent. `pti` is the PTI of the UE's request, or 0."""
 
     seid: int
     ambr: Ambr
@@ -119,14 +119,14 @@ class SessionModifying(Event, frozen=True):
 
 
 class SessionModified(Event, frozen=True):
-    """The UE has completed or rejected it, or never answered."""
+    """The UE completed or rejected the modification, or did not answer."""
 
     seid: int
 
 
 class SessionReleasing(Event, frozen=True):
-    """A PDU SESSION RELEASE COMMAND was sent; `pti` is that of the UE's request, or 0, `cause` the
-    5GSM cause."""
+    """A PDU SESSION RELEASE COMMAND was sent. `pti` is the PTI of the UE's request, or 0; `cause`
+    is the 5GSM cause."""
 
     seid: int
     pti: int
@@ -134,20 +134,20 @@ class SessionReleasing(Event, frozen=True):
 
 
 class SessionReleased(Event, frozen=True):
-    """The session is no more for the UE; the UPF is to let it go."""
+    """The session is released for the UE; the UPF must delete it."""
 
     seid: int
     reason: str
 
 
 class SessionDeleted(Event, frozen=True):
-    """The UPF has let the session go, and its address is free."""
+    """The UPF deleted the session, and its address is free."""
 
     seid: int
     reason: str
 
 
 class DownlinkReported(Event, frozen=True):
-    """The UPF holds downlink packets of a session, and has said so."""
+    """The UPF buffers downlink packets of a session, and reported it."""
 
     seid: int

@@ -13,7 +13,7 @@ from schemas.ue.state import Ue
 def _on_session(
     change: Callable[[PduSession, Any], PduSession],
 ) -> Callable[[Ue, Any], Ue]:
-    """A fold that changes the session whose SEID the event has."""
+    """Return a fold that changes the session with the event's SEID."""
 
     def evolve_session(ue: Ue, event: Any) -> Ue:
         sessions = tuple(change(s, event) if s.n4.seid == event.seid else s for s in ue.sessions)
@@ -43,7 +43,7 @@ def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
         if n4.sent.message == "delete":
             changes["up_seid"] = 0
             if session.user_plane in ("off", "pending") and not n4.allocates:
-                uplink = None  # nobody sends there: the next one is another
+                uplink = None  # no gNB sends to it: the UPF allocates another one
         if n4.sent.message == "delete" or n4.sent.downlink is not None:
             reported = 0
     if event.up_seid:

@@ -7,15 +7,15 @@ from schemas.mobility.state import Moving
 
 
 class HandoverTriggered(Event, frozen=True):
-    """The gNB has refused something because it is handing the UE over."""
+    """The gNB refused a request because a handover is ongoing."""
 
 
 class NasNotDelivered(Event, frozen=True):
-    """The gNB has refused to deliver a NAS message because of a handover."""
+    """The gNB refused to deliver a NAS message because of a handover."""
 
 
 class NextHopDerived(Event, frozen=True):
-    """A target is given this NH and its NCC (TS 33.501 6.9.2.3)."""
+    """This NH and its NCC were derived for a target (TS 33.501 6.9.2.3)."""
 
     ncc: int
     nh: Secret
@@ -30,7 +30,7 @@ class HandoverPrepared(Event, frozen=True):
 
 
 class HandoverAdmitted(Event, frozen=True):
-    """The target has admitted these sessions, and the UE is told to go there."""
+    """The target admitted these sessions, and the UE was sent the HANDOVER COMMAND."""
 
     ran_ue_ngap_id: int
     sessions: tuple[Moving, ...]
@@ -38,21 +38,22 @@ class HandoverAdmitted(Event, frozen=True):
 
 
 class TargetUplinkProcessed(Event, frozen=True):
-    """An uplink message of the target was taken in its turn, or of one that was left."""
+    """An uplink message of the target, or of a stale connection, was processed in its turn."""
 
     sequence: int
     amf_ue_ngap_id: int
 
 
 class HandoverCompleted(Event, frozen=True):
-    """The UE is at the target: that connection is the UE's now, and the one before is left."""
+    """The UE is at the target. The target's connection is current, and the previous one is
+    stale."""
 
     tai: Tai
     cell: int
 
 
 class PathSwitched(Event, frozen=True):
-    """The UE is at another gNB by Xn: its connection ends there, with these sessions."""
+    """The UE moved to another gNB by Xn. Its connection ends there, with these sessions."""
 
     place: Place
     sessions: tuple[Moving, ...]
@@ -60,10 +61,10 @@ class PathSwitched(Event, frozen=True):
 
 
 class PathSwitchFailed(Event, frozen=True):
-    """No session could be switched: the connection ends where it did before."""
+    """No session could be switched: the connection ends at its previous gNB again."""
 
 
 class HandoverEnded(Event, frozen=True):
-    """The handover is over. A target that the UE has not come to is left."""
+    """The handover ended. If the UE is not at the target, the target's connection is stale."""
 
     reason: str

@@ -12,7 +12,7 @@ from schemas.ue.state import Ue
 
 
 def place_of(connection: Connection) -> Place:
-    """Where a connection ends."""
+    """Return the RAN end of a connection."""
     return Place(
         connection.gnb,
         connection.association,
@@ -84,13 +84,13 @@ def _admitted(ue: Ue, event: e.HandoverAdmitted) -> Ue:
 
 
 def _target_uplink_processed(ue: Ue, event: e.TargetUplinkProcessed) -> Ue:
-    def taken(found: Connection) -> Connection:
+    def processed(found: Connection) -> Connection:
         if found.amf_ue_ngap_id != event.amf_ue_ngap_id:
             return found
         return replace(found, sequence=max(found.sequence, event.sequence))
 
-    target = None if ue.target is None else taken(ue.target)
-    return replace(ue, target=target, stale=tuple(map(taken, ue.stale)))
+    target = None if ue.target is None else processed(ue.target)
+    return replace(ue, target=target, stale=tuple(map(processed, ue.stale)))
 
 
 def _completed(ue: Ue, event: e.HandoverCompleted) -> Ue:
@@ -133,8 +133,11 @@ def _ended(ue: Ue, _: e.HandoverEnded) -> Ue:
 
 
 def without_target(ue: Ue) -> Ue:
-    """The UE without the target of its handover. A chain of keys that has begun with that is not
-    the one of the gNB where the UE stays."""
+    """Return the UE without the target of its handover.
+
+    If the target started another chain of keys, the source gNB, where the UE stays, does not have
+    it.
+    """
     here, target, ongoing = ue.connection, ue.target, ue.handover
     begun = target is not None and target.rekeyed
     source = 0 if ongoing is None else ongoing.source

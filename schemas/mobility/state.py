@@ -8,21 +8,21 @@ from schemas.gsm.state import Tunnel
 
 
 class Moving(Struct, frozen=True, omit_defaults=True):
-    """A PDU session that goes along."""
+    """A PDU session in a handover."""
 
     seid: int
     psi: int
     access: Tunnel | None = None
-    """Where the target takes downlink packets, None while it has not admitted the session."""
+    """The target's F-TEID for downlink packets; None before the target admits the session."""
 
 
 class Handover(Struct, frozen=True, omit_defaults=True):
-    """A handover that is under way, by its stage.
+    """An ongoing handover.
 
-    `triggered`: the gNB has refused something because of a handover that the core does not know of
-    yet. `preparing`: the target was asked for resources (HANDOVER REQUEST). `executing`: the UE
-    was told to go (HANDOVER COMMAND). `switching`: the UE is at its target by Xn, and its sessions
-    wait for their UPFs (PATH SWITCH REQUEST).
+    `triggered`: the gNB refused a request because of a handover that the core does not know of yet.
+    `preparing`: the target was asked for resources (HANDOVER REQUEST). `executing`: the UE was sent
+    to the target (HANDOVER COMMAND). `switching`: the UE is at its target by Xn, and the UPFs have
+    not switched its sessions yet (PATH SWITCH REQUEST).
     """
 
     stage: Literal["triggered", "preparing", "executing", "switching"]
@@ -30,6 +30,6 @@ class Handover(Struct, frozen=True, omit_defaults=True):
     """The AMF-UE-NGAP-ID of the UE's connection."""
     sessions: tuple[Moving, ...] = ()
     refused: tuple[int, ...] = ()
-    """The PDU session identities that the source named, and that the core could not take along."""
+    """The PDU session identities of the source that the core could not include."""
     undelivered: bool = False
-    """Whether the gNB could not deliver NAS messages, which are repeated after the handover."""
+    """Whether the gNB could not deliver NAS messages; they are sent again after the handover."""

@@ -1,1 +1,1 @@
-"""The aggregate of a UE: its whole state, all its events, the fold and the index entries."""
+"""The aggregate of a UE: its complete state, all its events, the fold and the index entries."""

@@ -1,4 +1,4 @@
-"""All events of a UE. The events of each family are in its own module."""
+"""All events of a UE. The events of each family are in the module of the family."""
 
 from typing import TypeAlias
 
@@ -100,13 +100,13 @@ class TimerStarted(Event, frozen=True):
 
 
 class TimerStopped(Event, frozen=True):
-    """A timer runs no more."""
+    """A timer was stopped."""
 
     name: str
 
 
 class WakeScheduled(Event, frozen=True):
-    """A wake-up was asked for."""
+    """A wake-up was scheduled."""
 
     at: int
 

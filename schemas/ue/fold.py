@@ -16,12 +16,12 @@ from schemas.ue.state import Timer, Ue
 
 
 def evolve(ue: Ue, event: UeEvent) -> Ue:
-    """The state after `event`."""
+    """Return the state after `event`."""
     return _EVOLVE[type(event)](ue, event)
 
 
 def fold(ue: Ue, events: Iterable[UeEvent]) -> Ue:
-    """The state after all of `events`."""
+    """Return the state after all of `events`."""
     for event in events:
         ue = _EVOLVE[type(event)](ue, event)
     return ue
@@ -41,7 +41,7 @@ def _timer_stopped(ue: Ue, event: e.TimerStopped) -> Ue:
 
 
 def _wake_scheduled(ue: Ue, event: e.WakeScheduled) -> Ue:
-    """It is for the timer that was started with it, or is the next to end."""
+    """The wake-up is for the timer that was started with it, or for the next to expire."""
     timer = next((name for name, timer in ue.timers.items() if timer.at == event.at), "")
     return replace(ue, wake_at=event.at, wake_for=timer)
 

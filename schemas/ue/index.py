@@ -1,4 +1,4 @@
-"""What leads to a UE: the entries that its state has in the index of the store."""
+"""The leads to a UE: the entries of its state in the index of the store."""
 
 from ipaddress import IPv4Address, IPv6Address
 
@@ -9,9 +9,9 @@ from schemas.ue.waking import WAKE, wake_key
 
 
 def leads(ue: Ue) -> list[Lead]:
-    """What leads to this UE; each key belongs to one UE only.
+    """Return the leads to this UE. Each key belongs to only one UE.
 
-    A connection that was handed over leads here until the successor takes it.
+    A transferred connection leads to this UE until the successor has it.
     """
     tmsis = (ue.tmsi, ue.old_tmsi)
     found: list[Lead] = [("tmsi", index_tmsi, tmsi) for tmsi in tmsis if tmsi is not None]
@@ -35,13 +35,14 @@ def leads(ue: Ue) -> list[Lead]:
 
 
 def _is_waiting(ue: Ue) -> bool:
-    """Whether a UE is to be found when its wake-up comes: one that is gone is not."""
+    """Whether a wake-up must find the UE. A deregistered UE without connection and timers needs
+    none."""
     here = ue.registered or ue.connection is not None or bool(ue.timers)
     return here and ue.wake_for != "" and ue.supi != ""
 
 
 def address_index_key(dnn: str, address: str) -> str:
-    """The key of an address of a data network: neighbours in the network are neighbours here.
+    """Return the key of an address of a data network. Adjacent addresses have adjacent keys.
 
     `address` is an IPv4 address or the IPv6 prefix of a UE.
     """

@@ -1,7 +1,7 @@
 """The state of a UE in the core: a fold of its events (`schemas.ue.events`).
 
-Field names are the specifications'. Secret values have the annotation `Secret`; tools that print
-states and events leave them out (`schemas.redact`).
+Fields have the names of the specifications. Secret values have the annotation `Secret`. Tools that
+print states and events hide them (`schemas.redact`).
 """
 
 from msgspec import Struct
@@ -21,72 +21,74 @@ from schemas.mobility.state import Handover
 
 
 class Timer(Struct, frozen=True, omit_defaults=True):
-    """A timer that runs: when it expires, and how often it has."""
+    """A running timer: when it expires, and how often it has expired."""
 
     at: int
     count: int = 0
 
 
 class Ue(Struct, frozen=True, omit_defaults=True):
-    """All that the core knows of a UE. A UE that was never heard of is `Ue()`."""
+    """The complete state of a UE. An unknown UE is `Ue()`."""
 
     supi: str = ""
-    """Empty while the UE has not told who it is."""
+    """Empty before the identification."""
     registered: bool = False
     emergency: bool = False
-    """Whether it is registered for emergency services, which no restriction is checked for."""
+    """Whether it is registered for emergency services, which are exempt from restrictions."""
     sqn: int = 0
-    """The SQN of the last challenge made."""
+    """The SQN of the last challenge."""
     pei: str = ""
     tmsi: int | None = None
     old_tmsi: int | None = None
-    """The 5G-TMSI that was confirmed before `tmsi`. It leads to the UE until the next is
-    allocated: a message with it may still be on its way, or be delivered a second time."""
+    """The 5G-TMSI that was confirmed before `tmsi`. It leads to the UE until the next allocation: a
+    message with it may be delayed, or delivered a second time."""
     tmsi_pending: bool = False
     """Whether `tmsi` is not confirmed yet."""
     security: SecurityContext | None = None
     """The current context."""
     pending: SecurityContext | None = None
-    """The context that a SECURITY MODE COMMAND is to take into use."""
+    """The context of the SECURITY MODE COMMAND that the UE has not completed yet."""
     challenge: Challenge | None = None
     registration: Registration | None = None
     deregistering: bool = False
-    """Whether a deregistration waits for the UE to be authenticated."""
+    """Whether a deregistration waits for the authentication of the UE."""
     allowed_nssai: tuple[SNssai, ...] = ()
     registration_area: tuple[Tai, ...] = ()
     t3512: int = 3600
-    """The T3512 that the UE was told last, in seconds: the configuration may be another since."""
+    """The last T3512 that the UE was sent, in seconds. The configuration may have changed since."""
     radio_capability: bytes = b""
     connection: Connection | None = None
-    """The one that the UE has proved itself on, if there is one. None in CM-IDLE."""
+    """The connection that the UE is authenticated on, if there is one. None in CM-IDLE."""
     parked: tuple[ParkedConnection, ...] = ()
-    """Connections on which someone says to be this UE and has not proved it yet."""
+    """Connections on which the sender claims to be this UE and is not authenticated yet."""
     stale: tuple[Connection, ...] = ()
-    """Connections that were left: those that are being released, and the one before the current
-    one until the UE is served there. If it is not, the last of them is the UE's again."""
+    """Connections that the UE left: connections that are being released, and the previous one until
+    the UE is served on the current one. If the current one is released first, the last stale
+    connection becomes current again."""
     handover: Handover | None = None
     target: Connection | None = None
-    """The connection at the gNB that the UE is being handed over to, by N2."""
+    """The connection at the target gNB of an N2 handover."""
     timers: dict[str, Timer] = {}
     wake_at: int = 0
-    """The earliest wake-up that was asked for, 0 for none."""
+    """The earliest scheduled wake-up; 0 for none."""
     wake_for: str = ""
-    """The timer that it was asked for, which may have been stopped since."""
+    """The timer of the wake-up, which may have been stopped since."""
     successor: str = ""
-    """The aggregate that this one, of a UE unknown, was handed over to."""
+    """The aggregate that an unidentified UE's connection was transferred to."""
     sessions: tuple[PduSession, ...] = ()
-    """PDU sessions, in the order of their making; of one identity, one that is not gone."""
+    """PDU sessions, in the order of their establishment. At most one session of an identity is not
+    released."""
     n4_requests: int = 0
-    """How many PFCP requests were made: the number of the last."""
+    """The number of PFCP requests, which is the number of the last one."""
     paging: Paging | None = None
     indication: Indication | None = None
-    """What a gNB waits to have confirmed."""
+    """The indication of a gNB that is not confirmed yet."""
     update: ConfigurationUpdate | None = None
     network_deregistration: NetworkDeregistration | None = None
 
 
 def connections(ue: Ue) -> list[Connection]:
-    """All that lead to this UE, the current one first."""
+    """Return all connections that lead to this UE, the current one first."""
     here = [ue.connection] if ue.connection is not None else []
     if not ue.parked and not ue.stale and ue.target is None:
         return here

@@ -98,8 +98,8 @@ def test_remove(evcore: Shell) -> None:
     [
         ((SUPI, "--k", K), "give OPc by --opc, or OP by --op"),
         ((SUPI, *KEYS, "--op", OP), "give OPc by --opc, or OP by --op"),
-        (("imsi-12345", *KEYS), "'imsi-12345' is no SUPI: imsi- and 6 to 15 digits"),
-        ((K, *KEYS), "'(secret)' is no SUPI: imsi- and 6 to 15 digits"),
+        (("imsi-12345", *KEYS), "'imsi-12345' is not a SUPI: imsi- and 6 to 15 digits"),
+        ((K, *KEYS), "'(secret)' is not a SUPI: imsi- and 6 to 15 digits"),
         ((SUPI, "--k", K[:-1], "--opc", OPC), "k is not a string of 32 hexadecimal digits"),
         ((SUPI, "--k", K, "--opc", OPC + "00"), "opc is not a string of 32 hexadecimal digits"),
         (
@@ -109,7 +109,7 @@ def test_remove(evcore: Shell) -> None:
         ((SUPI, *KEYS, "--sqn", "-1"), "sqn is -1, not a number from 0 to 281474976710655"),
         (
             (SUPI, *KEYS, "--slices", "256"),
-            "--slices: '256' is no slice: SST 0 to 255, SD of six hexadecimal digits",
+            "--slices: '256' is not a slice: SST 0 to 255, SD of six hexadecimal digits",
         ),
         ((SUPI, *KEYS, "--slices", "1,1"), "slices has the S-NSSAI 1 twice"),
         (

@@ -81,16 +81,16 @@ WRONG: dict[str, str] = {
     "[amf]\nplmn = '\u0661\u0661\u0661-01'": "is not written as",
     "tracking_area = []": r"Expected `array` of length >= 1 - at `\$\.tracking_area`",
     "[[tracking_area]]\ntac = 16777216\nslices = []": r"`\$\.tracking_area\[0\]\.tac`",
-    "[[tracking_area]]\ntac = 1\nslices = ['1']\n" * 2: "tracking area 1 is there twice",
+    "[[tracking_area]]\ntac = 1\nslices = ['1']\n" * 2: "tracking area 1 is configured twice",
     "".join(
         f"[[tracking_area]]\ntac = 1\nslices = ['1']\nplmn = '00{n}-01'\n" for n in range(2, 10)
     )
     + "".join(
         f"[[tracking_area]]\ntac = 1\nslices = ['1']\nplmn = '01{n}-01'\n" for n in range(4)
-    ): "13 PLMNs, and an AMF serves 12 at most",
-    "[[tracking_area]]\ntac = 1\nslices = ['256']": "'256' is no slice: SST 0 to 255",
-    "[[tracking_area]]\ntac = 1\nslices = ['\u00b2']": "is no slice",
-    "[[tracking_area]]\ntac = 1\nslices = ['1-01']": "'1-01' is no slice",
+    ): "13 PLMNs, but an AMF serves at most 12",
+    "[[tracking_area]]\ntac = 1\nslices = ['256']": "'256' is not a slice: SST 0 to 255",
+    "[[tracking_area]]\ntac = 1\nslices = ['\u00b2']": "is not a slice",
+    "[[tracking_area]]\ntac = 1\nslices = ['1-01']": "'1-01' is not a slice",
     "[[tracking_area]]\ntac = 1": "Object missing required field `slices`",
     "[security]\nintegrity = [0]": "NIA0",
     "[security]\nintegrity = []": r"length >= 1 - at `\$\.security\.integrity`",
@@ -128,7 +128,7 @@ def test_what_is_wrong_is_told_in_a_sentence(tmp_path: Path, text: str) -> None:
 def test_what_cannot_be_read(tmp_path: Path) -> None:
     assert refused(tmp_path / "none.toml") == "No such file or directory"
     assert refused(tmp_path) == "Is a directory"
-    assert refused(write(tmp_path, b"\xff\xfe")) == "this is no text in UTF-8"
+    assert refused(write(tmp_path, b"\xff\xfe")) == "the file is not UTF-8 text"
     assert refused(write(tmp_path, b"\xff", "x.json"))
     assert refused(write(tmp_path, "{", "x.json"))
 

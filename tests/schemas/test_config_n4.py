@@ -102,10 +102,10 @@ WRONG: dict[str, str] = {
     "[n4]\nn1 = -1": r"`\$\.n4\.n1`",
     "[n4]\nheartbeat = 0": r"`\$\.n4\.heartbeat`",
     "[n4]\nmax_requests = 0": r"`\$\.n4\.max_requests`",
-    "[n4]\naddress = 'core'": "n4.address 'core' is no IP address",
-    "[n4]\nhost = '0.0.0.0'\n" + upf(): "n4.address is to be told.*n4.host, which is '0.0.0.0'",
-    "[n4]\nhost = 'core'\n" + upf(): "n4.address is to be told",
-    "[n4]\naddress = '::'\n" + upf(): "n4.address is to be told",
+    "[n4]\naddress = 'core'": "n4.address 'core' is not an IP address",
+    "[n4]\nhost = '0.0.0.0'\n" + upf(): "n4.address must be set.*n4.host, which is '0.0.0.0'",
+    "[n4]\nhost = 'core'\n" + upf(): "n4.address must be set",
+    "[n4]\naddress = '::'\n" + upf(): "n4.address must be set",
     "[[upf]]\nhost = 'x'": "missing required field `node_id`",
     upf(node_id=""): r"length >= 1 - at `\$\.upf\[0\]\.node_id`",
     upf(node_id="a b"): "upf.node_id 'a b' is neither an IP address nor a domain name",
@@ -118,36 +118,36 @@ WRONG: dict[str, str] = {
     upf() + upf(node_id="b", more="host = '10.0.0.1'"): (
         "the UPFs 10.0.0.1 and b are both at 10.0.0.1, port 8805"
     ),
-    upf(more="slices = ['256']"): "'256' is no slice",
-    upf(more="n3 = 'n3.example'"): "upf 10.0.0.1: n3 'n3.example' is no IP address",
-    upf(more="n3 = '0.0.0.0'"): "upf 10.0.0.1: n3 '0.0.0.0' is no IP address of a host",
+    upf(more="slices = ['256']"): "'256' is not a slice",
+    upf(more="n3 = 'n3.example'"): "upf 10.0.0.1: n3 'n3.example' is not an IP address",
+    upf(more="n3 = '0.0.0.0'"): "upf 10.0.0.1: n3 '0.0.0.0' is not an IP address of a host",
     upf(more="capacity = -1"): r"`\$\.upf\[0\]\.capacity`",
     upf("ipv4 = '10.0.0.0/33'"): (
-        "upf 10.0.0.1, dnn internet: ipv4 '10.0.0.0/33' is no network as \"10.45.0.0/16\""
+        "upf 10.0.0.1, dnn internet: ipv4 '10.0.0.0/33' is not a network such as \"10.45.0.0/16\""
     ),
-    upf("ipv4 = '10.0.0.0'"): "ipv4 '10.0.0.0' is no network",
-    upf("ipv4 = '10.0.0.0/255.0.0.0'"): "is no network",
-    upf("ipv4 = '2001:db8::/48'"): "is no network",
-    upf("ipv6 = '10.0.0.0/16'"): "ipv6 '10.0.0.0/16' is no network as \"2001:db8::/48\"",
-    upf("ipv4 = '10.45.0.1/16'"): "10.45.0.1/16 has bits behind its prefix; 10.45.0.0/16 has none",
-    upf("ipv6 = '2001:db8::1/48'"): "has bits behind its prefix; 2001:db8::/48 has none",
-    upf("ipv6 = '2001:db8::/65'"): "2001:db8::/65 has no room for a /64",
+    upf("ipv4 = '10.0.0.0'"): "ipv4 '10.0.0.0' is not a network",
+    upf("ipv4 = '10.0.0.0/255.0.0.0'"): "is not a network",
+    upf("ipv4 = '2001:db8::/48'"): "is not a network",
+    upf("ipv6 = '10.0.0.0/16'"): "ipv6 '10.0.0.0/16' is not a network such as \"2001:db8::/48\"",
+    upf("ipv4 = '10.45.0.1/16'"): "10.45.0.1/16 has host bits set; the network is 10.45.0.0/16",
+    upf("ipv6 = '2001:db8::1/48'"): "has host bits set; the network is 2001:db8::/48",
+    upf("ipv6 = '2001:db8::/65'"): "2001:db8::/65 is too small for a /64",
     upf("\n"): "upf 10.0.0.1, dnn internet has neither ipv4 nor ipv6",
     upf("ipv4 = '10.0.0.0/8'\n[[upf.dnn]]\nname = 'internet'\nipv4 = '11.0.0.0/8'"): (
-        "upf 10.0.0.1, dnn internet is there twice"
+        "upf 10.0.0.1, dnn internet is configured twice"
     ),
     "[[upf]]\nnode_id = 'a'\n[[upf.dnn]]\nname = 'a b'\nipv4 = '10.0.0.0/8'": (
-        "upf a: 'a b' is no DNN"
+        "upf a: 'a b' is not a DNN"
     ),
     upf("ipv4 = '10.0.0.0/8'") + upf("ipv4 = '10.45.0.0/16'", node_id="b"): (
         "10.45.0.0/16 of internet at upf b overlaps 10.0.0.0/8 at 10.0.0.1"
     ),
     upf("ipv6 = '2001:db8::/48'") + upf("ipv6 = '2001:db8::/64'", node_id="b"): "overlaps",
-    network("dns = ['dns']"): "data_network internet: dns 'dns' is no IP address",
+    network("dns = ['dns']"): "data_network internet: dns 'dns' is not an IP address",
     network("mtu = 1279"): r">= 1280 - at `\$\.data_network\[0\]\.mtu`",
     network("mtu = 65536"): r"<= 65535 - at `\$\.data_network\[0\]\.mtu`",
-    network("") + network(""): "data_network internet is there twice",
-    "[[data_network]]\nname = '-'": "data_network.name '-' is no DNN",
+    network("") + network(""): "data_network internet is configured twice",
+    "[[data_network]]\nname = '-'": "data_network.name '-' is not a DNN",
     "[timers]\nt3513 = 0": r"`\$\.timers\.t3513`",
 }
 

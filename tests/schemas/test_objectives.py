@@ -44,18 +44,21 @@ def test_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("milliseconds = 5", "an [[objective]] is of a procedure, or of a slice"),
+        ("milliseconds = 5", "an [[objective]] needs a procedure or a slice, not both"),
         (
             'milliseconds = 5\nprocedure = "ran"\nslice = "1"',
-            "an [[objective]] is of a procedure, or of a slice",
+            "an [[objective]] needs a procedure or a slice, not both",
         ),
         ('milliseconds = 5\nprocedure = "x"', "objective: there is no procedure 'x'"),
-        ('milliseconds = 5\nslice = "x"', "'x' is no slice: SST 0 to 255, SD of six hexadecimal"),
+        (
+            'milliseconds = 5\nslice = "x"',
+            "'x' is not a slice: SST 0 to 255, SD of six hexadecimal",
+        ),
         ('milliseconds = 0\nslice = "1"', "Expected `int` >= 1"),
         ('procedure = "ran"', "missing required field `milliseconds`"),
         (
             'milliseconds = 5\nslice = "1"\n[[objective]]\nmilliseconds = 6\nslice = "1"',
-            "objective: '1' has two",
+            "objective: '1' has two different objectives",
         ),
     ],
 )
