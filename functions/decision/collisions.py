@@ -87,6 +87,7 @@ N2_HANDOVERS: Final = _C.HANDOVER_PREPARATION | _C.HANDOVER_EXECUTION
 HANDOVERS: Final = _C.HANDOVER_TRIGGERED | N2_HANDOVERS | _C.PATH_SWITCH
 PAGINGS: Final = _C.PAGING | _C.PAGED_IN_VAIN
 SESSION_PROCEDURES: Final = _C.SESSION_ESTABLISHMENT | _C.SESSION_MODIFICATION | _C.SESSION_RELEASE
+SESSIONS: Final = SESSION_PROCEDURES | _C.SESSION_ACTIVE | _C.RESOURCE_SETUP
 
 
 def _registration(start: Start, clause: str) -> tuple[Rule, ...]:
@@ -105,6 +106,7 @@ def _registration(start: Start, clause: str) -> tuple[Rule, ...]:
         ),
         Rule(start, _C.DEREGISTRATION_FOR_LOCATION, _V.ABORT, "TS 24.501 5.5.2.3.5 d, e"),
         Rule(start, _C.CONFIGURATION_UPDATE, _V.ABORT, "TS 24.501 5.4.4.6 d"),
+        Rule(start, PAGINGS, _V.ABORT, "TS 24.501 5.6.2.2.1"),
     )
 
 
@@ -117,6 +119,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         _V.ABORT,
         "TS 24.501 5.5.2.3.5 d",
     ),
+    Rule(Start.INITIAL_REGISTRATION, SESSIONS, _V.ABORT, "TS 23.502 4.2.2.2.2"),
     *_registration(Start.REGISTRATION_UPDATE, "5.5.1.3.8"),
     Rule(
         Start.REGISTRATION_UPDATE,
@@ -142,12 +145,8 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(Start.DEREGISTRATION_BY_UE, NETWORK_DEREGISTRATIONS, _V.ABORT, "TS 24.501 5.5.2.3.5 c"),
     Rule(Start.DEREGISTRATION_BY_UE, _C.CONFIGURATION_UPDATE, _V.ABORT, "TS 24.501 5.4.4.6 c"),
-    Rule(
-        Start.DEREGISTRATION_BY_UE,
-        SESSION_PROCEDURES | _C.SESSION_ACTIVE | _C.RESOURCE_SETUP,
-        _V.ABORT,
-        "TS 24.501 5.5.2.2.3",
-    ),
+    Rule(Start.DEREGISTRATION_BY_UE, SESSIONS, _V.ABORT, "TS 24.501 5.5.2.2.3"),
+    Rule(Start.DEREGISTRATION_BY_UE, PAGINGS, _V.ABORT, "TS 24.501 5.6.2.2.1"),
     Rule(Start.DEREGISTRATION_BY_UE, HANDOVERS, _V.ABORT, "TS 23.502 4.2.2.3.2"),
     Rule(
         Start.DEREGISTRATION_BY_NETWORK,
@@ -184,6 +183,7 @@ TABLE: Final[tuple[Rule, ...]] = (
         _V.IGNORE,
         "TS 24.501 5.3.7",
     ),
+    Rule(Start.IMPLICIT_DEREGISTRATION, _C.SESSION_ACTIVE | PAGINGS, _V.ABORT, "TS 24.501 5.3.7"),
     Rule(
         Start.MOBILE_REACHABLE,
         _C.RM_DEREGISTERED | _C.MOBILE_REACHABLE | _C.IMPLICIT_DEREGISTRATION,
@@ -273,7 +273,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     *(
         Rule(
             start,
-            _C.RM_DEREGISTERED | _C.CM_IDLE | _C.NOT_SECURED | _C.AN_RELEASE | NO_UE_CONTEXT,
+            _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | NO_UE_CONTEXT,
             _V.WAIT,
             "TS 38.413 8.3.4",
         )
@@ -311,7 +311,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.SESSION_ESTABLISHMENT,
-        SESSION_PROCEDURES | _C.SESSION_ACTIVE,
+        SESSIONS,
         _V.ABORT,
         "TS 24.501 6.4.1.7",
         "The UE does not have the session any more.",
@@ -325,7 +325,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.SESSION_RELEASE_BY_UE,
-        SESSION_PROCEDURES,
+        SESSION_PROCEDURES | _C.RESOURCE_SETUP,
         _V.ABORT,
         "TS 24.501 6.4.3.3",
         "A release starts again with the procedure transaction identity of the UE.",
@@ -352,13 +352,37 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.SESSION_RELEASE_BY_NETWORK,
-        _C.SESSION_ESTABLISHMENT | _C.SESSION_MODIFICATION,
+        _C.SESSION_ESTABLISHMENT | _C.SESSION_MODIFICATION | _C.RESOURCE_SETUP,
         _V.ABORT,
         "TS 24.501 6.3.3.2",
     ),
+    *(
+        Rule(
+            start,
+            ended,
+            _V.ABORT,
+            "TS 38.413 8.2.5, 8.4.4.3",
+            "If it has no other session than the one that ends or moves.",
+        )
+        for start, ended in (
+            (Start.INITIAL_REGISTRATION, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
+            (Start.SESSION_ESTABLISHMENT, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
+            (Start.SESSION_RELEASE_BY_UE, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
+            (Start.SESSION_RELEASE_BY_NETWORK, _C.MODIFY_INDICATION),
+            (Start.DEREGISTRATION_BY_UE, _C.MODIFY_INDICATION),
+            (Start.MODIFY_INDICATION, _C.PATH_SWITCH),
+        )
+    ),
     Rule(
         Start.RESOURCE_SETUP,
-        NO_SIGNALLING | _C.INITIAL_CONTEXT_SETUP,
+        _C.CM_IDLE | _C.AN_RELEASE,
+        _V.IGNORE,
+        "TS 23.502 4.2.6",
+        "A session does not need resources without a connection.",
+    ),
+    Rule(
+        Start.RESOURCE_SETUP,
+        _C.NOT_SECURED | _C.TRANSFERRED | _C.INITIAL_CONTEXT_SETUP,
         _V.WAIT,
         "TS 38.413 8.3.1, 8.2.1",
     ),
@@ -403,7 +427,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.XN_HANDOVER,
-        _C.RM_DEREGISTERED | NO_SIGNALLING | NO_UE_CONTEXT,
+        _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | _C.TRANSFERRED | NO_UE_CONTEXT,
         _V.REJECT,
         "TS 38.413 8.4.4.3, 10.4",
     ),
@@ -413,6 +437,13 @@ TABLE: Final[tuple[Rule, ...]] = (
         _V.ABORT,
         "TS 23.502 4.9.1.2",
         "The UE is at the gNB that sends the request.",
+    ),
+    Rule(
+        Start.XN_HANDOVER,
+        _C.MODIFY_INDICATION,
+        _V.ABORT,
+        "",
+        "The gNB that waits for the confirm is not that of the UE any more.",
     ),
     Rule(Start.MODIFY_INDICATION, _C.AN_RELEASE, _V.IGNORE, "TS 38.413 8.3.3"),
     Rule(Start.MODIFY_INDICATION, _C.MODIFY_INDICATION, _V.REJECT, "TS 38.413 8.2.5, 10.4"),
