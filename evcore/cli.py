@@ -1,6 +1,6 @@
-"""The command line: `evcore`. Each command is in a file of `evcore.commands`.
+"""The command line: `evcore`. The commands are in `evcore.commands`.
 
-Nothing of it is imported before `main`, so that Ctrl-C is quiet from the first moment on.
+`main` imports them after it has set the handler of SIGINT, so that Ctrl-C never shows a traceback.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command; its exit status. Errors that a user can mend are a sentence."""
+    """Run a command and return its exit status. Print an expected error as one sentence."""
     before = signal.signal(signal.SIGINT, signal.SIG_DFL)
     from evcore.commands import errors  # noqa: PLC0415
     from evcore.commands.app import app  # noqa: PLC0415
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status: Any = command_line(words, prog_name="evcore", standalone_mode=False)
         sys.stdout.flush()
     except (BrokenPipeError, SystemExit) as end:
-        # typer makes a SystemExit of a closed pipe, and nothing else here does.
+        # typer raises SystemExit for a closed pipe.
         if isinstance(end, SystemExit) and not isinstance(end.__context__, BrokenPipeError):
             raise
         _forget_stdout()
@@ -47,14 +47,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _prepare_streams() -> None:
-    """Make sure that whatever is printed can be, whatever the locale and the streams are."""
+    """Make every text printable, with any locale and with closed streams."""
     for name in ("stdout", "stderr"):
         stream: Any = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
         elif hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    # What libraries log is not for the terminal; `up` and `demo` keep it in a file.
+    # Log records of libraries do not go to the terminal. `up` and `demo` write them to a file.
     logging.getLogger().addHandler(logging.NullHandler())
 
 
@@ -64,7 +64,7 @@ def _say(line: str) -> None:
 
 
 def _forget_stdout() -> None:
-    """Nobody reads it: what is left in its buffer must not be complained about at the end."""
+    """Discard the rest of the buffer: flushing it to the closed pipe would fail at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""UPFs of loadgen beside a core on the same machine: for the demo, and for loads."""
+"""UPFs of loadgen that run on the machine of a core: for the demo, and for loads."""
 
 import asyncio
 import contextlib
@@ -18,11 +18,11 @@ DNN = "internet"
 DATA_NETWORK = DataNetworkConfig(DNN, ("10.0.0.53", "2001:db8::53"), 1400)
 
 _FEATURES = ("BUCP", "FTUP", "MNOP", "EMPU")
-"""UP Function Features: those of an emulated UPF by default, and End Markers."""
+"""UP Function Features: the defaults of an emulated UPF, and End Markers."""
 
 
 def tables(count: int) -> tuple[UpfConfig, ...]:
-    """The tables [[upf]] of so many UPFs on loopback addresses, from 127.0.0.8."""
+    """Return `count` tables [[upf]] with loopback addresses from 127.0.0.8 on."""
     return tuple(
         UpfConfig(
             node_id=f"127.0.0.{8 + index}",
@@ -33,13 +33,13 @@ def tables(count: int) -> tuple[UpfConfig, ...]:
 
 
 def core_of(config: Config) -> tuple[str, int]:
-    """Where the core of a configuration is on N4, for UPFs of the same machine."""
+    """Return the N4 address of the core for UPFs on the same machine."""
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(config.n4.host, config.n4.host)  # noqa: S104
     return host, config.n4.port
 
 
 def on_this_machine(config: Config) -> tuple[UpfConfig, ...]:
-    """The UPFs of a configuration that can be emulated: those on loopback addresses."""
+    """Return the UPFs of a configuration with loopback addresses: this machine can emulate them."""
     return tuple(upf for upf in config.upf if _is_loopback(upf.host or upf.node_id))
 
 
@@ -51,13 +51,13 @@ def _is_loopback(host: str) -> bool:
 
 
 class EmulatedUpfs:
-    """Emulated UPFs, as one."""
+    """A set of emulated UPFs."""
 
     def __init__(self, upfs: Sequence[Upf]) -> None:
         self._upfs = upfs
 
     async def associated(self, seconds: float = 10.0) -> bool:
-        """Wait until all of them are associated; whether they are."""
+        """Wait until all UPFs are associated. Return False after the timeout."""
         waiting = asyncio.gather(*(upf.associated() for upf in self._upfs))
         with contextlib.suppress(asyncio.TimeoutError):
             await asyncio.wait_for(waiting, seconds)
@@ -65,13 +65,13 @@ class EmulatedUpfs:
         return False
 
     def downlink_data(self, address: str) -> None:
-        """Have a packet arrive for the UE of an address, at the UPF that has its session."""
+        """Deliver a downlink packet for a UE address at the UPF that has the session."""
         for upf in self._upfs:
             if upf.downlink_data(address).outcome != "no-session":
                 return
 
     def downlink_tunnel(self, address: str) -> Tunnel | None:
-        """Where packets for the UE of an address go now; None for nowhere."""
+        """Return the tunnel that packets for a UE address are sent into; None if there is none."""
         for upf in self._upfs:
             found = upf.downlink_tunnel(address)
             if found is not None:
@@ -80,22 +80,22 @@ class EmulatedUpfs:
 
     @property
     def end_markers(self) -> int:
-        """Tunnels that were to get an End Marker."""
+        """Number of tunnels that the core requested an End Marker for."""
         return sum(upf.counts.end_markers for upf in self._upfs)
 
     @property
     def rules_left(self) -> int:
-        """PDRs, FARs, QERs and URRs in all tables."""
+        """Number of PDRs, FARs, QERs and URRs in all tables."""
         return sum(upf.rules_left for upf in self._upfs)
 
     @property
     def sessions(self) -> int:
-        """PFCP sessions that were established, since the start."""
+        """Number of PFCP session establishments since the start."""
         return sum(upf.counts.received["SessionEstablishmentRequest"] for upf in self._upfs)
 
     @property
     def violations(self) -> list[str]:
-        """What the core did wrong, in a sentence each."""
+        """The errors of the core that the UPFs found, one sentence each."""
         return [
             f"UPF {upf.config.node_id}: {one.text} (TS 29.244 {one.clause}; {one.who})"
             for upf in self._upfs
@@ -107,13 +107,13 @@ class EmulatedUpfs:
 async def running_upfs(
     upfs: Sequence[UpfConfig], core: tuple[str, int] | None = None
 ) -> AsyncGenerator[EmulatedUpfs]:
-    """UPFs for the length of a block.
+    """Run UPFs for the duration of a block.
 
-    They set up their associations with the `core` whose N4 address this is, or wait for it to.
-    One whose port another process has is left to that.
+    They set up their associations with the core at the N4 address `core`, or wait for the core to
+    do so. A UPF is skipped if another process uses its port.
 
     Raises:
-        OSError: an address of one is not to be had.
+        OSError: an address is not available on this machine.
     """
     async with AsyncExitStack() as stack:
         running: list[Upf] = []
@@ -134,7 +134,7 @@ async def running_upfs(
 
 
 def free_udp_port() -> int:
-    """A UDP port of the loopback interface that nobody has."""
+    """Return a free UDP port of the loopback interface."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

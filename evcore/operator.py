@@ -1,4 +1,4 @@
-"""What an operator tells a core that runs: events for UEs, as its own procedures publish them."""
+"""Events that an operator sends to a running core, such as a deregistration."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -25,19 +25,21 @@ from schemas.ue.state import Ue
 from statestore.log import EventLog
 
 PAGE: Final = 200
-"""UEs whose states are read at once."""
+"""Number of states that are read at once."""
 
 
 def bus_of(data: DataDirectory, config: Path | None = None) -> NatsConfig | None:
-    """The bus of the core that a configuration names, or that runs on a data directory; None where
-    none runs."""
+    """Return the bus of the configured core, or of the core that runs on a data directory.
+
+    Return None if no core runs.
+    """
     if config is not None:
         return configuration.load(config).nats
     return configuration.load(data.config_file).nats if data.running else None
 
 
 def event(kind: EventType, supi: str, data: Struct) -> CloudEvent:
-    """An event of the operator for a UE."""
+    """Return an event from the operator for a UE."""
     return CloudEvent(
         id=f"operator-{os.urandom(8).hex()}",
         source="/evcore/operator",
@@ -51,10 +53,10 @@ def event(kind: EventType, supi: str, data: Struct) -> CloudEvent:
 
 
 async def publish(bus: NatsConfig, events: Iterable[CloudEvent]) -> None:
-    """Hand events to the core.
+    """Publish events on the bus of a core.
 
     Raises:
-        BusError: its NATS cannot be reached.
+        BusError: NATS cannot be reached.
     """
     async with connected(bus.url, "evcore operator") as client:
         publisher = Publisher(client, bus.partitions)
@@ -63,7 +65,7 @@ async def publish(bus: NatsConfig, events: Iterable[CloudEvent]) -> None:
 
 
 async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:
-    """Those of the subscribers that are registered."""
+    """Return the SUPIs that are registered."""
     found: list[str] = []
     for start in range(0, len(supis), PAGE):
         names = [ue_aggregate(supi) for supi in supis[start : start + PAGE]]
@@ -73,22 +75,23 @@ async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:
 
 
 async def publish_subscription_change(bus: NatsConfig, log: EventLog, supis: Sequence[str]) -> None:
-    """Tell the core of subscriptions that are others now, or withdrawn: it sees to the UEs that
-    are registered, at once. Those that are not find out when they come.
+    """Notify the core of changed or withdrawn subscriptions.
+
+    The core updates the registered UEs at once. Other UEs get the change when they register.
 
     Raises:
-        BusError: its NATS cannot be reached.
+        BusError: NATS cannot be reached.
     """
-    there = await registered(log, supis)
-    if there:
+    found = await registered(log, supis)
+    if found:
         changed = SubscriptionChanged()
-        await publish(bus, [event(EventType.SUBSCRIPTION_CHANGED, one, changed) for one in there])
+        await publish(bus, [event(EventType.SUBSCRIPTION_CHANGED, one, changed) for one in found])
 
 
 async def publish_network_change(data: DataDirectory, bus: NatsConfig) -> int:
-    """Have each gNB whose interface is up told what is new for it; how many there are.
+    """Notify the core of a change of the network for every gNB with an NG interface that is up.
 
-    The workers must have the new configuration by then.
+    Return the number of gNBs. The workers must already have the new configuration.
 
     Raises:
         BusError: NATS cannot be reached.

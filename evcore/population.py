@@ -1,4 +1,4 @@
-"""The subscribers of a load, put into the store of a local core that the load is run against."""
+"""Store the subscribers of a load in the store of a local core."""
 
 import json
 from collections.abc import Sequence
@@ -14,32 +14,31 @@ from statestore.importers import Format, read_subscribers
 
 
 def home_keys(secrets: Secrets) -> tuple[HomeKey, ...]:
-    """The public keys that UEs conceal their SUPIs with, of the private ones of a core.
+    """Return the public keys for SUPI concealment that belong to the private keys of a core.
 
     Raises:
-        ConfigError: a private key is none.
+        ConfigError: a private key is not valid.
     """
     found: list[HomeKey] = []
     for key in secrets.home_network_keys:
         try:
             public = wire.suci_public_key(key.profile, bytes.fromhex(key.private_key))
         except ValueError:
-            raise ConfigError(f"home network key {key.id} is no key of profile A or B") from None
+            raise ConfigError(f"home network key {key.id} is not a key of profile A or B") from None
         found.append(HomeKey("A" if key.profile == "A" else "B", key.id, public.hex()))
     return tuple(found)
 
 
 def schemes_of(secrets: Secrets) -> tuple[str, ...]:
-    """The SUCI schemes that UEs of a core can use: the null scheme, and those with a key."""
+    """Return the SUCI schemes of a core: the null scheme, and the profiles with a key."""
     return ("null", *sorted({key.profile for key in secrets.home_network_keys}))
 
 
 async def provision(data: Path, population: Population, *, overwrite: bool = False) -> int:
-    """Store the subscribers of a population that are not there yet; how many it has.
+    """Store the missing subscribers of a population. Return the size of the population.
 
     Raises:
-        ConfigError: one of them is there with other credentials, and `overwrite` does not say
-            that these may be lost.
+        ConfigError: a subscriber exists with other credentials, and `overwrite` is false.
     """
     DataDirectory(data).prepare()
     found = read_subscribers(json.dumps(population.to_json()).encode(), Format.JSON).subscribers
@@ -55,12 +54,12 @@ async def _missing(
     missing: list[Subscriber] = []
     for one in wanted:
         last = await access.subscribers.get(one.supi)
-        there = None if last is None else last.subscriber
-        if there is not None and not overwrite and (there.k, there.opc) != (one.k, one.opc):
+        stored = None if last is None else last.subscriber
+        if stored is not None and not overwrite and (stored.k, stored.opc) != (one.k, one.opc):
             raise ConfigError(
-                f"{one.supi} is a subscriber with other credentials than the load's: choose "
-                "another --first-imsi, or --overwrite"
+                f"{one.supi} exists with credentials that differ from the load's: choose another "
+                "--first-imsi, or --overwrite"
             )
-        if there is None or (there.k, there.opc, there.slices) != (one.k, one.opc, one.slices):
+        if stored is None or (stored.k, stored.opc, stored.slices) != (one.k, one.opc, one.slices):
             missing.append(one)
     return missing

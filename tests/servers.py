@@ -13,12 +13,12 @@ from evcore.local.broker import Broker
 from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group
-from evcore.local.lag import settled
+from evcore.local.lag import wait_until_idle
 from eventing.jetstream.connection import connected
 from loadgen import LoadConfig, Population, Procedure
-from schemas.config import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
+from schemas.config.objectives import ObjectiveConfig
+from schemas.config.reading import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
 from schemas.network import Timers
-from schemas.objectives import ObjectiveConfig
 from transport import Mode
 
 
@@ -46,7 +46,7 @@ class Site(NamedTuple):
 
     async def settled(self) -> None:
         """Wait until no event waits or is worked on: what was sent has been decided."""
-        await settled(self.core.broker.monitor_url)
+        await wait_until_idle(self.core.broker.monitor_url)
 
     def load(self, **changes: object) -> LoadConfig:
         """A load of all its UEs on two gNBs."""

@@ -1,4 +1,4 @@
-"""`evcore announce`: domain events of the log to a sink, as a Knative Broker."""
+"""`evcore announce`: POST domain events of the log to a sink, such as a Knative Broker."""
 
 import asyncio
 import re
@@ -28,7 +28,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 
 
 class StartAt(StrEnum):
-    """Where an announcer begins that never ran."""
+    """The first position of an announcer that has no stored position."""
 
     START = "start"
     NOW = "now"
@@ -39,35 +39,39 @@ def announce(
         str, typer.Option(metavar="URL", envvar="K_SINK", help="Where to POST the events.")
     ],
     name: Annotated[
-        str, typer.Option(metavar="NAME", help="Each name has a position of its own.")
+        str,
+        typer.Option(metavar="NAME", help="Name of the announcer; each name has its own position."),
     ] = "default",
     start: Annotated[
-        StartAt, typer.Option("--from", help="Where a name begins that has no position yet.")
+        StartAt, typer.Option("--from", help="First position of a new name.")
     ] = StartAt.START,
     types: Annotated[
-        str, typer.Option(metavar="TYPES", help='As "session,ue.registered", or "all".')
+        str,
+        typer.Option(
+            metavar="TYPES", help='Event types, such as "session,ue.registered", or "all".'
+        ),
     ] = "all",
     concurrency: Annotated[
-        int, typer.Option(metavar="N", min=1, max=4096, help="Requests under way at a time.")
+        int, typer.Option(metavar="N", min=1, max=4096, help="Requests at the same time.")
     ] = 32,
     extensions: CeOverrides = "",
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """POST what happens to UEs, PDU sessions, gNBs and UPFs to a sink, until SIGTERM.
+    """POST the domain events of UEs, PDU sessions, gNBs and UPFs to a sink, until SIGTERM.
 
-    Each event is sent at least once, those of a UE in their order. As the container of a Knative
-    ContainerSource it finds K_SINK and K_CE_OVERRIDES in its environment.
+    Each event is sent at least once; the events of one UE are sent in order. In the container of a
+    Knative ContainerSource, K_SINK and K_CE_OVERRIDES are in the environment.
     """
     log_to_stderr()
     check_sink(sink)
     if not _NAME.fullmatch(name):
-        raise UsageError(f"--name: {name!r} is not of up to 63 small letters, digits and hyphens")
+        raise UsageError(f"--name: {name!r} must be 1 to 63 lower-case letters, digits and hyphens")
     chosen = types_named(types)
     added = extensions_of(extensions)
     settings = configuration.load(config)
     master_key = configuration.key_of(configuration.load_secrets(secrets).master_key, "master_key")
-    what = AnnouncerConfig(
+    announcing = AnnouncerConfig(
         sink=sink,
         name=name,
         core=settings.amf.name,
@@ -77,15 +81,14 @@ def announce(
         concurrency=concurrency,
         replicas=settings.nats.replicas,
     )
-    uvloop.run(_run(settings, what, Vault(master_key)))
+    uvloop.run(_run(settings, announcing, Vault(master_key)))
 
 
 def types_named(text: str) -> frozenset[DomainType]:
-    """The types that a user named: whole, without ``org.evcore.``, or as a group by the word in
-    front.
+    """Parse a list of types: full names, names without ``org.evcore.``, or groups such as ``ue``.
 
     Raises:
-        UsageError: there is no such type.
+        UsageError: a type does not exist.
     """
     if text == "all":
         return frozenset(DomainType)
@@ -96,16 +99,16 @@ def types_named(text: str) -> frozenset[DomainType]:
         named = {k for k, name in short.items() if wanted in (name, name.partition(".")[0])}
         if not named:
             known = ", ".join(short.values())
-            raise UsageError(f"--types: there is no {word.strip()!r}, but {known}")
+            raise UsageError(f"--types: there is no {word.strip()!r}; choose from {known}")
         found |= named
     return frozenset(found)
 
 
-async def _run(config: Config, what: AnnouncerConfig, vault: Vault) -> None:
+async def _run(config: Config, announcing: AnnouncerConfig, vault: Vault) -> None:
     engine = await open_store(config.store.url, read_only=True)
     try:
         async with connected(config.nats.url, "evcore-announcer") as client, beating():
-            announcer = Announcer(what, client, EventLog(engine, vault))
+            announcer = Announcer(announcing, client, EventLog(engine, vault))
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, announcer.stop)

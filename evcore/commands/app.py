@@ -1,4 +1,4 @@
-"""The commands put together. One that is named is imported alone: a function has to start fast."""
+"""The command line. It imports only the named command, so that a function starts fast."""
 
 from collections.abc import Sequence
 from importlib import import_module
@@ -10,7 +10,7 @@ import evcore
 
 
 class Command(NamedTuple):
-    """A command, or a group of them where it has no help here."""
+    """A command with a help text, or a group of commands without one."""
 
     name: str
     module: str
@@ -19,7 +19,7 @@ class Command(NamedTuple):
 
 COMMANDS: Final = (
     Command("up", "up", "Run a core on this machine."),
-    Command("demo", "demo", "Show all of it, from nothing to a verified log."),
+    Command("demo", "demo", "Run a core with a load, and verify its log."),
     Command("load", "load", "Run gNBs and UEs against a core."),
     Command("subscriber", "subscribers"),
     Command("session", "sessions"),
@@ -27,18 +27,18 @@ COMMANDS: Final = (
     Command("log", "logs"),
     Command("replay", "replay", "Try another version of a procedure on the log."),
     Command("swap", "swap", "Swap a procedure of a core for another version of it."),
-    Command("doctor", "doctor", "See what this machine has."),
+    Command("doctor", "doctor", "Check the requirements on this machine."),
     Command("function", "function"),
     Command("gateway", "cluster"),
     Command("dispatch", "dispatch", "POST events to functions over HTTP."),
-    Command("announce", "announce", "POST what happens to a Knative Broker."),
-    Command("streams", "cluster", "Make the streams of a cluster."),
+    Command("announce", "announce", "POST domain events to a Knative Broker."),
+    Command("streams", "cluster", "Create the streams of a cluster."),
 )
-"""In the order of the help."""
+"""In the order of the help text."""
 
 
 def app(arguments: Sequence[str]) -> typer.Typer:
-    """The command line, or as much of it as `arguments` need."""
+    """Return the command line, or only the command that `arguments` name."""
     made = typer.Typer(
         name="evcore",
         help="An event-sourced, serverless 5G core control plane.",

@@ -1,4 +1,4 @@
-"""`evcore gateway`: the processes that hold the sockets to gNBs and UPFs."""
+"""`evcore gateway` and `evcore streams`, for the containers of a cluster."""
 
 from pathlib import Path
 from typing import Annotated
@@ -45,10 +45,10 @@ def streams(
         typer.Option("--config", metavar="FILE", help="An evcore.toml, for its [nats]."),
     ] = None,
 ) -> None:
-    """Make the streams and the consumers of all procedures, whatever of them is missing.
+    """Create the missing streams and consumers of all procedures.
 
-    Workers make those of their own procedures; this is for before there are any, so that what
-    scales them from zero finds what to look at.
+    Workers create the consumers of their own procedures. An autoscaler that starts workers from
+    zero needs the consumers before the first worker runs.
     """
     uvloop.run(_ensure(configuration.load(config).nats))
 

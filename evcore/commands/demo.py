@@ -1,4 +1,4 @@
-"""`evcore demo`: the whole thing, from nothing to a verified log, in one command."""
+"""`evcore demo`: run a core with UEs, gNBs and UPFs, and verify its log."""
 
 import asyncio
 import shutil
@@ -29,7 +29,7 @@ from schemas.config.reading import Config, N2Config, N4Config
 from transport import Mode
 
 BACK_TO_ZERO: Final = 40.0
-"""Seconds that functions are given to go back to zero."""
+"""Seconds to wait for the functions to go back to zero."""
 _SHOWN_DIFFERENCES: Final = 10
 
 
@@ -43,34 +43,34 @@ PROGRAMME: Final = (
     Procedure.RELEASE_SESSION,
     Procedure.DEREGISTER,
 )
-"""What each UE does: with a session it goes idle, comes back by itself, and when it is called."""
+"""The procedures of each UE: with a session it goes idle, returns by itself, and is paged."""
 
 
 class Outcome(NamedTuple):
-    """What came of a demonstration."""
+    """The result of a demonstration."""
 
     report: Report
     sessions: int
-    """PDU sessions that the UPFs have had."""
+    """PDU sessions that were established at the UPFs."""
     rules_left: int
-    """Rules in the tables of the UPFs, when all was over."""
+    """Rules in the tables of the UPFs at the end."""
     violations: list[str]
-    """What the UPFs found wrong."""
+    """Errors of the core that the UPFs found."""
     verification: Verification
     scaled: bool
-    """Whether functions went from zero and back to it."""
+    """Whether the functions were scaled from zero and back to zero."""
 
     @property
     def faults(self) -> list[str]:
-        """What was not as it should be."""
+        """The failed checks."""
         found = {
             "there were failures or violations": not self.report.ok,
-            "the UPFs were asked for what is wrong": bool(self.violations),
+            "the UPFs got wrong requests": bool(self.violations),
             "sessions were left at the UPFs": bool(self.rules_left),
-            "the functions did not go from zero and back to it": not self.scaled,
-            "the log does not decide the same again": bool(self.verification.differing),
+            "the functions did not go from zero and back to zero": not self.scaled,
+            "the log is not decided the same again": bool(self.verification.differing),
         }
-        return [fault for fault, there in found.items() if there]
+        return [fault for fault, failed in found.items() if failed]
 
 
 def demo(
@@ -79,13 +79,13 @@ def demo(
     upfs: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="UPFs.")] = 2,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Keep the data here; else it is thrown away."),
+        typer.Option("--data", metavar="DIR", help="Keep the data here.  [default: deleted]"),
     ] = None,
 ) -> None:
-    """Register UEs over real NGAP/SCTP, give them PDU sessions on emulated UPFs, let them go
-    idle, come back, be paged and deregister, then verify their logs.
+    """Run UEs over real NGAP/SCTP, with PDU sessions on emulated UPFs, and verify their logs.
 
-    The last line is for machines. The exit status is 1 if anything was not as it should be.
+    The UEs register, go idle, return, are paged and deregister. The last line is for programs.
+    The exit status is 1 if a check failed.
     """
     notices = Notices()
     begun = time.monotonic()
@@ -101,7 +101,7 @@ def demo(
     for text in [*shown, *outcome.violations[:_SHOWN_DIFFERENCES], *faults]:
         notices.say(text, "red")
     if faults:
-        notices.say(f"its logs are kept in {directory}")
+        notices.say(f"the logs are kept in {directory}")
     procedures = outcome.report.procedures.values()
     typer.echo(
         f"demo: ues={ues} procedures={sum(found.count for found in procedures)} "
@@ -165,7 +165,7 @@ async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: No
 
 
 async def _back_to_zero(scaler: Autoscaler) -> bool:
-    """Whether the workers went to zero."""
+    """Wait until no worker runs. Return False after the timeout."""
     deadline = time.monotonic() + BACK_TO_ZERO
     while time.monotonic() < deadline:
         if not scaler.workers:

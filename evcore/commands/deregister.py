@@ -1,4 +1,4 @@
-"""`evcore subscriber deregister`: have a UE leave the network."""
+"""`evcore subscriber deregister`: deregister a UE."""
 
 from typing import Annotated, Final
 
@@ -31,7 +31,7 @@ CAUSES: Final = (
     GmmCause.CONGESTION,
     GmmCause.N1_MODE_NOT_ALLOWED,
 )
-"""What a UE may be told as a reason (TS 24.501 5.5.2.3.2)."""
+"""5GMM causes of a deregistration by the network (TS 24.501 5.5.2.3.2)."""
 
 _CAUSES: Final = ", ".join(cause.text.removeprefix("#") for cause in CAUSES)
 
@@ -39,22 +39,25 @@ _CAUSES: Final = ", ".join(cause.text.removeprefix("#") for cause in CAUSES)
 def deregister(
     supi: Supi,
     reregister: Annotated[
-        bool, typer.Option("--reregister", help="The UE is to register again at once.")
+        bool, typer.Option("--reregister", help="Request the UE to register again at once.")
     ] = False,
     cause: Annotated[
-        int, typer.Option(metavar="N", help=f"5GMM cause: {_CAUSES}; or none.", show_default=False)
+        int,
+        typer.Option(
+            metavar="N", help=f"5GMM cause: {_CAUSES}.  [default: none]", show_default=False
+        ),
     ] = 0,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Deregister a UE (TS 23.502 4.2.2.3.3); one that is idle is paged first."""
+    """Deregister a UE (TS 23.502 4.2.2.3.3). An idle UE is paged first."""
     found = supi_of(supi)
     if cause and cause not in CAUSES:
-        raise UsageError(f"--cause: {cause} is none of {_CAUSES}")
+        raise UsageError(f"--cause: {cause} is not one of {_CAUSES}")
     where = Where(data, config, secrets)
     run_tool(_deregister(found, Deregister(reregister, cause), where))
-    Notices().say(f"the deregistration of {found} is asked for")
+    Notices().say(f"the deregistration of {found} is requested")
 
 
 async def _deregister(supi: str, wish: Deregister, where: Where) -> None:

@@ -1,4 +1,4 @@
-"""`evcore dispatch`: events of JetStream to functions that are called over HTTP."""
+"""`evcore dispatch`: POST events of JetStream to functions over HTTP."""
 
 import asyncio
 import signal
@@ -22,7 +22,7 @@ from schemas.config.reading import Config
 from schemas.version import VERSION
 
 TIMEOUT: Final = aiohttp.ClientTimeout(total=60, sock_connect=5)
-"""Of a request: a function that scales from zero is waited for."""
+"""Timeout of a request. It covers the start of a function from zero."""
 
 CeOverrides: TypeAlias = Annotated[
     str,
@@ -38,22 +38,20 @@ CeOverrides: TypeAlias = Annotated[
 def dispatch(
     procedures: Annotated[
         str,
-        typer.Argument(metavar="PROCEDURES", help='As "registration,deregistration", or "all".'),
+        typer.Argument(
+            metavar="PROCEDURES", help='Such as "registration,deregistration", or "all".'
+        ),
     ],
-    sink: Annotated[
-        str, typer.Option(metavar="URL", envvar="K_SINK", help="Where the function is.")
-    ],
+    sink: Annotated[str, typer.Option(metavar="URL", envvar="K_SINK", help="URL of the function.")],
     concurrency: Annotated[
-        int, typer.Option(metavar="N", min=1, max=4096, help="Requests under way at a time.")
+        int, typer.Option(metavar="N", min=1, max=4096, help="Requests at the same time.")
     ] = 64,
     extensions: CeOverrides = "",
     config: ConfigFile = None,
 ) -> None:
-    """Pull the events of procedures and POST each to the sink, in the order of its UE, until
-    SIGTERM.
+    """Pull the events of procedures and POST them to the sink, in order for each UE, until SIGTERM.
 
-    As the container of a Knative ContainerSource it finds K_SINK and K_CE_OVERRIDES in its
-    environment.
+    In the container of a Knative ContainerSource, K_SINK and K_CE_OVERRIDES are in the environment.
     """
     log_to_stderr()
     names = procedures_named(procedures)
@@ -65,21 +63,21 @@ def dispatch(
 
 
 def check_sink(url: str) -> None:
-    """Refuse what cannot be POSTed to.
+    """Check the URL of a sink.
 
     Raises:
-        UsageError: it is no http URL.
+        UsageError: it is not an http URL.
     """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.netloc:
-        raise UsageError(f"--sink: {url!r} is no http URL")
+        raise UsageError(f"--sink: {url!r} is not an http URL")
 
 
 def extensions_of(text: str) -> dict[str, str]:
-    """The attributes to add to each event.
+    """Parse K_CE_OVERRIDES. Return the attributes to add to each event.
 
     Raises:
-        UsageError: it is not what Knative makes it.
+        UsageError: the text is not in the format of Knative.
     """
     try:
         return overrides(text)
@@ -87,14 +85,14 @@ def extensions_of(text: str) -> dict[str, str]:
         raise UsageError(str(err)) from None
 
 
-async def _run(config: Config, what: DispatcherConfig, url: str, added: dict[str, str]) -> None:
-    connector = aiohttp.TCPConnector(limit=what.concurrency)
+async def _run(config: Config, chosen: DispatcherConfig, url: str, added: dict[str, str]) -> None:
+    connector = aiohttp.TCPConnector(limit=chosen.concurrency)
     async with (
         connected(config.nats.url, "evcore-dispatcher") as client,
         aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session,
         beating(),
     ):
-        dispatcher = Dispatcher(what, client, FunctionSink(session, url, added))
+        dispatcher = Dispatcher(chosen, client, FunctionSink(session, url, added))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, dispatcher.stop)

@@ -1,4 +1,4 @@
-"""`evcore doctor`: what this machine has, and what to do about what it has not."""
+"""`evcore doctor`: check the requirements on this machine."""
 
 import shutil
 import socket
@@ -19,29 +19,29 @@ from statestore.open import foundationdb_bindings
 from transport.kernel import why_no_kernel_sctp
 
 PATIENCE: Final = 10.0
-"""Seconds that a program has to say its version."""
+"""Seconds to wait for a program to print its version."""
 
 
 class Finding(NamedTuple):
-    """One thing that was looked at."""
+    """The result of one check."""
 
     name: str
     has: bool
     needed: bool
-    """Whether a local core cannot run without it."""
+    """Whether a local core requires it."""
     text: str
 
 
 def doctor() -> None:
-    """Look at what this machine has: SCTP, Rust, NATS, FoundationDB.
+    """Check this machine for SCTP, Rust, NATS and FoundationDB.
 
-    The exit status is 1 if something is missing that a core cannot run without.
+    The exit status is 1 if a requirement of a core is missing.
     """
     findings = [check() for check in CHECKS]
     rows = [(found.name, _answer(found), found.text) for found in findings]
-    print_columns(("what", "here", "found"), rows)
+    print_columns(("component", "found", "details"), rows)
     missing = [found.name for found in findings if found.needed and not found.has]
-    typer.echo(f"doctor: {', '.join(missing) or 'nothing'} that is needed is missing")
+    typer.echo(f"doctor: missing requirements: {', '.join(missing) or 'none'}")
     raise typer.Exit(FAILED if missing else 0)
 
 
@@ -99,7 +99,7 @@ def _foundationdb() -> Finding:
 
 
 def _version(program: str, *, needed: bool) -> tuple[bool, bool, str]:
-    """Whether a program runs, whether it is needed, and what it says it is."""
+    """Return whether a program runs, whether it is needed, and its version or the error."""
     try:
         done = subprocess.run(  # noqa: S603
             [program, "--version"], capture_output=True, text=True, check=False, timeout=PATIENCE

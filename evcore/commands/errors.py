@@ -1,4 +1,4 @@
-"""Errors as a user of the command line sees them: a sentence each, and an exit status."""
+"""Errors as users of the command line see them: one sentence each, and an exit status."""
 
 import os
 import re
@@ -13,17 +13,17 @@ from schemas.redact import HIDDEN
 
 
 class UsageError(Exception):
-    """The command line is wrong, whatever this machine has. Exit status 2."""
+    """The command line is wrong. Exit status 2."""
 
 
 class CommandError(Exception):
-    """The command cannot do what it was asked; it says why in one sentence. Exit status 1."""
+    """The command cannot do its work; the message is one sentence. Exit status 1."""
 
 
 FAILED: Final = 1
 USAGE: Final = 2
 PIPE_CLOSED: Final = 141
-"""What a shell says of a program that SIGPIPE has ended."""
+"""Exit status that a shell reports for a program that SIGPIPE has ended."""
 
 _EXPECTED: Final = (
     ("eventing.jetstream.connection", "BusError"),
@@ -34,20 +34,20 @@ _EXPECTED: Final = (
     ("statestore.contract", "StoreError"),
     ("transport", "TransportError"),
 )
-"""Errors that tell a user what to mend. Where a module has not been imported, none is of it: a
-function that starts has no time for modules that it does not need."""
+"""Errors with messages for users: module and class. A module that is not imported is skipped, so
+that a starting function imports only the modules that it needs."""
 _SHOWN_PROBLEMS: Final = 20
 _KEY: Final = re.compile(r"(?<![0-9A-Za-z])[0-9A-Fa-f]{32,}(?![0-9A-Za-z])")
-"""What may be a key, and stands in an error because somebody typed it in the wrong place."""
+"""A possible key in an error message, typed in the wrong place."""
 
 
 def clean(text: str) -> str:
-    """`text` as it may go to a terminal: what a gNB calls itself may hold anything."""
+    """Return `text` with unprintable characters escaped, such as those in the name of a gNB."""
     return text if text.isprintable() else ascii(text)[1:-1]
 
 
 def status_of(error: BaseException) -> int:
-    """The exit status that goes with an error."""
+    """Return the exit status for an error."""
     if isinstance(error, UsageError):
         return USAGE
     if isinstance(error, typer.TyperException):
@@ -56,12 +56,12 @@ def status_of(error: BaseException) -> int:
 
 
 def sentences(error: BaseException) -> list[str]:
-    """What to tell a user about an error: as a rule one sentence, a line each, and no keys."""
+    """Return the lines to print for an error: usually one sentence, without keys."""
     return [clean(without_keys(sentence)) for sentence in _sentences(error)]
 
 
 def without_keys(text: str) -> str:
-    """A text of which nobody knows where it came from, and nothing that may be a key in it."""
+    """Return a text from an unknown source with possible keys hidden."""
     return _KEY.sub(HIDDEN, text)
 
 
@@ -81,15 +81,15 @@ def _sentences(error: BaseException) -> list[str]:
 
 
 def _is(error: BaseException, module: str, name: str) -> bool:
-    """Whether an error is of a class, if there is anything of that class."""
+    """Whether an error is an instance of a class, if the module of the class is imported."""
     found = sys.modules.get(module)
     return found is not None and isinstance(error, getattr(found, name))
 
 
 def _of_the_machine(error: BaseException) -> str:
     if isinstance(error, OSError):
-        what = error.strerror or type(error).__name__
-        return f"{error.filename}: {what}" if error.filename else what
+        reason = error.strerror or type(error).__name__
+        return f"{error.filename}: {reason}" if error.filename else reason
     return "there is not enough memory for this" if isinstance(error, MemoryError) else ""
 
 
@@ -102,19 +102,19 @@ def _about_usage(error: typer.TyperException) -> str:
 
 
 def _bug(error: BaseException) -> str:
-    """An error that nobody thought of: where it came from. What it says may hold a secret."""
+    """Return the place of an unexpected error, without its text: the text may hold a secret."""
     frames = traceback.extract_tb(error.__traceback__)
     where = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-    return f"this is a bug: {type(error).__name__}{where}; EVCORE_TRACEBACK=1 shows all of it"
+    return f"this is a bug: {type(error).__name__}{where}; EVCORE_TRACEBACK=1 shows the traceback"
 
 
 def wants_traceback() -> bool:
-    """Whether whoever looks for a bug has asked for all of it."""
+    """Whether EVCORE_TRACEBACK requests a traceback."""
     return os.environ.get("EVCORE_TRACEBACK", "") not in ("", "0")
 
 
 def help_of(error: BaseException) -> str | None:
-    """The help text to print instead, where a command was given without what it needs."""
+    """Return the help text to print instead of an error, if the command has no arguments."""
     if isinstance(error, typer.TyperException):
         message = error.format_message()
         return message if message.startswith("Usage: ") else None

@@ -1,4 +1,4 @@
-"""The table of procedures that `evcore up` keeps at the foot of a terminal."""
+"""The table of procedures that `evcore up` shows at the bottom of a terminal."""
 
 import asyncio
 import contextlib
@@ -14,13 +14,13 @@ from evcore.local.core import LocalCore
 from evcore.local.table import Row, Table
 
 PERIOD: Final = 1.0
-"""Seconds between two looks; what has not changed is not drawn again."""
+"""Seconds between updates. An unchanged table is not drawn again."""
 
 _COLUMNS: Final = ("queued", "workers", "steps/s", "p99", "failures", "cold starts", "last took")
 
 
 def rendered(rows: Sequence[Row]) -> RichTable:
-    """Rows for a terminal; a procedure that does nothing is dim."""
+    """Return the rows as a table for a terminal. A procedure without work is dim."""
     table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, highlight=False)
     table.add_column("procedure")
     for name in _COLUMNS:
@@ -42,15 +42,15 @@ def rendered(rows: Sequence[Row]) -> RichTable:
 
 
 def milliseconds(seconds: float) -> str:
-    """A time of some milliseconds or some seconds."""
+    """Format a duration in milliseconds, or in seconds from 1 s on."""
     return f"{1000 * seconds:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"
 
 
 @asynccontextmanager
 async def shown(core: LocalCore, notices: Notices) -> AsyncGenerator[None]:
-    """Keep the table of a core below the lines that are said, for the length of a block.
+    """Show the table of a core below the printed lines for the duration of a block.
 
-    Where nobody looks on, as in a file, there is none.
+    Show no table if standard error is not a terminal.
     """
     if not notices.watched:
         yield

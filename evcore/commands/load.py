@@ -1,4 +1,4 @@
-"""`evcore load`: gNBs and UEs against a core."""
+"""`evcore load`: run gNBs and UEs against a core."""
 
 import importlib.util
 import math
@@ -58,9 +58,9 @@ class LoadTarget(NamedTuple):
     schemes: tuple[str, ...] = ("null",)
     home_keys: tuple[HomeKey, ...] = ()
     store: Path | None = None
-    """Where its subscribers are, for a core of this machine."""
+    """Data directory with its subscribers, for a core on this machine."""
     upfs: tuple[UpfConfig, ...] = ()
-    """Those of its UPFs that this machine can emulate."""
+    """Its UPFs that this machine can emulate."""
     n4: tuple[str, int] | None = None
     """Its address on N4."""
 
@@ -74,7 +74,7 @@ def load(
         str | None,
         typer.Option(
             metavar="LIST",
-            help=f"What each UE does, in this order; of {', '.join(Procedure)}."
+            help=f"Procedures of each UE, in this order: {', '.join(Procedure)}."
             f"  [default: {DEFAULT_PROGRAMME}]",
         ),
     ] = None,
@@ -87,11 +87,15 @@ def load(
     ] = None,
     duration: Annotated[
         float | None,
-        typer.Option(metavar="SECONDS", min=0, help="How long; without it each UE does it once."),
+        typer.Option(
+            metavar="SECONDS",
+            min=0,
+            help="Duration.  [default: until each UE is done]",
+        ),
     ] = None,
     rate: Annotated[
         float | None,
-        typer.Option(metavar="N", help="UEs that begin, a second, as a Poisson process."),
+        typer.Option(metavar="N", help="UEs that start in a second, as a Poisson process."),
     ] = None,
     gnbs: Annotated[
         int | None,
@@ -107,7 +111,7 @@ def load(
     ] = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for the report; - for standard output, alone."),
+        typer.Option(metavar="FILE", help="File for the report; - for standard output only."),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PNG file for the latencies.")
@@ -117,14 +121,14 @@ def load(
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(metavar="N", help="Of credentials and arrivals.  [default: 0]"),
+        typer.Option(metavar="N", help="Seed of credentials and arrivals.  [default: 0]"),
     ] = None,
     first_imsi: Annotated[
         str | None,
-        typer.Option(metavar="IMSI", help="IMSI of the first UE, 15 digits; else MSIN 1."),
+        typer.Option(metavar="IMSI", help="First IMSI, 15 digits.  [default: MSIN 1]"),
     ] = None,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Give subscribers that are there new credentials.")
+        bool, typer.Option("--overwrite", help="Replace the credentials of existing subscribers.")
     ] = False,
     faults: Annotated[
         float | None,
@@ -132,15 +136,15 @@ def load(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Share of the messages lost, late, twice, out of order, garbled or wrong.",
+            help="Share of messages that are lost, late, duplicated, reordered or wrong.",
         ),
     ] = None,
     tacs: Annotated[
         str | None,
-        typer.Option(metavar="LIST", help="TACs of the gNBs, in turn, as 1,2."),
+        typer.Option(metavar="LIST", help="TACs of the gNBs, in turn, such as 1,2."),
     ] = None,
     provision: Annotated[
-        bool, typer.Option(help="Put the UEs into the store of the local core first.")
+        bool, typer.Option(help="Store the UEs as subscribers of the local core first.")
     ] = True,
     data: Annotated[
         Path | None,
@@ -150,7 +154,7 @@ def load(
     ] = None,
     host: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="N2 address of a core elsewhere."),
+        typer.Option(metavar="ADDRESS", help="N2 address of another core."),
     ] = None,
     port: Annotated[
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Its SCTP port.")
@@ -158,22 +162,22 @@ def load(
     udp_port: Annotated[
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Its UDP port.")
     ] = None,
-    transport: Annotated[Mode | None, typer.Option(help="Which SCTP it has.")] = None,
+    transport: Annotated[Mode | None, typer.Option(help="Its SCTP transport.")] = None,
     plmn: Annotated[str | None, typer.Option(metavar="MCC-MNC", help="Its PLMN.")] = None,
     tac: Annotated[int | None, typer.Option(metavar="N", help="A TAC that it serves.")] = None,
     slices: Annotated[
-        str | None, typer.Option(metavar="SLICES", help="Slices there, as 1-010203,2.")
+        str | None, typer.Option(metavar="SLICES", help="Its slices, such as 1-010203,2.")
     ] = None,
 ) -> None:
-    """Run gNBs and UEs against the core of `evcore up`, or one elsewhere, and report.
+    """Run gNBs and UEs against the core of `evcore up` or another core, and print a report.
 
-    UEs check every MAC, AUTN and COUNT of the core. The exit status is 1 if a procedure failed
-    or a check did. Without --host all about the core is known.
+    UEs check every MAC, AUTN and COUNT of the core. The exit status is 1 if a procedure or a check
+    failed. Without --host the settings of the core are read from its data directory.
     """
     of_file = _scenario(scenario, procedures=procedures, duration=duration, rate=rate)
     programme = programme_of(DEFAULT_PROGRAMME if procedures is None else procedures)
     if duration is not None and not math.isfinite(duration):
-        raise UsageError(f"--duration is {duration}: no load has an end then")
+        raise UsageError(f"--duration is {duration}: it must be finite")
     target = _given(_target(data, host), host, port, udp_port, transport, plmn, tac, slices)
     first = first_imsi or target.plmn.replace("-", "").ljust(14, "0") + "1"
     shown = str(json) != "-"
@@ -221,7 +225,7 @@ def load(
     except LoadConfigError as err:
         raise UsageError(str(err)) from None
     if config.pages and not target.upfs:
-        raise UsageError("page needs UPFs to be emulated: start `evcore up --upfs 2`")
+        raise UsageError("page needs emulated UPFs: start `evcore up --upfs 2`")
     _check_outputs([path for path in (json, plot, capture) if path is not None and shown])
     if plot is not None and importlib.util.find_spec("matplotlib") is None:
         raise CommandError("--plot needs matplotlib: pip install matplotlib")
@@ -239,15 +243,15 @@ def load(
 
 
 async def _load(config: LoadConfig, target: LoadTarget) -> tuple[Report, list[str]]:
-    """Run a load, beside those UPFs of the core that are for this machine to emulate.
+    """Run a load, with the emulated UPFs of the core that belong to this machine.
 
-    Returns the report, and what the UPFs found wrong.
+    Return the report and the errors of the core that the UPFs found.
     """
     shares = [share for phase in config.plan for share in phase.mix]
     sessions = any(Procedure.SESSION in share.procedures for share in shares)
     async with emulated.running_upfs(target.upfs if sessions else (), target.n4) as upfs:
         if not await upfs.associated():
-            raise CommandError("the emulated UPFs got no association with the core")
+            raise CommandError("the emulated UPFs are not associated with the core")
         report = await run_load(
             config, downlink_data=upfs.downlink_data, downlink_tunnel=upfs.downlink_tunnel
         )
@@ -257,13 +261,13 @@ async def _load(config: LoadConfig, target: LoadTarget) -> tuple[Report, list[st
 def _scenario(
     name: str | None, *, procedures: str | None, duration: float | None, rate: float | None
 ) -> Scenario:
-    """The scenario of a name, or one without phases; options that it excludes are refused."""
+    """Return the scenario of a name, or an empty one. Refuse options that a scenario excludes."""
     if name is None:
         return Scenario(description="", phases=())
     excluded = {"--procedures": procedures, "--duration": duration, "--rate": rate}
     given = [option for option, value in excluded.items() if value is not None]
     if given:
-        raise UsageError(f"--scenario says itself what {', '.join(given)} would say")
+        raise UsageError(f"--scenario cannot be combined with {', '.join(given)}")
     try:
         return read_scenario(find_scenario(name))
     except LoadConfigError as err:
@@ -271,22 +275,22 @@ def _scenario(
 
 
 def programme_of(text: str) -> tuple[Procedure, ...]:
-    """The programme of ``"register,idle,deregister"``.
+    """Parse a programme such as ``"register,idle,deregister"``.
 
     Raises:
-        UsageError: one of them is no procedure.
+        UsageError: a procedure does not exist.
     """
     found: list[Procedure] = []
     for name in text.split(","):
         if name.strip() not in tuple(Procedure):
             names = ", ".join(Procedure)
-            raise UsageError(f"a UE cannot {name.strip()!r}: its procedures are {names}")
+            raise UsageError(f"{name.strip()!r} is not a procedure of a UE; choose from {names}")
         found.append(Procedure(name.strip()))
     return tuple(found)
 
 
 def _target(data: Path | None, host: str | None) -> LoadTarget:
-    """The local core, or the defaults for one elsewhere."""
+    """Return the local core, or the defaults for another core."""
     defaults = configuration.Config()
     directory = DataDirectory(data or DEFAULT)
     if host is not None and data is None:
@@ -319,7 +323,7 @@ def _given(
     tac: int | None,
     slices: str | None,
 ) -> LoadTarget:
-    """A target with what was said about it on the command line."""
+    """Return a target with the settings of the command line."""
     n2 = target.n2
     return target._replace(
         n2=N2Config(
@@ -335,7 +339,7 @@ def _given(
 
 
 def _reachable(host: str) -> str:
-    """An address to connect to, of one that is listened on."""
+    """Return an address to connect to, for a listening address."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
 
 
@@ -355,11 +359,11 @@ def _tacs(text: str) -> tuple[int, ...]:
 
 
 def _check_outputs(paths: list[Path]) -> None:
-    """Refuse before a load what would fail after it."""
+    """Check before a load that the output files can be written after it."""
     for path in paths:
         folder = path.parent
         if path.is_dir() or not folder.is_dir():
-            what = "is a directory" if path.is_dir() else f"{folder} is no directory"
-            raise CommandError(f"{path} cannot be written: {what}")
+            reason = "is a directory" if path.is_dir() else f"{folder} is not a directory"
+            raise CommandError(f"{path} cannot be written: {reason}")
         if not os.access(path if path.exists() else folder, os.W_OK):
             raise CommandError(f"{path} cannot be written: permission denied")

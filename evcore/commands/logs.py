@@ -1,4 +1,4 @@
-"""`evcore log`: what is in the event logs, and whether it still decides the same."""
+"""`evcore log`: show the event logs, and verify that their steps are decided the same."""
 
 from collections.abc import AsyncIterator, Iterable
 from datetime import UTC, datetime
@@ -37,14 +37,14 @@ app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_
 @app.command("list", epilog="Example: `evcore log list ue/imsi-00101 --json`.")
 def list_(
     prefix: Annotated[
-        str, typer.Argument(metavar="PREFIX", help='What names begin with, as "ue/".')
+        str, typer.Argument(metavar="PREFIX", help='Prefix of the names, such as "ue/".')
     ] = "",
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """List what has a log, UEs, RAN nodes and UPFs, with the number of steps and the state."""
+    """List the UEs, RAN nodes and UPFs with a log, the number of steps and the state."""
     run_tool(_list(prefix, Where(data, config, secrets), as_json=as_json))
 
 
@@ -82,18 +82,18 @@ def show(
     config: ConfigFile = None,
     secrets: SecretsFile = None,
     seq: Annotated[
-        int | None, typer.Option(metavar="SEQ", min=1, help="The step of this number alone.")
+        int | None, typer.Option(metavar="SEQ", min=1, help="Show only the step of this number.")
     ] = None,
     as_json: AsJson = False,
     asn1: Annotated[bool, typer.Option("--asn1", help="NGAP as ASN.1 text, by pycrate.")] = False,
 ) -> None:
-    """Show each step: its trigger, decoded, its events and outputs, and what changed.
+    """Show each step: its decoded trigger, its events and outputs, and the changes of the state.
 
     A line begins with "<-" for the trigger, "*" for an event, "->" for an output and "~" for a
     change of the state.
     """
     if as_json and asn1:
-        raise UsageError("--asn1 is for people, --json for programs: give one of them")
+        raise UsageError("--asn1 and --json cannot be combined")
     where = Where(data, config, secrets)
     run_tool(_show(aggregate_of(supi), where, seq=seq, as_json=as_json, asn1=asn1))
 
@@ -121,19 +121,19 @@ async def _code(access: Access, step: Step[Any]) -> str:
 
 
 def _must_have(name: str, head: int, seq: int | None) -> None:
-    """Refuse a log that has no steps, or not the one that was asked for.
+    """Check that a log has steps, and that it has the requested step.
 
     Raises:
-        CommandError: so it is.
+        CommandError: the log or the step does not exist.
     """
     if not head:
-        raise CommandError(f"there is no log of {name}: `evcore log list` shows what there is")
+        raise CommandError(f"there is no log of {name}: `evcore log list` shows the logs")
     if seq is not None and seq > head:
         raise CommandError(f"the log of {name} ends with step {head}: there is no step {seq}")
 
 
 async def _history(access: Access, name: str) -> AsyncIterator[tuple[Step[Any], Any, Any]]:
-    """Each step with the state before and after it."""
+    """Yield each step with the state before and after it."""
     kind = kind_of(name)
     before = kind.new()
     async for step in access.log.steps(name):
@@ -149,14 +149,14 @@ def state(
     supi: Name,
     at: Annotated[
         int | None,
-        typer.Option(metavar="SEQ", min=1, help="After this step; the last by default."),
+        typer.Option(metavar="SEQ", min=1, help="State after this step.  [default: the last]"),
     ] = None,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on one line.")] = False,
 ) -> None:
-    """Show the state that the log folds to, after a step."""
+    """Show the state after a step, folded from the log."""
     where = Where(data, config, secrets)
     run_tool(_state(aggregate_of(supi), where, at=at, as_json=as_json))
 
@@ -179,18 +179,17 @@ async def _state(name: str, where: Where, *, at: int | None, as_json: bool) -> N
 @app.command(epilog="Example: `evcore log verify --all`.")
 def verify(
     supi: Annotated[
-        str | None, typer.Argument(metavar="SUPI", help="Whose log; or --all for every one.")
+        str | None, typer.Argument(metavar="SUPI", help="SUPI of the log to verify; or --all.")
     ] = None,
-    everything: Annotated[bool, typer.Option("--all", help="Every log.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Verify every log.")] = False,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
     """Decide every recorded step again, and compare events and outputs octet for octet.
 
-    Steps of a version that was swapped in are decided again by that version, as it is kept in the
-    data directory; where it is not, they are counted apart. The exit status is 1 if anything
-    differs.
+    The steps of a variant are decided by that variant, which the data directory keeps. Steps of a
+    missing variant are counted separately. The exit status is 1 if a step differs.
     """
     if (supi is None) == (not everything):
         raise UsageError("name a SUPI, or say --all")
@@ -213,10 +212,10 @@ async def _verify(name: str | None, where: Where) -> Verification:
 
 
 async def names_of(access: Access, name: str | None) -> list[str]:
-    """The aggregate of a name, which must have a log, or else all there are.
+    """Return the name if it has a log, or the names of all aggregates if `name` is None.
 
     Raises:
-        CommandError: it has none.
+        CommandError: the aggregate has no log.
     """
     if name is None:
         return [found async for found, _ in all_aggregates(access.log)]
@@ -226,7 +225,7 @@ async def names_of(access: Access, name: str | None) -> list[str]:
 
 
 def progressing(names: list[str]) -> Iterable[str]:
-    """The names, with a bar on a terminal of how many of them are done."""
+    """Iterate over the names, with a progress bar on a terminal."""
     watching = console(stderr=True)
     shown = watching.is_terminal and len(names) > 1
     return track(names, "deciding again", console=watching, transient=True, disable=not shown)

@@ -1,4 +1,4 @@
-"""`evcore network`: the configuration of a core that runs."""
+"""`evcore network`: the configuration of a running core."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ from evcore.local.data import DataDirectory
 from schemas.config import reading as configuration
 from schemas.config.reading import AmfConfig, Config, ConfigError
 
-app = typer.Typer(help="The configuration of a core that runs: update.", no_args_is_help=True)
+app = typer.Typer(help="The configuration of a running core: update.", no_args_is_help=True)
 
 
 @app.callback()
 def _group() -> None:
-    """One command is a group all the same."""
+    """With a callback, typer keeps a single command as a group."""
 
 
 @app.command()
@@ -29,10 +29,10 @@ def update(
     config: Annotated[Path, typer.Argument(metavar="FILE", help="An evcore.toml.")],
     data: Data = DATA,
 ) -> None:
-    """Give a core that runs other tracking areas, slices, names, security, timers or congestion.
+    """Change tracking areas, slices, names, security, timers or congestion of a running core.
 
-    Its workers start anew with it, and gNBs are told what is new for them (TS 38.413 8.7.3). What
-    else FILE has is for the next `evcore up`.
+    The workers restart with the new configuration, and the gNBs are notified (TS 38.413 8.7.3).
+    Other changes in FILE need a restart of `evcore up`.
     """
     directory = DataDirectory(data)
     if not directory.running:
@@ -40,20 +40,20 @@ def update(
     new = configuration.load(config)
     running = configuration.load(directory.config_file)
     directory.write_config(updated(running, new))
-    with suppress(ProcessLookupError):  # it ended just now, and the next one has the file
+    with suppress(ProcessLookupError):  # the core has just ended; the next one reads the file
         os.kill(directory.owner, signal.SIGUSR1)
-    Notices().say("the configuration of the network is taken over, and gNBs are told of it")
+    Notices().say("the configuration is written; the core applies it and notifies the gNBs")
 
 
 def updated(running: Config, new: Config) -> Config:
-    """The configuration of a core that runs, with what `new` has of the network: [amf] but for who
-    it is, tracking areas with their slices, security, timers, congestion and data networks.
+    """Return the running configuration with the network settings of `new`.
 
-    Processes keep their addresses, and a UPF its sessions: what else `new` has is for the next
-    start.
+    These are [amf] without its GUAMI, tracking areas with their slices, security, timers,
+    congestion and data networks. Other settings apply at the next start: processes keep their
+    addresses, and UPFs keep their sessions.
 
     Raises:
-        ConfigError: `new` is that of another AMF, whom no UE and no gNB of this one knows.
+        ConfigError: `new` has another GUAMI, which the UEs and gNBs of this core do not know.
     """
     if _guami(new.amf) != _guami(running.amf):
         raise ConfigError(

@@ -1,4 +1,4 @@
-"""Options that several commands have."""
+"""Options of several commands, and the names that users type."""
 
 import re
 from pathlib import Path
@@ -21,7 +21,7 @@ ConfigFile: TypeAlias = Annotated[
         "--config",
         metavar="FILE",
         envvar="EVCORE_CONFIG",
-        help="An evcore.toml, for the store that it names.",
+        help="An evcore.toml, for the store in it.",
     ),
 ]
 SecretsFile: TypeAlias = Annotated[
@@ -30,18 +30,18 @@ SecretsFile: TypeAlias = Annotated[
         "--secrets",
         metavar="FILE",
         envvar="EVCORE_SECRETS",
-        help="Secrets file, if not the data directory's.",
+        help="Secrets file.  [default: that of the data directory]",
     ),
 ]
-AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON, one document a line.")]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON, one document a line.")]
 Supi: TypeAlias = Annotated[
-    str, typer.Argument(metavar="SUPI", help="As imsi-001010000000001, or its digits.")
+    str, typer.Argument(metavar="SUPI", help="Such as imsi-001010000000001, or its digits.")
 ]
 Name: TypeAlias = Annotated[
     str,
     typer.Argument(
         metavar="SUPI",
-        help="As imsi-001010000000001, or its digits; or a name of `evcore log list`.",
+        help="Such as imsi-001010000000001, its digits, or a name of `evcore log list`.",
     ),
 ]
 
@@ -52,7 +52,7 @@ _LONGEST: Final = 40
 
 
 class Where(NamedTuple):
-    """Where the store is: a data directory, or a configuration and its secrets."""
+    """The place of the store: a data directory, or a configuration and its secrets."""
 
     data: Path
     config: Path | None
@@ -60,19 +60,21 @@ class Where(NamedTuple):
 
 
 def procedure_named(name: str) -> Procedure:
-    """The procedure of a name.
+    """Return the procedure of a name.
 
     Raises:
-        UsageError: there is none.
+        UsageError: there is no such procedure.
     """
     try:
         return Procedure(name.strip())
     except ValueError:
-        raise UsageError(f"{name.strip()!r} is no procedure: {', '.join(Procedure)}") from None
+        raise UsageError(
+            f"{name.strip()!r} is not a procedure; choose from {', '.join(Procedure)}"
+        ) from None
 
 
 def procedures_named(text: str) -> tuple[Procedure, ...]:
-    """The procedures of ``"registration,session"``, or of ``"all"``.
+    """Parse a list of procedures such as ``"registration,session"``, or ``"all"``.
 
     Raises:
         UsageError: there is no such procedure.
@@ -83,22 +85,22 @@ def procedures_named(text: str) -> tuple[Procedure, ...]:
 
 
 def supi_of(text: str) -> str:
-    """The SUPI that a user typed, with or without ``imsi-``.
+    """Parse a SUPI, with or without ``imsi-``.
 
     Raises:
-        UsageError: it is none.
+        UsageError: the text is not a SUPI.
     """
     found = _SUPI.fullmatch(text.strip().lower())
     if found is None:
-        raise UsageError(f"{_quoted(text)} is no SUPI: imsi- and 6 to 15 digits")
+        raise UsageError(f"{_quoted(text)} is not a SUPI: imsi- and 6 to 15 digits")
     return supi_of_imsi(found[1])
 
 
 def aggregate_of(text: str) -> str:
-    """The aggregate of what a user typed: a SUPI, an IMSI, or the name of an aggregate.
+    """Parse the name of an aggregate: a SUPI, an IMSI, or the name itself.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: the text is none of these.
     """
     name = text.strip()
     kind, _, rest = name.partition("/")
@@ -109,8 +111,8 @@ def aggregate_of(text: str) -> str:
     found = _SUPI.fullmatch(name.lower())
     if found is None:
         raise UsageError(
-            f"{_quoted(text)} is neither a SUPI (imsi- and 6 to 15 digits) nor a name as "
-            "`evcore log list` shows them"
+            f"{_quoted(text)} is neither a SUPI (imsi- and 6 to 15 digits) nor a name "
+            "of `evcore log list`"
         )
     return ue_aggregate(supi_of_imsi(found[1]))
 

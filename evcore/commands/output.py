@@ -1,7 +1,7 @@
-"""What commands print: results on standard output, notices on standard error.
+"""Print results on standard output and notices on standard error.
 
-A result is plain text that does not depend on the width of the terminal, so that it can be
-piped; on a terminal it has colours as well, unless NO_COLOR says no.
+A result is plain text, independent of the width of the terminal, so that it can be piped. On a
+terminal it has colours, unless NO_COLOR is set.
 """
 
 import contextlib
@@ -18,26 +18,26 @@ from evcore.commands.errors import clean
 
 
 class _Console(Console):
-    """A console that leaves a closed pipe to its caller."""
+    """A console that raises BrokenPipeError to its caller."""
 
     def on_broken_pipe(self) -> None:
         raise  # noqa: PLE0704 - rich calls this while it handles the BrokenPipeError
 
 
 def console(*, stderr: bool = False) -> Console:
-    """A console for lines that are neither wrapped nor read as markup."""
+    """Return a console that neither wraps lines nor reads markup."""
     return _Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 class Notices:
-    """Lines on standard error for whoever watches, which nobody needs to."""
+    """Progress messages for people, on standard error."""
 
     def __init__(self) -> None:
         self._console = console(stderr=True)
 
     @property
     def watched(self) -> bool:
-        """Whether a person looks on."""
+        """Whether standard error is a terminal."""
         return self._console.is_terminal
 
     def say(self, text: str, style: str = "") -> None:
@@ -47,7 +47,10 @@ class Notices:
 
     @contextlib.contextmanager
     def below(self, shown: RenderableType) -> Generator[Callable[[RenderableType], None]]:
-        """Keep something below all lines for the length of a block; what is yielded changes it."""
+        """Show `shown` below all lines for the duration of a block.
+
+        Yield a function that replaces it.
+        """
 
         def draw(found: RenderableType) -> None:
             with contextlib.suppress(OSError):
@@ -58,12 +61,12 @@ class Notices:
 
 
 def print_json(document: Any, *, indent: int | None = None) -> None:
-    """Print a JSON document, on one line unless `indent` says otherwise."""
+    """Print a JSON document, on one line unless `indent` is given."""
     sys.stdout.write(json.dumps(document, indent=indent) + "\n")
 
 
 def print_columns(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print a table of plain text; the last column may be of any width."""
+    """Print a table of plain text. The last column is not padded."""
     kept = [[clean(cell) for cell in row] for row in rows]
     count = len(headings) - 1
     widths = [max(len(row[i]) for row in (headings, *kept)) for i in range(count)]

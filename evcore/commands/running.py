@@ -1,4 +1,4 @@
-"""Running a command's coroutine so that a signal ends it in order."""
+"""Run the coroutine of a command, and stop it in order on a signal."""
 
 import asyncio
 import logging
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class Interrupted(Exception):
-    """A signal has ended the command; what it had started is gone."""
+    """A signal has ended the command and everything that it had started."""
 
     def __init__(self, number: int) -> None:
         super().__init__(signal.Signals(number).name)
@@ -22,20 +22,20 @@ class Interrupted(Exception):
 
 
 def log_to_stderr() -> None:
-    """Have what goes wrong told on standard error, where a container's log is kept."""
+    """Log to standard error, which is the log of a container."""
     handler = logging.StreamHandler()
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))
     logging.getLogger().addHandler(handler)
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run what has processes or connections to end.
+    """Run a coroutine that has processes or connections to close.
 
-    The first SIGINT or SIGTERM cancels it, the second ends this process at once, and the
-    kernel its children.
+    The first SIGINT or SIGTERM cancels the coroutine. The second ends this process at once, and
+    the kernel ends its children.
 
     Raises:
-        Interrupted: a signal has ended it.
+        Interrupted: a signal has ended the coroutine.
     """
     return uvloop.run(_supervised(main))
 
@@ -62,7 +62,7 @@ async def _supervised(main: Coroutine[Any, Any, T]) -> T:
 
 
 def run_tool(main: Coroutine[Any, Any, T]) -> T:
-    """Run what reads and computes: SIGINT ends it wherever it is.
+    """Run a coroutine that only reads and computes. SIGINT interrupts it anywhere.
 
     Raises:
         KeyboardInterrupt: at SIGINT.

@@ -23,7 +23,7 @@ app = typer.Typer(help="PDU sessions: list, release.", no_args_is_help=True)
 
 @app.command("list")
 def list_(data: Data = DATA) -> None:
-    """List the PDU sessions there are."""
+    """List the PDU sessions."""
     print_columns(
         ("SUPI", "id", "stage", "user plane", "DNN", "slice", "address", "UPF"),
         run_tool(_rows(DataDirectory(data))),
@@ -33,10 +33,10 @@ def list_(data: Data = DATA) -> None:
 @app.command()
 def release(
     supi: Supi,
-    psi: Annotated[int, typer.Argument(metavar="ID", min=1, max=15, help="Of the PDU session.")],
+    psi: Annotated[int, typer.Argument(metavar="ID", min=1, max=15, help="PDU session identity.")],
     data: Data = DATA,
 ) -> None:
-    """Release a PDU session (TS 23.502 4.3.4). A UE that is idle learns it when it next comes."""
+    """Release a PDU session (TS 23.502 4.3.4). An idle UE is informed when it next connects."""
     directory = DataDirectory(data)
     if not directory.running:
         raise CommandError(f"no core runs on {directory.root}: start `evcore up`")
@@ -44,7 +44,7 @@ def release(
     if psi not in run_tool(_ids(directory, found)):
         raise CommandError(f"{found} has no PDU session {psi}: `evcore session list` shows them")
     run_tool(_publish(directory, found, psi))
-    Notices().say(f"the release of PDU session {psi} of {found} is asked for")
+    Notices().say(f"the release of PDU session {psi} of {found} is requested")
 
 
 async def _rows(data: DataDirectory) -> list[tuple[str, ...]]:

@@ -1,4 +1,4 @@
-"""`evcore subscriber`: who may use the network."""
+"""`evcore subscriber`: the subscribers of the network."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ from schemas.subscriber import AuthMethod, Subscriber
 from statestore.importers import Format, ImportProblem, read_subscribers
 
 MOST_OCTETS: Final = 128 << 20
-"""Of a file to import, which is read whole."""
+"""Largest file to import, in octets. The file is read whole."""
 _SHOWN_NOTES: Final = 20
 
 app = typer.Typer(
@@ -49,7 +49,7 @@ app.command()(deregister)
 @app.command(
     epilog=(
         "Example: `evcore subscriber add imsi-001010000000001 --k 465b...a6bc --opc e8ed...83ca`. "
-        "A shell remembers what is typed: `evcore subscriber import` takes keys from a file."
+        "A shell keeps a history: `evcore subscriber import` reads keys from a file."
     )
 )
 def add(
@@ -59,18 +59,18 @@ def add(
         str | None, typer.Option("--opc", metavar="HEX", help="OPc, 32 hexadecimal digits.")
     ] = None,
     op: Annotated[
-        str | None, typer.Option("--op", metavar="HEX", help="OP, in the place of OPc.")
+        str | None, typer.Option("--op", metavar="HEX", help="OP, instead of OPc.")
     ] = None,
     amf: Annotated[
         str, typer.Option(metavar="HEX", help="AMF of Milenage, 4 hexadecimal digits.")
     ] = "8000",
-    sqn: Annotated[int, typer.Option(metavar="N", help="Where SQN starts.")] = 0,
+    sqn: Annotated[int, typer.Option(metavar="N", help="First SQN.")] = 0,
     auth_method: Annotated[
-        AuthMethod, typer.Option("--auth-method", help="How the UE is authenticated.")
+        AuthMethod, typer.Option("--auth-method", help="Authentication method of the UE.")
     ] = AuthMethod.FIVE_G_AKA,
     slices: Annotated[
         str,
-        typer.Option(metavar="SLICES", help="Slices, the first one the default: 1-010203,2."),
+        typer.Option(metavar="SLICES", help="Slices, the default first, such as 1-010203,2."),
     ] = "1-010203",
     dnn: Annotated[str, typer.Option(metavar="DNN", help="The DNN of every slice.")] = "internet",
     data: Data = DATA,
@@ -114,24 +114,24 @@ async def _put(found: list[Subscriber], where: Where) -> list[int]:
         DataDirectory(where.data).prepare()
     async with opened(*where) as access:
         versions = await access.subscribers.put_all(found)
-        await _tell(where, access, [subscriber.supi for subscriber in found])
+        await _notify(where, access, [subscriber.supi for subscriber in found])
     return versions
 
 
-async def _tell(where: Where, access: Access, supis: list[str]) -> None:
-    """Tell the core, where one runs. What is written is written, whatever comes of that."""
+async def _notify(where: Where, access: Access, supis: list[str]) -> None:
+    """Notify the core if one runs. A failure does not undo the stored changes."""
     try:
         bus = operator.bus_of(DataDirectory(where.data), where.config)
         if bus is not None:
             await operator.publish_subscription_change(bus, access.log, supis)
     except BusError as err:
-        Notices().say(f"note: UEs that are registered learn it later: {err}")
+        Notices().say(f"note: the core is not notified; registered UEs get the change later: {err}")
 
 
 @app.command(
     "import",
     epilog=(
-        "Examples: `evcore subscriber import sims.csv`; of Open5GS, `mongoexport -d open5gs "
+        "Examples: `evcore subscriber import sims.csv`; from Open5GS, `mongoexport -d open5gs "
         "-c subscribers | evcore subscriber import -`."
     ),
 )
@@ -140,18 +140,18 @@ def import_(
         str,
         typer.Argument(
             metavar="FILE",
-            help="JSON or CSV of evcore, or what Open5GS or free5GC exports; - for standard input.",
+            help="JSON or CSV of evcore, or an export of Open5GS or free5GC; - for standard input.",
         ),
     ],
     format_: Annotated[
         Format | None,
-        typer.Option("--format", help="What it is; found out by its contents if left out."),
+        typer.Option("--format", help="Format of the file.  [default: detected]"),
     ] = None,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Import subscribers: all of a file, or none where anything in it is wrong."""
+    """Import all subscribers of a file, or none if one is wrong."""
     octets = _read(file)
     try:
         found = read_subscribers(octets, format_)
@@ -180,14 +180,14 @@ def _read(name: str) -> bytes:
 
 
 def _summed_up(notes: tuple[str, ...]) -> list[str]:
-    """Notes that are the same of many records are one."""
+    """Merge equal notes of several records."""
     records: dict[str, list[str]] = {}
     for note in notes:
-        record, _, what = note.partition(": ")
-        records.setdefault(what, []).append(record)
+        record, _, text = note.partition(": ")
+        records.setdefault(text, []).append(record)
     found = [
-        f"{own[0]}: {what}" + (f" (and of {len(own) - 1} more)" if len(own) > 1 else "")
-        for what, own in records.items()
+        f"{own[0]}: {text}" + (f" (and {len(own) - 1} more)" if len(own) > 1 else "")
+        for text, own in records.items()
     ]
     left = len(found) - _SHOWN_NOTES
     return [*found[:_SHOWN_NOTES], f"and {left} other notes"] if left > 0 else found
@@ -231,7 +231,7 @@ def show(
     secrets: SecretsFile = None,
     as_json: Annotated[bool, typer.Option("--json", help="JSON on one line.")] = False,
 ) -> None:
-    """Show a subscription; its keys stay hidden."""
+    """Show a subscription without its keys."""
     document = run_tool(_show(supi_of(supi), Where(data, config, secrets)))
     print_json(document, indent=None if as_json else 2)
 
@@ -255,7 +255,7 @@ def remove(
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Withdraw a subscription, and deregister its UE; its log and its earlier versions stay."""
+    """Withdraw a subscription and deregister its UE. Its log and earlier versions stay."""
     name = supi_of(supi)
     run_tool(_remove(name, Where(data, config, secrets)))
     typer.echo(f"{name}: removed")
@@ -267,7 +267,7 @@ async def _remove(supi: str, where: Where) -> None:
         if found is None or found.subscriber is None:
             raise _unknown(supi)
         await access.subscribers.withdraw(supi)
-        await _tell(where, access, [supi])
+        await _notify(where, access, [supi])
 
 
 @app.command("home-keys")
@@ -276,10 +276,10 @@ def home_keys(
     secrets: SecretsFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the public keys that USIMs conceal SUPIs with (TS 33.501 annex C.3)."""
+    """Show the public keys for SUPI concealment in USIMs (TS 33.501 annex C.3)."""
     path = secrets or DataDirectory(data).secrets_file
     if secrets is None and not path.exists():
-        raise ConfigError(f"there are no keys in {data}: `evcore up` makes them")
+        raise ConfigError(f"there are no keys in {data}: `evcore up` creates them")
     found = populations.home_keys(configuration.load_secrets(path, {}))
     if as_json:
         for key in found:

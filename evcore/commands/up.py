@@ -1,4 +1,4 @@
-"""`evcore up`: a whole core on this machine, its functions at zero until they are needed."""
+"""`evcore up`: run a core on this machine, with functions that scale from zero."""
 
 import asyncio
 import logging
@@ -30,10 +30,10 @@ from transport import Mode
 
 
 def groups_of(text: str, max_workers: int) -> tuple[Group, ...]:
-    """The groups of ``"all"``, ``"each"`` or ``"registration,deregistration;ran;..."``.
+    """Parse groups: ``"all"``, ``"each"`` or ``"registration,deregistration;ran;..."``.
 
     Raises:
-        UsageError: a procedure is in none of them, in two, or there is no such procedure.
+        UsageError: a procedure is in no group or in two groups, or it does not exist.
     """
     if text == "all":
         return (Group("core", tuple(Procedure), max_workers),)
@@ -57,7 +57,7 @@ def up(
     data: Data = DATA,
     config: Annotated[
         Path | None,
-        typer.Option("--config", metavar="FILE", help="An evcore.toml; the defaults without one."),
+        typer.Option("--config", metavar="FILE", help="An evcore.toml.  [default: none]"),
     ] = None,
     host: Annotated[
         str | None,
@@ -69,7 +69,7 @@ def up(
     ] = None,
     transport: Annotated[
         Mode | None,
-        typer.Option(help="Which SCTP.  [default: auto]"),
+        typer.Option(help="SCTP transport.  [default: auto]"),
     ] = None,
     udp_port: Annotated[
         int | None,
@@ -83,23 +83,24 @@ def up(
             metavar="N",
             min=0,
             max=64,
-            help="UPFs on 127.0.0.8 and on, for `evcore load`.  [default: 2, or the file's]",
+            help="UPFs from 127.0.0.8 on, for `evcore load`.  [default: 2, or those of FILE]",
         ),
     ] = None,
     nats_port: Annotated[
-        int, typer.Option(metavar="PORT", min=0, max=65535, help="Of the broker; 0 for a free one.")
+        int,
+        typer.Option(metavar="PORT", min=0, max=65535, help="Port of the broker; 0 for any."),
     ] = 4222,
     groups: Annotated[
         str,
-        typer.Option(metavar="GROUPS", help='What is hosted together: "all", "each", or "a,b;c".'),
+        typer.Option(metavar="GROUPS", help='Grouping of procedures: "all", "each", or "a,b;c".'),
     ] = "all",
     max_workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Workers of a group, at most.")
+        int, typer.Option(metavar="N", min=1, help="Maximum of workers of a group.")
     ] = 2,
 ) -> None:
-    """Run nats-server, the gateways and worker processes that scale from zero and back to it.
+    """Run nats-server, the gateways and worker processes that scale from zero and back to zero.
 
-    It runs until Ctrl-C or SIGTERM. The next one on the same data goes on where it was.
+    The core runs until Ctrl-C or SIGTERM. The next one with the same data continues from there.
     """
     chosen = groups_of(groups, max_workers)
     settings = configuration.load(config)
@@ -112,7 +113,7 @@ def up(
         udp_port=udp_port or n2.udp_port,
     )
     if n2.transport not in tuple(Mode):
-        raise ConfigError(f"n2.transport is {n2.transport!r}, and must be of {', '.join(Mode)}")
+        raise ConfigError(f"n2.transport is {n2.transport!r}; it must be one of {', '.join(Mode)}")
     settings = replace(settings, n2=n2)
     if upfs is not None or config is None:
         tables = emulated.tables(2 if upfs is None else upfs)
@@ -151,24 +152,24 @@ async def _up(
 
 
 async def _reload(core: LocalCore, say: Callable[[str], None]) -> None:
-    """At SIGUSR1, take over what `evcore network update` has written."""
+    """On SIGUSR1, apply the configuration that `evcore network update` has written."""
     while True:
         await core.updated.wait()
         core.updated.clear()
         try:
-            told = await core.reload()
+            notified = await core.reload()
         except (ConfigError, BusError, StoreError) as err:
-            say(f"the configuration of the network is not taken over: {err}")
+            say(f"the configuration of the network is not applied: {err}")
         else:
-            say(f"the configuration of the network is taken over; {told} gNB(s) are told")
+            say(f"the configuration of the network is applied; {notified} gNB(s) are notified")
 
 
 async def _facts(core: LocalCore) -> list[tuple[str, str]]:
-    """What an operator wants to know of a core that has just started."""
+    """Return the addresses and settings of a started core, to print."""
     root, n2, area = core.data.root.resolve(), core.config.n2, core.config.tracking_area[0]
     facts = [("gNBs", f"connect to {core.n2_address}{_sctp(core)}")]
     if n2.host in ("127.0.0.1", "::1", "localhost"):
-        facts.append(("", "from this machine alone: --host ADDRESS lets others in"))
+        facts.append(("", "only from this machine: --host ADDRESS allows others"))
     if upfs := core.config.upf:
         n4 = core.config.n4
         names = ", ".join(upf.node_id for upf in upfs[:3]) + (", ..." if len(upfs) > 3 else "")
@@ -187,7 +188,7 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
 
 
 def _sctp(core: LocalCore) -> str:
-    """Which SCTP that is, where the address does not tell it."""
+    """Describe the SCTP transport if the address does not show it."""
     if core.n2_mode != Mode.USERSPACE_UDP:
         return ""
     why = "; the kernel's SCTP cannot be used: `evcore doctor` says why"
@@ -195,7 +196,7 @@ def _sctp(core: LocalCore) -> str:
 
 
 def timed(notices: Notices) -> Callable[[str], None]:
-    """Say a line with the time of the day in front."""
+    """Return a function that prints a line with the time of day."""
 
     def say(text: str) -> None:
         notices.say(f"{time.strftime('%H:%M:%S')} {text}")
@@ -204,7 +205,7 @@ def timed(notices: Notices) -> Callable[[str], None]:
 
 
 def telling_scale(say: Callable[[str], None]) -> Callable[[Scale], None]:
-    """Say each change of a number of workers."""
+    """Return a function that prints each change of the number of workers."""
 
     def changed(scale: Scale) -> None:
         plural = "" if scale.workers == 1 else "s"
@@ -214,7 +215,7 @@ def telling_scale(say: Callable[[str], None]) -> Callable[[Scale], None]:
 
 
 def log_to_file(data: DataDirectory) -> None:
-    """Keep what libraries log in this process, which is not for a terminal.
+    """Write the log records of this process to a file instead of the terminal.
 
     Raises:
         ConfigError: the file cannot be written.

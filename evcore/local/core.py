@@ -30,17 +30,17 @@ from schemas.procedures import Procedure
 from transport import Mode
 
 ALL_IN_ONE: Final = (Group("core", tuple(Procedure)),)
-"""One kind of worker that hosts every procedure: fewest hops between processes."""
+"""One group of workers that host every procedure: the fewest hops between processes."""
 
 _LISTENS: Final = re.compile(rf"evcore gateway n2: ({'|'.join(Mode)}) at (.+)")
-"""What the gateway says once gNBs can connect."""
+"""Line of the N2 gateway when gNBs can connect."""
 
 _SERVES: Final = r"evcore gateway n4: \d+ UPF"
-"""What the other one says once it serves UPFs."""
+"""Line of the N4 gateway when it serves UPFs."""
 
 
 class LocalCore:
-    """The processes of a core that runs on this machine."""
+    """The processes of a core on this machine."""
 
     def __init__(
         self,
@@ -56,19 +56,19 @@ class LocalCore:
         self.broker = broker
         self.scaler = scaler
         self.stats = stats
-        """What the workers say of their work."""
+        """The statistics of the workers."""
         self.gateway: Process | None = None
         self.gateway_n4: Process | None = None
-        """None where no UPF is configured."""
+        """None if no UPF is configured."""
         self.updated = updated
-        """Set when `evcore network update` has written another configuration."""
+        """Set when `evcore network update` has written a new configuration."""
         self._listens: re.Match[str] | None = None
 
     async def start_gateway(self) -> Process:
-        """Start the N2 gateway, or start it anew after it ended.
+        """Start or restart the N2 gateway.
 
         Raises:
-            ProcessError: it does not start.
+            ProcessError: the gateway does not start.
         """
         command = [
             *(sys.executable, "-m", "gateway.n2"),
@@ -82,10 +82,10 @@ class LocalCore:
         return self.gateway
 
     async def start_gateways(self) -> None:
-        """Start what the configuration asks for.
+        """Start the configured gateways.
 
         Raises:
-            ProcessError: one of them does not start; none is left running then.
+            ProcessError: a gateway does not start. The other one is stopped.
         """
         try:
             await self.start_gateway()
@@ -96,15 +96,15 @@ class LocalCore:
             raise
 
     async def stop_gateways(self) -> None:
-        """Stop those that run, at the same time."""
+        """Stop the running gateways at the same time."""
         running = (one for one in (self.gateway, self.gateway_n4) if one is not None)
         await asyncio.gather(*(one.stop() for one in running))
 
     async def start_gateway_n4(self) -> Process:
-        """Start the N4 gateway, or start it anew after it ended.
+        """Start or restart the N4 gateway.
 
         Raises:
-            ProcessError: it does not start; without UPFs it never does.
+            ProcessError: the gateway does not start. It never starts without UPFs.
         """
         command = [
             *(sys.executable, "-m", "gateway.n4"),
@@ -116,20 +116,19 @@ class LocalCore:
 
     @property
     def n2_mode(self) -> str:
-        """The SCTP that the gateway has chosen, as `transport.Mode` names it."""
+        """The SCTP transport that the gateway has chosen, a value of `transport.Mode`."""
         return self._listens[1] if self._listens is not None else ""
 
     @property
     def n2_address(self) -> str:
-        """Where gNBs connect, as the gateway said it."""
+        """The address for gNBs, as printed by the gateway."""
         return self._listens[2] if self._listens is not None else ""
 
     async def reload(self) -> int:
-        """Take the configuration of the network over that is in the file now; the number of gNBs
-        that are told.
+        """Apply the configuration in the file. Return the number of notified gNBs.
 
         Raises:
-            ConfigError: it is wrong.
+            ConfigError: the configuration is wrong.
             BusError: the broker cannot be reached.
             StoreError: the log cannot be read.
         """
@@ -138,7 +137,7 @@ class LocalCore:
         return await operator.publish_network_change(self.data, self.config.nats)
 
     async def keep_running(self, tell: Callable[[str], None]) -> None:
-        """Start the gateways and the broker anew when they end, as Kubernetes would."""
+        """Restart the gateways and the broker when they end, as Kubernetes would."""
 
         async def broker() -> Process:
             await self.broker.run()
@@ -162,7 +161,7 @@ async def _keep(
         pause = backoff.after(time.monotonic() - since)
         why = f"{process.name} {process.end}"
         while True:
-            tell(f"{why}; starting it again" + (f" in {pause:g} s" if pause else ""))
+            tell(f"{why}; restarting" + (f" in {pause:g} s" if pause else ""))
             await asyncio.sleep(pause)
             try:
                 process = await start()
@@ -181,24 +180,25 @@ async def local_core(
     broker_port: int = 0,
     ended: Callable[[str], None] | None = None,
 ) -> AsyncGenerator[LocalCore]:
-    """Run a core for the length of a block.
+    """Run a core for the duration of a block.
 
     Args:
-        data: where it keeps what it keeps; no other core may run on it.
-        config: its configuration; the store and the broker are its own, whatever stands there.
-        groups: which procedures are hosted together.
-        changed: told of each change of a group's number of workers.
+        data: the data directory. No other core may run on it.
+        config: the configuration. Its store and broker are replaced by those of the directory.
+        groups: the procedures that are hosted together.
+        changed: called with each change of a group's number of workers.
         broker_port: the port of the broker, 0 for a free one.
-        ended: told of each worker that ended unasked, and what becomes of swaps, in a sentence.
+        ended: called with a sentence for each worker that ended unexpectedly and for each change
+            of a swap.
 
     Raises:
         ConfigError: the data directory cannot be used, or another core runs on it.
-        ProcessError: a part of it does not start.
-        BusError: the streams that are there do not fit the configuration.
+        ProcessError: a process of the core does not start.
+        BusError: the existing streams do not fit the configuration.
     """
     data.prepare()
     updated = asyncio.Event()
-    # From when the lock is held, whoever updates the network sends it, and it must end nothing.
+    # As soon as the lock is held, `evcore network update` sends SIGUSR1: set the handler first.
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, updated.set)
     async with data.held() as lock:
         broker = await Broker.start(data.broker, data.log("nats-server"), broker_port, keep=(lock,))

@@ -1,9 +1,10 @@
-"""How many workers a group needs so that its events are done with within their objectives.
+"""The number of workers that a group needs to process its events within their objectives.
 
-Events with the same or a shorter objective go first (`eventing.jetstream.deadline_queue`), so each objective asks
-for workers by what waits of those alone: all of it has to be done within the objective, by then
-with what arrives until another worker could be there. What an event costs is measured, and how many
-come in a message, which is what JetStream counts: one mean for all procedures of the group.
+Events with the same or a shorter objective go first (`eventing.jetstream.deadline_queue`). So each
+objective needs workers for the waiting events of those objectives only: all of them must be
+processed within the objective, together with the arrivals until another worker can start. The
+service time of an event is measured, and the number of events in a message, because JetStream
+counts messages. Both are one mean for all procedures of the group.
 """
 
 import math
@@ -16,9 +17,9 @@ from functions.runtime.work import BATCH
 from schemas.config.objectives import Objectives
 
 AHEAD: Final = 1.0
-"""Seconds until a worker that is asked for works: the next look and a cold start."""
+"""Seconds until a new worker works: the next reading and a cold start."""
 UTILISATION: Final = 0.8
-"""The share of its time that a worker may be busy in the long run."""
+"""The long-term share of its time that a worker may be busy."""
 
 _RATE: Final = 0.5
 _TREND: Final = 0.3
@@ -33,10 +34,10 @@ class Arrivals:
         self.rate = 0.0
         """Messages a second."""
         self.trend = 0.0
-        """Messages a second, more each second."""
+        """Change of the rate: messages a second, each second."""
 
     def look(self, now: float, arrived: int) -> None:
-        """Note how many messages have arrived by now, in all."""
+        """Record the total of arrived messages at a time."""
         before, self._seen = self._seen, (now, arrived)
         if before is None or now <= before[0]:
             return
@@ -47,30 +48,30 @@ class Arrivals:
         self.rate = level
 
     def coming(self, seconds: float) -> float:
-        """The rate that is to be expected after some seconds. What falls is not hoped to go on."""
+        """Return the expected rate after some seconds. A falling trend is not extrapolated."""
         return self.rate + max(0.0, self.trend) * seconds
 
 
 class Forecast:
-    """What a group has to do, and what it takes to do it."""
+    """The expected work of a group, and the workers that it needs."""
 
     def __init__(self, procedures: Iterable[str], objectives: Objectives) -> None:
         self._objectives = {procedure: objectives.of(procedure) for procedure in procedures}
         self._arrivals = {procedure: Arrivals() for procedure in self._objectives}
         self._waits: dict[str, int] = {}
         self._counted: dict[str, Batches] = {}
-        """What each worker said last."""
+        """The last statistics of each worker."""
         self._batches = Batches()
 
     def look(self, now: float, queues: Mapping[str, Queue]) -> None:
-        """Note what waits and what has arrived at a time in seconds."""
+        """Record the waiting and the arrived messages at a time in seconds."""
         for procedure, arrivals in self._arrivals.items():
             queue = queues.get(procedure, Queue())
             self._waits[procedure] = queue.waits
             arrivals.look(now, queue.arrived)
 
     def served(self, found: Iterable[Stats]) -> None:
-        """Note what the workers of the group have done by now."""
+        """Record the statistics of the workers of the group."""
         now = {stats.worker: stats.batches for stats in found}
         lately = Batches()
         for worker, batches in now.items():
@@ -81,11 +82,11 @@ class Forecast:
 
     @property
     def service_time(self) -> float | None:
-        """Seconds of a worker that an event costs where many wait; None before any was measured."""
+        """Seconds that a worker needs for an event of a full batch; None before a measurement."""
         return self._batches.cost(BATCH)
 
     def workers(self, running: int) -> int | None:
-        """How many workers are wanted where so many run; None while nothing is measured."""
+        """Return the number of workers needed while `running` run; None before a measurement."""
         cost = self.service_time
         if cost is None:
             return None

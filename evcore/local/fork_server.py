@@ -1,13 +1,12 @@
-"""`python -m evcore.local.fork_server FD`: a process that has imported all that a function process
-needs, and forks one whenever it is asked to on a socket.
+"""`python -m evcore.local.fork_server FD`: fork function processes on requests from a socket.
 
-It has no threads and no event loop, so that a fork is a whole process. What it forks is a child of
-`evcore up` and not its own: it forks twice, and `evcore up`, which is a subreaper (prctl(2)), gets
-the orphan. So a function process has the same parent, and the same end, as one that was started
-the slow way, and outlives the server.
+The server imports all modules of a function process once, so that a forked process starts fast. It
+has no threads and no event loop, because a fork copies only the calling thread. It forks twice, and
+`evcore up`, which is a subreaper (prctl(2)), adopts the orphan. So a function process has the same
+parent and the same end as a process that was started without the server, and outlives the server.
 
-multiprocessing's fork server would not do: it keeps its children, and starts a second process to
-track resources that nobody has here.
+multiprocessing's fork server does not fit: it keeps its children, and starts a second process to
+track resources that do not exist here.
 """
 
 import ctypes
@@ -35,10 +34,10 @@ _prctl: Final = ctypes.CDLL(None).prctl
 def serve(requests: socket.socket) -> Request | None:
     """Fork until the other end of the socket is closed.
 
-    It returns None then; and in each process that it has forked, what that one is to be.
+    Return None in the server then. In a forked process, return its request.
     """
     gc.collect()
-    gc.freeze()  # a collection in a child is not to copy what is imported
+    gc.freeze()  # so that garbage collection in a child does not copy the imported modules
     while (found := _receive(requests)) is not None:
         request, stderr = found
         middle = os.fork()
@@ -60,10 +59,9 @@ def _receive(requests: socket.socket) -> tuple[Request, int] | None:
 
 
 def _leave_to(parent: int) -> None:
-    """Fork again, and go on in the one that is a child of `parent` then.
+    """Fork again, and continue in the process that `parent` adopts.
 
-    As every process that `evcore up` starts, it has a session of its own and does not outlive its
-    parent.
+    Like every process of `evcore up`, it has its own session and ends with its parent.
     """
     middle = os.getpid()
     if os.fork():
@@ -77,7 +75,7 @@ def _leave_to(parent: int) -> None:
 
 
 def main() -> int:
-    """The server, and what it forks; the exit status of either."""
+    """Run the server, or the function in a forked process. Return the exit status."""
     for module in MODULES.values():
         import_module(module)
     request = serve(socket.socket(fileno=int(sys.argv[1])))

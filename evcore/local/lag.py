@@ -1,4 +1,4 @@
-"""How much work waits, from the monitoring endpoint of the local broker."""
+"""Read the waiting messages from the monitoring endpoint of the local broker."""
 
 import asyncio
 import json
@@ -13,43 +13,43 @@ class Queue(NamedTuple):
     """The messages of one procedure."""
 
     waits: int = 0
-    """Pending, or delivered and not acknowledged."""
+    """Messages that are pending, or delivered and not acknowledged."""
     arrived: int = 0
-    """All that there have been, counted again each time that they had to be delivered again."""
+    """Total of messages, with each redelivery counted again."""
 
 
 async def lag(monitor_url: str) -> dict[str, int]:
-    """Messages that wait or are worked on, by procedure.
+    """Return the number of waiting and delivered messages by procedure.
 
     Raises:
-        OSError: the broker's monitoring endpoint does not answer, or not with what it should.
+        OSError: the monitoring endpoint does not answer, or answers with an unexpected document.
     """
     return {procedure: queue.waits for procedure, queue in (await queues(monitor_url)).items()}
 
 
 async def queues(monitor_url: str) -> dict[str, Queue]:
-    """The queues of the procedures.
+    """Return the queue of each procedure.
 
     Raises:
-        OSError: the broker's monitoring endpoint does not answer, or not with what it should.
+        OSError: the monitoring endpoint does not answer, or answers with an unexpected document.
     """
     url = f"{monitor_url}/jsz?consumers=true&streams=true"
     try:
         return queues_by_procedure(await asyncio.to_thread(_get, url))
     except (HTTPException, ValueError, KeyError, TypeError, AttributeError) as err:
-        raise OSError(f"{url} answers strangely: {err}") from None
+        raise OSError(f"{url} answers with an unexpected document: {err}") from None
 
 
-async def settled(monitor_url: str) -> None:
-    """Wait until no event waits or is worked on: what was sent has been decided."""
+async def wait_until_idle(monitor_url: str) -> None:
+    """Wait until every event is acknowledged: everything sent so far is decided."""
     while True:
         if not sum((await lag(monitor_url)).values()):
             return
-        await asyncio.sleep(0.1)  # the broker tells it to who asks, and only then
+        await asyncio.sleep(0.1)  # the broker has no notification for this
 
 
 def queues_by_procedure(jsz: dict[str, Any]) -> dict[str, Queue]:
-    """The queue of each procedure, of a ``/jsz`` document."""
+    """Return the queue of each procedure from a ``/jsz`` document."""
     found: dict[str, Queue] = {}
     for account in jsz.get("account_details", ()):
         for stream in account.get("stream_detail", ()):

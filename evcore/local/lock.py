@@ -1,4 +1,4 @@
-"""One core at a time on a data directory."""
+"""A lock that allows one core at a time on a data directory."""
 
 import asyncio
 import contextlib
@@ -12,18 +12,18 @@ from typing import Final
 from schemas.config.reading import ConfigError
 
 PATIENCE: Final = 15.0
-"""Seconds that the processes of a core that was killed are given to end."""
+"""Seconds to wait for the processes of a killed core to end."""
 
 
 @asynccontextmanager
 async def held(path: Path, patience: float = PATIENCE) -> AsyncGenerator[int]:
-    """Hold the lock file at `path` for the length of a block; its descriptor.
+    """Hold the lock file at `path` for the duration of a block. Yield its descriptor.
 
-    A child that is given the descriptor holds the lock with us. So after a core was killed,
-    the next one waits for the broker of it.
+    A child that inherits the descriptor holds the lock too. So after a core was killed, the next
+    one waits until the broker of the killed core ends.
 
     Raises:
-        ConfigError: another process holds it, or the file cannot be used.
+        ConfigError: another process holds the lock, or the file cannot be used.
     """
     loop = asyncio.get_running_loop()
     descriptor = _open(path)
@@ -34,7 +34,7 @@ async def held(path: Path, patience: float = PATIENCE) -> AsyncGenerator[int]:
             if (owner and _exists(owner)) or loop.time() > until:
                 who = f"process {owner}" if owner else "another process"
                 raise ConfigError(f"a core runs on {path.parent} already: {who}")
-            await asyncio.sleep(0.05)  # nobody tells when a lock is free
+            await asyncio.sleep(0.05)  # there is no notification of a free lock
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, b"%d\n" % os.getpid(), 0)
         yield descriptor
@@ -54,7 +54,7 @@ def is_held(path: Path) -> bool:
 
 
 def owner(path: Path) -> int:
-    """The process that holds the lock file at `path`; 0 if it has not said so."""
+    """Return the process that holds the lock file at `path`; 0 if it is not in the file."""
     descriptor = _open(path)
     try:
         return _owner(descriptor)
@@ -78,7 +78,7 @@ def _take(descriptor: int) -> bool:
 
 
 def _owner(descriptor: int) -> int:
-    """The process that has written itself into the file; 0 for none."""
+    """Return the process id in the file; 0 for none."""
     with contextlib.suppress(ValueError):
         return int(os.pread(descriptor, 32, 0))
     return 0

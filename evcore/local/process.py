@@ -1,4 +1,4 @@
-"""Child processes that do not outlive their parent, with their last words kept."""
+"""Child processes that end with their parent, and keep the last lines of their standard error."""
 
 import asyncio
 import contextlib
@@ -13,25 +13,25 @@ from typing import Final, Protocol
 
 _PR_SET_PDEATHSIG: Final = 1
 _prctl: Final = ctypes.CDLL(None).prctl
-"""Looked up here, because little may be done between fork and exec."""
+"""Looked up here, because only few calls are safe between fork and exec."""
 
 LONGEST_LINE: Final = 1 << 20
-"""Octets of a line that are kept; a longer one is dropped."""
+"""Longest line in octets. A longer line is dropped."""
 _PREFIX: Final = re.compile(r"\[\d+\] \S+ \S+ \[[A-Z]+\] |evcore [a-z0-9 ]+: ")
-"""What nats-server and our own processes put in front of what they say."""
+"""Prefix of a line of nats-server or of an evcore process."""
 
 FIRST = 0.5
 MOST = 30.0
 HEALTHY = 10.0
-"""Seconds after which a process counts as one that works."""
+"""Seconds after which a process counts as healthy."""
 
 
 class ProcessError(Exception):
-    """A process ended that should not have; it says which and with what last words."""
+    """A process ended unexpectedly. The message has its name and its last line."""
 
 
 class _Child(Protocol):
-    """What is started, by asyncio or otherwise."""
+    """A started process, of asyncio or of the fork server."""
 
     @property
     def pid(self) -> int: ...
@@ -50,14 +50,14 @@ class _Child(Protocol):
 
 
 class Process:
-    """One child. Its standard error goes to a file, its last lines are at hand."""
+    """A child process. Its standard error is written to a file, and the last lines are kept."""
 
     def __init__(self, name: str, child: _Child, log: Path) -> None:
-        """A child that runs already; `start` starts one."""
+        """Wrap a running child. `start` starts a new one."""
         self.name = name
         self.log = log
         self.stopping = False
-        """Whether it was asked to end."""
+        """Whether `stop` was called."""
         self._child = child
         self._lines: deque[str] = deque(maxlen=20)
         self._ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -77,20 +77,20 @@ class Process:
         keep: Sequence[int] = (),
         environment: Mapping[str, str] | None = None,
     ) -> "Process":
-        """Start `command`; return when a line of its standard error matches `ready`.
+        """Start `command`. Return when a line of its standard error matches `ready`.
 
         Args:
-            name: what to call it in messages.
+            name: the name of the process in messages.
             command: the program and its arguments.
-            log: the file that its standard error is added to.
+            log: the file that its standard error is appended to.
             ready: a regular expression; empty to return at once.
-            patience: how long it may take, in seconds.
-            orphaned: the signal that it gets when this process is gone.
-            keep: file descriptors that it holds open.
-            environment: variables that it has beside those of this process.
+            patience: seconds to wait until the process is ready.
+            orphaned: the signal that the process gets when its parent ends.
+            keep: file descriptors that the process inherits.
+            environment: environment variables in addition to those of this process.
 
         Raises:
-            ProcessError: it cannot be started, ends before it is ready or does not get ready.
+            ProcessError: the process cannot be started, ends early, or is not ready in time.
         """
         try:
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -119,10 +119,10 @@ class Process:
         try:
             await asyncio.wait_for(asyncio.shield(self._ready), patience)
         except TimeoutError:
-            await self._end()
+            await self._kill_and_wait()
             raise ProcessError(f"{self.name} is not ready after {patience:g} s") from None
         except BaseException:
-            await self._end()
+            await self._kill_and_wait()
             raise
 
     async def _read(self) -> None:
@@ -134,7 +134,7 @@ class Process:
                 try:
                     line = await stream.readline()
                 except ValueError:
-                    continue  # a line without measure: what was read of it is dropped
+                    continue  # the line is too long: drop what was read
                 if not line:
                     break
                 text = line.decode(errors="replace").rstrip()
@@ -143,62 +143,62 @@ class Process:
                     file.write(text + "\n")
                     file.flush()
                 if self._wanted is not None and self._wanted.search(text):
-                    self._settle(None)
+                    self._set_ready(None)
         await self._child.wait()
-        self._settle(ProcessError(f"{self.name} {self.end}"))
+        self._set_ready(ProcessError(f"{self.name} {self.end}"))
 
-    def _settle(self, error: ProcessError | None) -> None:
+    def _set_ready(self, error: ProcessError | None) -> None:
         if self._ready.done():
             return
         if error is None:
             self._ready.set_result(None)
         else:
             self._ready.set_exception(error)
-            self._ready.exception()  # it may be that nobody waits for it
+            self._ready.exception()  # mark as retrieved: there may be no waiter
 
     @property
     def pid(self) -> int:
-        """Its process id."""
+        """The process id."""
         return self._child.pid
 
     @property
     def alive(self) -> bool:
-        """Whether it runs."""
+        """Whether the process runs."""
         return self._child.returncode is None
 
     @property
     def status(self) -> int | None:
-        """Its exit status, or less than zero for the signal that ended it; None while it runs."""
+        """The exit status, negative for a signal; None while the process runs."""
         return self._child.returncode
 
     @property
     def said(self) -> list[str]:
-        """Its last lines."""
+        """The last lines of standard error."""
         return list(self._lines)
 
     @property
     def end(self) -> str:
-        """How it ended, to follow its name in a sentence."""
+        """How the process ended, to follow its name in a sentence."""
         status = self._child.returncode
         if status is None:
-            return "runs"
+            return "is running"
         if status < 0:
             with contextlib.suppress(ValueError):
                 return f"was ended by {signal.Signals(-status).name}"
         words = _PREFIX.sub("", next((line for line in reversed(self._lines) if line), ""))
-        return f"ended with {status}: {words or 'it said nothing'}"
+        return f"ended with {status}: {words or 'it printed nothing'}"
 
     async def wait(self) -> int:
-        """Wait for its end; its exit status."""
+        """Wait for the end of the process. Return the exit status."""
         return await self._child.wait()
 
     def kill(self) -> None:
-        """End it at once, with SIGKILL."""
+        """Kill the process with SIGKILL."""
         with contextlib.suppress(ProcessLookupError):
             self._child.kill()
 
     async def stop(self, seconds: float = 10.0) -> None:
-        """End it with SIGTERM, and with SIGKILL if that takes too long."""
+        """Stop the process with SIGTERM, and with SIGKILL after a timeout."""
         self.stopping = True
         if self.alive:
             with contextlib.suppress(ProcessLookupError):
@@ -209,15 +209,14 @@ class Process:
                 self.kill()
         await self._reader
 
-    async def _end(self) -> None:
-        """End it whatever it does."""
+    async def _kill_and_wait(self) -> None:
         self.stopping = True
         self.kill()
         await self._reader
 
 
 def _dying_with_parent(number: signal.Signals) -> Callable[[], None]:
-    """What a child does between fork and exec, so that it gets a signal when we are gone."""
+    """Return a function to run between fork and exec: it requests a signal if the parent ends."""
     parent = os.getpid()
 
     def prepare() -> None:
@@ -229,7 +228,7 @@ def _dying_with_parent(number: signal.Signals) -> Callable[[], None]:
 
 
 class Backoff:
-    """No time at all for one that has worked, twice as long each time for one that does not."""
+    """Pauses before a restart: none after a healthy run, doubled after each failure."""
 
     def __init__(self, first: float = FIRST, most: float = MOST, healthy: float = HEALTHY) -> None:
         self._first = first
@@ -238,7 +237,7 @@ class Backoff:
         self._pause = 0.0
 
     def after(self, ran: float) -> float:
-        """The pause after a process that ran for `ran` seconds."""
+        """Return the pause after a process that ran for `ran` seconds."""
         if ran >= self._healthy:
             self._pause = 0.0
         pause = self._pause

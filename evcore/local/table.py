@@ -1,4 +1,4 @@
-"""What the procedures of a local core are doing, as rows of numbers."""
+"""The work of the procedures of a local core, as rows of numbers."""
 
 import time
 from collections import deque
@@ -9,32 +9,32 @@ from evcore.local.autoscaler import Autoscaler
 from eventing.stats import Key, ProcedureStats, StatsWatch, between, quantile
 
 RATE_OVER: Final = 5.0
-"""Seconds over which steps a second are counted."""
+"""Seconds over which the rate of steps is averaged."""
 LATENCY_OVER: Final = 30.0
-"""Seconds whose latencies a percentile is of."""
+"""Seconds of latencies that a percentile covers."""
 
 
 class Row(NamedTuple):
-    """One procedure."""
+    """The numbers of one procedure."""
 
     procedure: str
     queued: int
-    """Events that wait or are worked on."""
+    """Waiting and delivered events."""
     workers: int
-    """Processes that host it."""
+    """Processes that host the procedure."""
     per_second: float
-    """Events that are done with a second."""
+    """Processed events a second."""
     p99: float | None
-    """Seconds from JetStream's storing an event to its acknowledgement; None for no events."""
+    """Seconds from storage of an event in JetStream to its acknowledgement; None for no events."""
     failures: int
     cold_starts: int
-    """How often the group of workers that hosts it has gone up from zero."""
+    """Number of times that its group was started from zero."""
     last_cold_start: float | None
-    """Seconds that the last one of them took, up to the first events; None before."""
+    """Seconds of the last cold start, up to the first events; None before one."""
 
 
 class Table:
-    """The rows, from one look to the next."""
+    """Computes the rows from the statistics of the workers."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Table:
         self._past: deque[tuple[float, dict[Key, ProcedureStats]]] = deque()
 
     def rows(self) -> list[Row]:
-        """The procedures as they are now, in the order of the groups. To be asked regularly."""
+        """Return the current rows in the order of the groups. Call it regularly."""
         now = self._clock()
         totals = self._stats.totals()
         self._past.append((now, totals))
@@ -65,7 +65,7 @@ class Table:
             workers = len(self._scaler.workers_of(group.name))
             count, pid = self._scaler.cold_starts_of(group.name)
             for procedure in group.procedures:
-                before = rows.get(procedure)  # of another group, that hosts a canary of it
+                before = rows.get(procedure)  # of another group, which hosts a canary
                 done = lately.get(procedure)
                 rows[procedure] = Row(
                     procedure,
@@ -81,7 +81,7 @@ class Table:
 
 
 def by_procedure(found: Mapping[Key, ProcedureStats]) -> dict[str, ProcedureStats]:
-    """Sums over the versions of each procedure."""
+    """Sum up the versions of each procedure."""
     sums: dict[str, ProcedureStats] = {}
     for one in found.values():
         sums.setdefault(one.procedure, ProcedureStats(one.procedure)).merge(one)

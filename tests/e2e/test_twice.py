@@ -15,7 +15,7 @@ import pytest
 from evcore import population as populations
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
-from evcore.local.lag import settled
+from evcore.local.lag import wait_until_idle
 from evcore.logs.access import opened
 from eventing.jetstream.connection import connected
 from eventing.jetstream.publisher import Publisher
@@ -158,7 +158,7 @@ async def replayed(broker: Broker, data: DataDirectory, recorded: History) -> No
             for event, again in twice(wave.events, rng):
                 await publisher.publish([publisher.outgoing(event, repeated=again)])
             await reached(access.log, wave.heads)
-        await settled(broker.monitor_url)
+        await wait_until_idle(broker.monitor_url)
         worker.stop()
         await working
 

@@ -1,4 +1,4 @@
-"""Each test has a folder of its own as the current directory, and no keys in its environment."""
+"""Each test has its own current directory, and no keys in its environment."""
 
 import asyncio
 import logging
@@ -37,7 +37,7 @@ def recording_of_two_ues(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
 
 @pytest.fixture
 def recorded(recording_of_two_ues: Recorded, home: Path, evcore: Shell) -> Recorded:
-    """A copy of a recorded log in the default data directory. No key of it may be said."""
+    """A copy of a recorded log in the default data directory. None of its keys may be printed."""
     shutil.copytree(recording_of_two_ues.data.root, home / DEFAULT)
     evcore.keys |= recording_of_two_ues.keys
     return recording_of_two_ues._replace(data=DataDirectory(home / DEFAULT))

@@ -1,4 +1,4 @@
-"""`evcore up` as a process of its own, on free ports, and what it says."""
+"""Run `evcore up` as a process on free ports, and read its output."""
 
 import asyncio
 import os
@@ -15,7 +15,7 @@ COMMAND = (sys.executable, "-m", "evcore")
 
 
 class Up:
-    """A core that was started as a user starts it."""
+    """A core that was started by the command line."""
 
     def __init__(self, child: asyncio.subprocess.Process, data: Path) -> None:
         self.child = child
@@ -23,7 +23,7 @@ class Up:
         self.said: list[str] = []
 
     async def says(self, pattern: str) -> re.Match[str]:
-        """Wait until a line that it has not said yet, or says now, matches."""
+        """Wait for a new line that matches."""
         assert self.child.stderr is not None
         while line := (await self.child.stderr.readline()).decode():
             self.said.append(line.rstrip())
@@ -32,14 +32,14 @@ class Up:
         raise AssertionError(f"it never said {pattern!r}: {self.said}")
 
     async def ends(self, number: signal.Signals) -> int:
-        """Send a signal, and wait for its end; the exit status."""
+        """Send a signal, and wait for the end. Return the exit status."""
         self.child.send_signal(number)
         assert self.child.stderr is not None
         self.said += (await self.child.stderr.read()).decode().splitlines()
         return await self.child.wait()
 
     def processes(self) -> dict[int, str]:
-        """All that run on its data directory but itself: process ids and command lines."""
+        """Return the other processes on its data directory: process ids and command lines."""
         found: dict[int, str] = {}
         for path in Path("/proc").glob("[0-9]*"):
             pid = int(path.name)
@@ -52,13 +52,13 @@ class Up:
         return found
 
     async def load(self, *more: object) -> tuple[int, str]:
-        """Run a load against it; the exit status, and what it said on standard output."""
+        """Run a load against the core. Return the exit status and standard output."""
         return await run("load", "--data", self.data, *more)
 
 
 @asynccontextmanager
 async def up(data: Path, *more: object) -> AsyncGenerator[Up]:
-    """A core on a data directory for the length of a block."""
+    """Run a core on a data directory for the duration of a block."""
     ports = ("--udp-port", free_udp_port(), "--nats-port", 0)
     arguments = ("up", "--data", data, *ports, "--transport", "userspace-udp", *more)
     child = await asyncio.create_subprocess_exec(
@@ -77,7 +77,7 @@ async def up(data: Path, *more: object) -> AsyncGenerator[Up]:
 
 
 async def run(*arguments: object) -> tuple[int, str]:
-    """Run a command; its exit status, and what it says."""
+    """Run a command. Return its exit status and its output."""
     child = await asyncio.create_subprocess_exec(
         *COMMAND,
         *map(str, arguments),
@@ -90,7 +90,7 @@ async def run(*arguments: object) -> tuple[int, str]:
 
 
 async def ended(pids: list[int]) -> None:
-    """Wait until processes are gone that are nobody's children here."""
+    """Wait until processes have ended that are not children of this process."""
     loop = asyncio.get_running_loop()
     for pid in pids:
         try:

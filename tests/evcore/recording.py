@@ -1,4 +1,4 @@
-"""A log in a data directory, as a core would have left it, without running one."""
+"""Write the log of a core into a data directory without running a core."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 import wire
 from evcore.local.data import DataDirectory
 from evcore.logs.access import Access, opened
+from functions.runtime.code import this_code
 from schemas.step import SendNgap, Step, encode
 from statestore.contract import Appended
 from statestore.log import Aggregate
@@ -23,7 +24,7 @@ from tests.functions.world import GNB, HOME_KEYS, N4_NETWORK, UPF, World, subscr
 SUPI, OTHER_SUPI = "imsi-001010000000001", "imsi-001010000000002"
 UE, OTHER_UE, RAN = f"ue/{SUPI}", f"ue/{OTHER_SUPI}", f"gnb/{GNB}"
 
-# XRES* is not one: a UE says it in plain, as RES* (TS 24.501 5.4.1.3.3).
+# XRES* is not a key: a UE sends it in plain, as RES* (TS 24.501 5.4.1.3.3).
 _KEYS_OF_UES = frozenset({"k", "opc", "kamf", "entropy", "tmsi_key"})
 _KEYS_OF_NGAP = frozenset({"SecurityKey", "nextHopNH"})
 
@@ -35,12 +36,14 @@ class Recorded(NamedTuple):
     heads: dict[str, int]
     """The number of steps of each aggregate."""
     keys: set[bytes]
-    """Every key that is in the log, the subscriptions and the secrets file."""
+    """Every key in the log, in the subscriptions and in the secrets file."""
 
 
 def played() -> World:
-    """One UE registers, goes idle, comes back and switches off; another one stays. A UPF is
-    associated, and restarts."""
+    """Play a scenario: one UE registers, goes idle, returns and switches off; another one stays.
+
+    A UPF is associated, and restarts.
+    """
     world = World(subscriber(1), subscriber(2), network=N4_NETWORK)
     ng_setup(world)
     world.associate(UPF)
@@ -58,17 +61,18 @@ def played() -> World:
 
 
 async def record(root: Path, world: World) -> Recorded:
-    """Store what has happened in a world."""
+    """Store the log of a world."""
     data = DataDirectory(root)
     secrets = data.prepare()
     async with opened(root) as access:
         await access.subscribers.put_all(list(world.subscribers.values()))
         version = await access.log.publish_network(world.network)
+        code = await access.log.publish_code(this_code())
         aggregates: dict[str, Aggregate] = {}
         for name, step in world.order:
             if name not in aggregates:
                 (aggregates[name],) = await access.log.load([name])
-            await _append(access, aggregates[name], replace(step, network=version))
+            await _append(access, aggregates[name], replace(step, network=version, code=code))
     home = [bytes.fromhex(key.private_key) for key in secrets.home_network_keys]
     ours = [bytes.fromhex(secrets.master_key), bytes.fromhex(secrets.tmsi_key), *home]
     given = [world.network, *world.subscribers.values(), *(step for _, step in world.order)]
@@ -106,18 +110,18 @@ def _sent_keys(step: Step[Any]) -> Iterator[bytes]:
             yield from _keys(wire.ngap_decode(output.pdu), _KEYS_OF_NGAP)
 
 
-# What may happen to a database
+# Damage to a database
 
 
 def damage(data: DataDirectory, name: str, seq: int) -> None:
-    """Change an octet of a step, as a failing disk does, or somebody without the key."""
+    """Change an octet of a step, as a failing disk or somebody without the key can."""
     changed = bytearray(body(data, name, seq))
     changed[-1] ^= 1
     write(data, name, seq, bytes(changed))
 
 
 def forge(data: DataDirectory, name: str, step: Step[Any]) -> None:
-    """Put a step in the place of a recorded one, as only somebody with the master key can."""
+    """Replace a recorded step, as only somebody with the master key can."""
     vault = Vault(bytes.fromhex(data.secrets().master_key))
     query = "SELECT data_key FROM aggregates WHERE name = ?"
     with closing(sqlite3.connect(data.database)) as database:

@@ -1,4 +1,4 @@
-"""The command line as a user has it, run in this process. Keys are looked for in all it says."""
+"""Run the command line in this process, and search its whole output for keys."""
 
 import base64
 import json
@@ -10,7 +10,7 @@ from evcore.cli import main
 
 
 class Said(NamedTuple):
-    """What a command left."""
+    """The result of a command."""
 
     status: int
     out: str
@@ -22,12 +22,12 @@ class Said(NamedTuple):
 
     @property
     def documents(self) -> list[dict[str, Any]]:
-        """JSON, one document a line."""
+        """The JSON documents on standard output, one a line."""
         return [json.loads(line) for line in self.lines]
 
 
 class Shell:
-    """Runs commands; none of them may say one of `keys`, nor show a traceback."""
+    """Runs commands. None of them may print one of `keys` or a traceback."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys
@@ -44,13 +44,13 @@ class Shell:
         return said
 
     def ok(self, *arguments: object) -> Said:
-        """Run a command that must work."""
+        """Run a command that must succeed."""
         said = self(*arguments)
         assert said.status == 0, said
         return said
 
     def refused(self, *arguments: object, status: int = 1) -> str:
-        """Run a command that must not work; the one sentence that it says."""
+        """Run a command that must fail. Return the sentence that it prints."""
         said = self(*arguments)
         assert (said.status, said.out) == (status, ""), said
         (sentence,) = said.err.splitlines()
@@ -60,7 +60,7 @@ class Shell:
 
 
 def leaked(text: str, keys: set[bytes]) -> list[str]:
-    """The keys that a text holds: in hexadecimal digits, in base64, or as Python shows octets."""
+    """Return the keys in a text: in hexadecimal digits, in base64, or as Python prints bytes."""
     folded = text.lower()
     return [
         key.hex()

@@ -1,4 +1,4 @@
-"""`evcore announce` as it is typed; tests/announcer has what it does."""
+"""The options of `evcore announce`. tests/announcer tests its work."""
 
 from pathlib import Path
 
@@ -23,11 +23,14 @@ def test_types_are_named_in_whole_in_short_or_as_a_group() -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--sink", "broker"), "--sink: 'broker' is no http URL"),
-        (("--sink", "ftp://broker/"), "--sink: 'ftp://broker/' is no http URL"),
-        ((*SINK, "--name", "a.b"), "--name: 'a.b' is not of up to 63 small letters"),
-        ((*SINK, "--types", "ue.flown"), "--types: there is no 'ue.flown', but ue.registered, "),
-        ((*SINK, "--types", ""), "--types: there is no '', but "),
+        (("--sink", "broker"), "--sink: 'broker' is not an http URL"),
+        (("--sink", "ftp://broker/"), "--sink: 'ftp://broker/' is not an http URL"),
+        ((*SINK, "--name", "a.b"), "--name: 'a.b' must be 1 to 63 lower-case letters"),
+        (
+            (*SINK, "--types", "ue.flown"),
+            "--types: there is no 'ue.flown'; choose from ue.registered, ",
+        ),
+        ((*SINK, "--types", ""), "--types: there is no ''; choose from "),
         ((*SINK, "--ce-overrides", "[]"), 'K_CE_OVERRIDES is not {"extensions": {...}}'),
     ],
 )

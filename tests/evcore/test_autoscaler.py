@@ -1,4 +1,4 @@
-"""Workers from zero and back to it, by what waits in the queues; workers that fail."""
+"""Scaling workers from zero and back to zero by the length of the queues; failing workers."""
 
 import asyncio
 import sys
@@ -27,7 +27,7 @@ FAILS = (sys.executable, "-c", "import sys; print('no way', file=sys.stderr); sy
 
 
 class Plant:
-    """An autoscaler whose queues are as deep as a test says."""
+    """An autoscaler with queue lengths that a test sets."""
 
     def __init__(
         self,
@@ -65,11 +65,11 @@ class Plant:
         return {Procedure.RAN: Queue(self.waits, self.arrived)}
 
     def says(self, worker: Process, cost: float) -> None:
-        """What an event has cost a worker by now."""
+        """Set the service time of an event, as a worker measured it."""
         self.stats.note(Stats("w", "1", worker.pid, batches=Batches(10, 1000, 1000 * cost)))
 
     async def becomes(self, workers: int) -> None:
-        """Wait until so many workers run."""
+        """Wait until this number of workers runs."""
         while (await self.changes.get()).workers != workers:
             pass
 
@@ -119,7 +119,7 @@ async def test_as_many_as_the_queue_asks_for(home: Path, monkeypatch: pytest.Mon
 async def test_workers_stay_while_they_cool_down(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They are not taken away one by one: the queue may be filled again at once."""
+    """They are not stopped one by one: the queue may fill again at once."""
     group = Group("ran", (Procedure.RAN,), max_workers=3, target=10, cooldown=3600.0)
     async with scaling(home, monkeypatch, group) as plant:
         plant.waits = 25
@@ -199,7 +199,7 @@ async def test_a_bug_in_it_does_not_end_it(home: Path, monkeypatch: pytest.Monke
 
         monkeypatch.setattr(autoscaler, "queues", wrong)
         said = await plant.ends.get()
-        assert said == "the autoscaler failed and goes on: ValueError: what"
+        assert said == "the autoscaler failed and continues: ValueError: what"
         plant.waits = 1
         await plant.becomes(1)
         assert len(calls) == 1
@@ -208,7 +208,7 @@ async def test_a_bug_in_it_does_not_end_it(home: Path, monkeypatch: pytest.Monke
 async def test_by_the_waiting_time_that_is_predicted(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the length of the queue until it is known what an event costs; then by its objective."""
+    """By the length of the queue until the service time is measured, then by the objective."""
     group = Group("ran", (Procedure.RAN,), max_workers=9, target=10, cooldown=3600.0)
     objectives = Objectives({Procedure.RAN: 0.1})
     async with scaling(home, monkeypatch, group, objectives=objectives) as plant:

@@ -1,4 +1,4 @@
-"""A nats-server of one's own: its ports, and what it says when it cannot start."""
+"""The broker of a local core: its ports, and its errors when it cannot start."""
 
 import socket
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which store a tool opens, and what it says of one that it cannot."""
+"""The store that a tool opens, and the error for a store that it cannot open."""
 
 from pathlib import Path
 
@@ -70,7 +70,7 @@ def test_up_on_what_is_no_directory(evcore: Shell, home: Path) -> None:
 def test_up_with_a_transport_that_is_none(evcore: Shell, home: Path) -> None:
     (home / "evcore.toml").write_text("[n2]\ntransport = 'tcp'\n")
     sentence = evcore.refused("up", "--config", "evcore.toml")
-    assert sentence.startswith("n2.transport is 'tcp', and must be of auto, kernel, ")
+    assert sentence.startswith("n2.transport is 'tcp'; it must be one of auto, kernel, ")
 
 
 def test_load_without_a_core(evcore: Shell) -> None:
@@ -83,4 +83,4 @@ def test_load_refuses_files_that_it_could_not_write(evcore: Shell, home: Path) -
         load = ("load", "--host", "127.0.0.1", option)
         assert evcore.refused(*load, home) == f"{home} cannot be written: is a directory"
         sentence = evcore.refused(*load, home / "none" / "x")
-        assert sentence.endswith(f"{home / 'none'} is no directory")
+        assert sentence.endswith(f"{home / 'none'} is not a directory")

@@ -1,4 +1,4 @@
-"""A local core ends, whenever it is told to."""
+"""A local core ends whenever it is cancelled."""
 
 import asyncio
 import contextlib
@@ -12,10 +12,10 @@ from tests.servers import site
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(60)]
 
 
-async def test_a_cancellation_that_was_forgotten_keeps_nobody(
+async def test_a_core_ends_if_a_cancellation_is_lost(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As `asyncio.wait_for` of Python 3.11 does when what it waits for comes just then."""
+    """`asyncio.wait_for` of Python 3.11 loses a cancellation if its result arrives just then."""
     begun, forgot = asyncio.Event(), asyncio.Event()
 
     async def run(_: Swaps) -> None:

@@ -1,4 +1,4 @@
-"""`evcore doctor`: what is here, what is not, and what is needed of it."""
+"""`evcore doctor`: found components and missing requirements."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from tests.evcore.shell import Shell
 
 @pytest.fixture(autouse=True)
 def no_foundationdb(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bindings put an importer of their own in, which warns at every import after it."""
+    """Do not import the bindings: they install an importer that warns at every later import."""
 
     def bindings() -> None:
         raise StoreError("the FoundationDB bindings are not installed")
@@ -27,8 +27,8 @@ def test_this_machine() -> None:
         [sys.executable, "-m", "evcore", "doctor"], capture_output=True, text=True, check=True
     ).stdout
     heading, *rows, last = said.splitlines()
-    assert heading.split() == ["what", "here", "found"]
-    assert last == "doctor: nothing that is needed is missing"
+    assert heading.split() == ["component", "found", "details"]
+    assert last == "doctor: missing requirements: none"
     found = {row.split("  ")[0]: row for row in rows}
     assert set(found) == {
         *("Python 3.11+", "wire", "nats-server", "FoundationDB", "Rust"),
@@ -54,7 +54,7 @@ def test_what_is_needed_and_not_here(evcore: Shell, monkeypatch: pytest.MonkeyPa
         ["two", "no"],
         ["three", "MISSING"],
     ]
-    assert said.lines[-1] == "doctor: one, three that is needed is missing"
+    assert said.lines[-1] == "doctor: missing requirements: one, three"
 
 
 def test_no_nats_server(evcore: Shell, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -74,4 +74,4 @@ def test_a_nats_server_that_does_not_run(
     (home / "nats-server").chmod(0o755)
     monkeypatch.setattr("sys.executable", str(home / "python"))
     said = evcore("doctor")
-    assert said.lines[-1] == "doctor: nats-server that is needed is missing"
+    assert said.lines[-1] == "doctor: missing requirements: nats-server"

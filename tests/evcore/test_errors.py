@@ -1,4 +1,4 @@
-"""Errors become sentences: one each, no keys, no traceback unless it is asked for."""
+"""Errors become sentences: one each, no keys, no traceback unless it is requested."""
 
 import io
 import os
@@ -57,7 +57,7 @@ def test_a_bug_says_where_and_not_what() -> None:
         int(KEY)
     (sentence,) = sentences(caught.value)
     assert sentence.startswith("this is a bug: ValueError at test_errors.py:")
-    assert sentence.endswith("EVCORE_TRACEBACK=1 shows all of it")
+    assert sentence.endswith("EVCORE_TRACEBACK=1 shows the traceback")
     assert KEY not in sentence
 
 
@@ -131,7 +131,7 @@ def test_a_full_disk_is_told(recorded: object) -> None:
 
 
 def test_any_locale(recorded: object) -> None:
-    """ASCII alone, and what cannot be said in it is escaped."""
+    """With ASCII only, other characters are escaped."""
     del recorded
     done = subprocess.run(
         [sys.executable, "-m", "evcore", "log", "show", "müller"],

@@ -1,4 +1,4 @@
-"""Workers by what waits, what comes, what it costs and how long it may take."""
+"""The number of workers by queue lengths, arrivals, service times and objectives."""
 
 import math
 
@@ -17,7 +17,7 @@ running = st.integers(0, 8)
 
 
 def said(worker: str, cost: float, batches: int) -> Stats:
-    """A worker that has had batches of one size."""
+    """Return the statistics of a worker after batches of one size."""
     return Stats(worker, "1", 1, batches=Batches(batches, 100 * batches, 100 * batches * cost))
 
 
@@ -28,7 +28,7 @@ def forecast(cost: float, **objectives: float) -> Forecast:
 
 
 def waiting(found: Forecast, **queues: int) -> None:
-    """So much waits, and nothing has come for a long time."""
+    """Set the waiting messages of a forecast, with no arrivals for a long time."""
     for now in (0.0, 1000.0):
         found.look(now, {name: Queue(count, count) for name, count in queues.items()})
 
@@ -58,12 +58,12 @@ def test_a_message_counts_as_the_events_that_are_in_one(
 def test_what_waits_is_done_with_in_time(
     paging: int, registration: int, workers: int, cost: float
 ) -> None:
-    """With as many workers as are wanted, each class within its objective, and not with fewer."""
+    """The predicted workers process each class within its objective, and fewer do not."""
     found = forecast(cost, paging=0.05)
     waiting(found, paging=paging, registration=registration)
     wanted = found.workers(workers)
     assert wanted is not None
-    ahead = workers / cost * AHEAD  # that the others have done by then
+    ahead = workers / cost * AHEAD  # processed by the other workers by then
     needs = [
         max(0.0, paging - ahead) * cost / 0.05,
         max(0.0, paging + registration - ahead) * cost / RELAXED,

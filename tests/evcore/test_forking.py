@@ -1,4 +1,4 @@
-"""Function processes that a server forks: as those that are started the slow way, but faster."""
+"""Function processes of the fork server: equal to other function processes, but faster."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ from tests.servers import nats_server
 
 
 class Plant:
-    """A fork server, and a broker for what it forks."""
+    """A fork server, and a broker for its processes."""
 
     def __init__(self, data: DataDirectory, client: Client) -> None:
         self.data = data
@@ -33,7 +33,7 @@ class Plant:
         self.forks = ForkServer(data.log("fork-server"))
 
     async def worker(self) -> Process:
-        """Start a worker, and wait until it has joined the others."""
+        """Start a worker, and wait until it has joined the group."""
         files = ("--config", str(self.data.config_file), "--secrets", str(self.data.secrets_file))
         worker = await self.forks.start("a worker", files, self.data.log("worker"))
         watcher = await (await lease_bucket(self.client)).watchall()
@@ -75,7 +75,7 @@ def command_of(pid: int) -> str:
 async def test_a_worker_is_a_child_of_ours_and_ends_in_order(home: Path) -> None:
     async with forks(home) as plant:
         worker = await plant.worker()
-        assert (worker.alive, worker.status, worker.end) == (True, None, "runs")
+        assert (worker.alive, worker.status, worker.end) == (True, None, "is running")
         assert parent_of(worker.pid) == os.getpid()
         assert os.getsid(worker.pid) == worker.pid
         assert f"-m functions.runtime --config {plant.data.config_file}" in command_of(worker.pid)
@@ -83,7 +83,7 @@ async def test_a_worker_is_a_child_of_ours_and_ends_in_order(home: Path) -> None
         assert (worker.alive, worker.status, worker.end) == (
             False,
             0,
-            "ended with 0: it said nothing",
+            "ended with 0: it printed nothing",
         )
 
 
@@ -138,7 +138,7 @@ async def test_a_server_that_does_not_answer_is_done_without(
 
 
 async def test_a_worker_of_a_parent_that_is_gone_ends(home: Path) -> None:
-    """Though it is the child of neither the parent's nor the server's making."""
+    """The worker ends, although neither the parent nor the server started it directly."""
     script = """
 import asyncio, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The N4 gateway as a process of the local core, and as one started by hand."""
+"""The N4 gateway as a process of the local core, and started by hand."""
 
 import asyncio
 import socket
@@ -25,7 +25,7 @@ HEARTBEAT = wire.pfcp_encode(
 
 @asynccontextmanager
 async def core_of(folder: Path, *upfs: UpfConfig) -> AsyncGenerator[LocalCore]:
-    """A core without functions."""
+    """Run a core without functions."""
     n2 = N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP)
     config = Config(n2=n2, n4=N4Config(port=free_udp_port()), upf=upfs)
     async with local_core(DataDirectory(folder / "data"), config, ()) as core:
@@ -45,7 +45,7 @@ def configured(upf: socket.socket) -> UpfConfig:
 
 
 async def answers(core: LocalCore, upf: socket.socket) -> None:
-    """A message of another version is answered by the gateway itself."""
+    """The gateway itself answers a message of another version."""
     loop = asyncio.get_running_loop()
     at = ("127.0.0.1", core.config.n4.port)
     await loop.sock_sendto(upf, bytes([0x40]) + HEARTBEAT[1:], at)
@@ -80,7 +80,7 @@ async def test_one_that_is_killed_is_started_again(tmp_path: Path, upf: socket.s
         await asyncio.sleep(0)
         before.kill()
         async with asyncio.timeout(30):
-            assert "the N4 gateway was ended by SIGKILL; starting it again" in await told.get()
+            assert "the N4 gateway was ended by SIGKILL; restarting" in await told.get()
             assert await told.get() == "the N4 gateway runs again"
         assert core.gateway_n4 is not before
         await answers(core, upf)
@@ -105,7 +105,7 @@ async def test_it_serves_nobody_without_a_upf(tmp_path: Path) -> None:
 
 
 async def ends(folder: Path, config: Config, url: str) -> str:
-    """How a gateway ends that cannot start."""
+    """Return how a gateway ends that cannot start."""
     path = folder / "config.json"
     nats = msgspec.structs.replace(config.nats, url=url)
     path.write_bytes(msgspec.json.encode(msgspec.structs.replace(config, nats=nats)))

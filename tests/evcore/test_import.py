@@ -14,7 +14,7 @@ FILES: dict[str, tuple[str, str, list[str]]] = {
     "json": ("sims.json", json.dumps([samples.OWN]), ["imsi-001010000000001"]),
     "csv": ("sims.csv", samples.CSV, ["imsi-001010000000001", "imsi-001010000000002"]),
     "open5gs": (
-        "export",  # of mongoexport: a document a line
+        "export",  # as mongoexport writes it: one document a line
         "\n".join(json.dumps(samples.open5gs(f"99970000000000{n}")) for n in (1, 2)),
         ["imsi-999700000000001", "imsi-999700000000002"],
     ),
@@ -65,7 +65,7 @@ def test_what_is_not_supported_is_named_once(evcore: Shell, home: Path) -> None:
     (home / "export").write_text(json.dumps(documents))
     said = evcore.ok("subscriber", "import", "export")
     (note,) = [line for line in said.err.splitlines() if "msisdn" in line]
-    assert note.endswith("msisdn is not supported and was left out (and of 29 more)")
+    assert note.endswith("msisdn is not supported and was left out (and 29 more)")
 
 
 def test_all_problems_of_a_file_and_nothing_stored(evcore: Shell, home: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the monitoring of the broker says waits."""
+"""Queue lengths from the monitoring endpoint of the broker."""
 
 import asyncio
 from collections.abc import AsyncGenerator

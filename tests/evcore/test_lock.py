@@ -1,4 +1,4 @@
-"""One core at a time on a data directory; a lock outlives its holder as long as its children."""
+"""One core at a time on a data directory. Children of the holder keep the lock."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from evcore.local.data import DataDirectory
 from schemas.config.reading import ConfigError
 
 GONE = 2**22 - 1
-"""A number that no process has here: the kernel's highest one, and pid_max is that at most."""
+"""A process id that is never used: the highest of the kernel, which is the limit of pid_max."""
 
 
 async def test_a_second_core_is_told_of_the_first(home: Path) -> None:
@@ -35,7 +35,7 @@ def test_a_lock_that_never_was_is_not_held(home: Path) -> None:
 
 
 async def test_a_child_holds_it_with_us(home: Path) -> None:
-    """The broker of a core that was killed still writes: the next core waits for its end."""
+    """The broker of a killed core still writes: the next core waits for its end."""
     path = home / "lock"
     async with lock.held(path) as descriptor:
         child = await asyncio.create_subprocess_exec(
@@ -45,7 +45,7 @@ async def test_a_child_holds_it_with_us(home: Path) -> None:
             pass_fds=(descriptor,),
         )
     assert lock.is_held(path)
-    path.write_text(f"{GONE}\n")  # as if it was another process that was killed
+    path.write_text(f"{GONE}\n")  # as another process, which was killed
     taken = asyncio.Event()
 
     async def next_core() -> None:

@@ -1,4 +1,4 @@
-"""`evcore log` on a log that another version of evcore has written a part of."""
+"""`evcore log` on a log with steps of another version of evcore."""
 
 import asyncio
 import re
@@ -23,7 +23,7 @@ def recorded(tmp_path: Path, evcore: Shell) -> Recorded:
 
 
 async def rewrite(recorded: Recorded, seq: int, event: dict[str, Any]) -> None:
-    """Put a step of version 0.9.0 with one event more in the place of a recorded one."""
+    """Replace a recorded step with a step of version 0.9.0 that has one more event."""
     async with opened(recorded.data.root) as access:
         step = await access.log.step(UE, seq)
         at = await access.log.at(UE, seq - 1)

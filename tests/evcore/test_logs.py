@@ -9,7 +9,7 @@ from tests.evcore.shell import Shell
 
 
 def test_the_recording_holds_keys(recorded: Recorded) -> None:
-    """Or no test would find one that is printed."""
+    """Otherwise no test could find a printed key."""
     assert len(recorded.keys) > 30
     assert {len(key) for key in recorded.keys} == {16, 32}
 

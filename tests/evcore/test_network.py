@@ -1,4 +1,4 @@
-"""`evcore network update`: another configuration for a core that runs."""
+"""`evcore network update`: another configuration for a running core."""
 
 import asyncio
 import json
@@ -51,7 +51,7 @@ def test_without_a_core(evcore: Shell, home: Path) -> None:
 
 
 async def set_up(data: Path) -> bool:
-    """Whether the interface of a gNB is up."""
+    """Whether the NG interface of a gNB is up."""
     async with opened(data, read_only=True) as access:
         names = [name async for name, _ in all_aggregates(access.log, "gnb/")]
         states = [found.state for found in await access.log.load(names)]
@@ -59,7 +59,7 @@ async def set_up(data: Path) -> bool:
 
 
 async def acknowledged(data: Path) -> list[str]:
-    """The names of the AMF that gNBs have acknowledged."""
+    """Return the AMF names that gNBs have acknowledged."""
     async with opened(data, read_only=True) as access:
         names = [name async for name, _ in all_aggregates(access.log, "gnb/")]
         steps = [step for name in names async for step in access.log.steps(name)]
@@ -69,14 +69,14 @@ async def acknowledged(data: Path) -> list[str]:
 
 @pytest.mark.slow
 async def test_a_core_that_starts_is_not_ended_by_it(home: Path) -> None:
-    """From when the lock says that a core runs, `evcore network update` sends it a signal."""
+    """`evcore network update` sends a signal as soon as the core holds the lock."""
     directory = DataDirectory(home / "data")
     directory.prepare()
 
     async def held() -> bool:
         try:
             return directory.running and directory.owner > 0
-        except ConfigError:  # it has not said yet which process it is
+        except ConfigError:  # its process id is not in the file yet
             return False
 
     async def signalled() -> None:
@@ -86,7 +86,7 @@ async def test_a_core_that_starts_is_not_ended_by_it(home: Path) -> None:
     early = asyncio.create_task(signalled())
     async with up(directory.root, "--upfs", 0) as core:
         await early
-        await core.says("the configuration of the network is taken over; 0 gNB")
+        await core.says("the configuration of the network is applied; 0 gNB")
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ async def test_gnbs_are_told_while_ues_register(home: Path) -> None:
         await until(lambda: set_up(data))
         status, said = await run("network", "update", "new.toml", "--data", data)
         assert status == 0, said
-        found = await core.says("the configuration of the network is taken over; ([0-9]+) gNB")
+        found = await core.says("the configuration of the network is applied; ([0-9]+) gNB")
         status, said = await load
         assert status == 0, said
         assert int(found[1]) > 0

@@ -1,4 +1,4 @@
-"""`evcore subscriber deregister`, and what a core is told of subscriptions that change."""
+"""`evcore subscriber deregister`, and the events for changed subscriptions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,7 +21,7 @@ KEYS = ("--k", K, "--opc", OPC)
 
 
 class Core:
-    """A core that runs, as far as its bus goes."""
+    """The bus of a running core."""
 
     def __init__(self) -> None:
         self.told: list[CloudEvent] = []
@@ -36,7 +36,7 @@ class Core:
 
 @pytest.fixture
 def core(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Core:
-    """It runs on a log with two UEs, of which one is registered."""
+    """A core on a log with two UEs, one of them registered."""
     del recorded
     found = Core()
 
@@ -51,7 +51,7 @@ def core(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Core:
 def test_deregister(evcore: Shell, core: Core) -> None:
     said = evcore.ok("subscriber", "deregister", OTHER_SUPI, "--reregister", "--cause", 22)
     assert said.out == ""
-    assert f"the deregistration of {OTHER_SUPI} is asked for" in said.err
+    assert f"the deregistration of {OTHER_SUPI} is requested" in said.err
     (event,) = core.told
     assert (event.type, event.procedure) == (EventType.DEREGISTER, Procedure.DEREGISTRATION)
     assert (event.partitionkey, event.slot) == (OTHER_SUPI, slot_of(OTHER_SUPI))
@@ -71,7 +71,7 @@ def test_a_ue_that_is_not_registered(evcore: Shell, core: Core) -> None:
 
 def test_a_cause_that_no_ue_is_told(evcore: Shell, core: Core) -> None:
     sentence = evcore.refused("subscriber", "deregister", OTHER_SUPI, "--cause", 111, status=2)
-    assert sentence.startswith("--cause: 111 is none of 3 illegal-ue, 6 illegal-me, ")
+    assert sentence.startswith("--cause: 111 is not one of 3 illegal-ue, 6 illegal-me, ")
     assert core.told == []
 
 
@@ -102,5 +102,8 @@ def test_a_bus_that_cannot_be_reached_undoes_nothing(evcore: Shell, core: Core) 
     core.broken = True
     said = evcore.ok("subscriber", "remove", OTHER_SUPI)
     assert said.out == f"{OTHER_SUPI}: removed\n"
-    assert "note: UEs that are registered learn it later: cannot connect to NATS" in said.err
+    assert (
+        "note: the core is not notified; registered UEs get the change later: cannot connect"
+        in said.err
+    )
     assert evcore.refused("subscriber", "show", OTHER_SUPI).startswith("there is no subscriber")

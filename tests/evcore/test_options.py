@@ -1,4 +1,4 @@
-"""What is typed wrong is told in a sentence, with the exit status 2."""
+"""A wrong command line is refused with one sentence and the exit status 2."""
 
 import pytest
 
@@ -103,7 +103,10 @@ def test_a_programme() -> None:
         (("up", "--max-workers", "0"), "invalid value for '--max-workers': "),
         (("demo", "--ues", "0"), "invalid value for '--ues': "),
         (("function", "work", "nope"), "'nope' is not a procedure; choose from ran, "),
-        ((*LOAD, "--procedures", "x"), "'x' is not a procedure of a UE; choose from register, idle"),
+        (
+            (*LOAD, "--procedures", "x"),
+            "'x' is not a procedure of a UE; choose from register, idle",
+        ),
         ((*LOAD, "--procedures", ""), "'' is not a procedure of a UE"),
         ((*LOAD, "--ues", "0"), "invalid value for '--ues': "),
         ((*LOAD, "--ues", "99999999999"), "99999999999 UEs from 001010000000001 exceed"),

@@ -1,4 +1,4 @@
-"""Child processes: ready when they say so, ended when we are, their last words kept."""
+"""Child processes: readiness, end with the parent, last lines, pauses before a restart."""
 
 import asyncio
 import os
@@ -22,7 +22,7 @@ WAITS = "signal.pause()\n"
 async def test_ready_when_a_line_says_so(home: Path) -> None:
     log = home / "logs" / "child.log"
     child = await Process.start("child", python(SAYS_READY + WAITS), log, "is ready$")
-    assert (child.alive, child.status, child.end) == (True, None, "runs")
+    assert (child.alive, child.status, child.end) == (True, None, "is running")
     assert child.said == ["it is ready"]
     await child.stop()
     assert (child.alive, child.stopping) == (False, True)
@@ -37,7 +37,7 @@ async def test_one_that_ends_before_it_is_ready(home: Path) -> None:
 
 
 async def test_one_that_says_nothing(home: Path) -> None:
-    with pytest.raises(ProcessError, match=r"^child ended with 0: it said nothing$"):
+    with pytest.raises(ProcessError, match=r"^child ended with 0: it printed nothing$"):
         await Process.start("child", python(""), home / "log", "never")
 
 
@@ -97,7 +97,7 @@ async def test_octets_that_are_no_text(home: Path) -> None:
 async def test_a_child_of_a_parent_that_is_gone_gets_a_signal(
     home: Path, number: signal.Signals
 ) -> None:
-    """Whoever holds the pipe to the last is the grandchild: its end ends the pipe."""
+    """The grandchild is the last holder of the pipe: its end closes the pipe."""
     script = f"""
 import asyncio, signal, sys
 from pathlib import Path

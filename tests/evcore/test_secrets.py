@@ -1,4 +1,4 @@
-"""Files that hold keys are their owner's alone, and no command says a key."""
+"""Only the owner can read files with keys, and no command prints a key."""
 
 import os
 import stat
@@ -57,7 +57,9 @@ def test_the_configuration_of_the_processes_holds_none(home: Path) -> None:
 def test_lost_keys_are_not_made_anew(home: Path, recorded: Recorded) -> None:
     del home
     recorded.data.secrets_file.unlink()
-    with pytest.raises(ConfigError, match=r"secrets\.json is gone, and .* cannot be read without"):
+    with pytest.raises(
+        ConfigError, match=r"secrets\.json is missing, and .* cannot be read without"
+    ):
         recorded.data.prepare()
     assert not recorded.data.secrets_file.exists()
 
@@ -65,7 +67,7 @@ def test_lost_keys_are_not_made_anew(home: Path, recorded: Recorded) -> None:
 def test_subscribers_of_lost_keys_are_not_changed(evcore: Shell, recorded: Recorded) -> None:
     recorded.data.secrets_file.unlink()
     arguments = ("subscriber", "add", "001010000000003", "--k", "00" * 16, "--opc", "00" * 16)
-    assert "is gone" in evcore.refused(*arguments)
+    assert "is missing" in evcore.refused(*arguments)
     assert "master_key is not set" in evcore.refused("log", "list")
 
 
@@ -100,14 +102,14 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_command_says_a_key(evcore: Shell, recorded: Recorded, command: list[str]) -> None:
-    """`Shell` looks for them in what each command says."""
+    """`Shell` searches the output of each command for keys."""
     del recorded
     said = evcore(*command)
     assert len(said.out) > 20
 
 
 def test_an_unreadable_secrets_file(evcore: Shell, recorded: Recorded) -> None:
-    """What is wrong with it is told without what is in it."""
+    """The error does not quote the contents."""
     secrets = recorded.data.secrets()
     recorded.data.secrets_file.write_text(f'{{"master_key": "{secrets.master_key}')
     assert evcore.refused("log", "list").startswith(f"{DEFAULT}/secrets.json: ")
@@ -126,13 +128,13 @@ def test_an_unreadable_secrets_file(evcore: Shell, recorded: Recorded) -> None:
     )
     recorded.data.secrets_file.write_bytes(msgspec.json.encode(wrong))
     sentence = evcore.refused("subscriber", "home-keys")
-    assert sentence == "home network key 1 is no key of profile A or B"
+    assert sentence == "home network key 1 is not a key of profile A or B"
 
 
 def test_keys_of_the_environment(
     evcore: Shell, recorded: Recorded, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """They go before those of the file, which need not be there."""
+    """They take precedence over those of the file, which need not exist."""
     monkeypatch.setenv("EVCORE_MASTER_KEY", recorded.data.secrets().master_key)
     recorded.data.secrets_file.unlink()
     assert evcore.ok("log", "verify", "--all")

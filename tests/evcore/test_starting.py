@@ -1,4 +1,4 @@
-"""What a function imports before it can answer: each module is time that a UE waits."""
+"""The imports of a starting function: each module delays a waiting UE."""
 
 import subprocess
 import sys

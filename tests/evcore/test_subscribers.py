@@ -31,7 +31,7 @@ async def stored(supi: str) -> Subscriber:
 
 
 def test_add_and_show(evcore: Shell) -> None:
-    """The first of all commands: it makes the data directory."""
+    """The first command creates the data directory."""
     assert evcore.ok("subscriber", "add", SUPI, *KEYS).out == f"{SUPI}: version 1\n"
     shown = json.loads(evcore.ok("subscriber", "show", SUPI).out)
     assert shown == {
@@ -43,9 +43,26 @@ def test_add_and_show(evcore: Shell) -> None:
             {
                 "nssai": {"sst": 1, "sd": "010203"},
                 "default": True,
-                "dnns": [{"name": "internet"}],
+                "dnns": [
+                    {
+                        "name": "internet",
+                        "session_types": ["IPV4"],
+                        "ambr": {"uplink": 1_000_000_000, "downlink": 1_000_000_000},
+                        "five_qi": 9,
+                        "arp_priority": 8,
+                        "arp_preemption_capability": False,
+                        "arp_preemption_vulnerability": False,
+                    }
+                ],
             }
         ],
+        "amf": "8000",
+        "sqn": 0,
+        "ambr": {"uplink": 1_000_000_000, "downlink": 1_000_000_000},
+        "barred": False,
+        "forbidden_tacs": [],
+        "nr_allowed": True,
+        "auth_method": "5G_AKA",
     }
     one = asyncio.run(stored(SUPI))
     assert (one.k.hex(), one.opc.hex(), one.sqn) == (K, OPC, 0)

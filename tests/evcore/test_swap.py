@@ -133,6 +133,6 @@ async def test_what_is_asked_for_wrongly(swapped: Swapped, tmp_path: Path) -> No
     status, said = await says("identification", "--to", write(tmp_path, ENDS))
     assert (status, "leaves no steps: it cannot be swapped" in said) == (2, True), said
     status, said = await says("smf", "--finish")
-    assert (status, "'smf' is no procedure" in said) == (2, True), said
+    assert (status, "'smf' is not a procedure" in said) == (2, True), said
     status, said = await run("swap", "--status", "--data", tmp_path / "none")
     assert (status, "no core runs on" in said) == (1, True), said

@@ -23,12 +23,12 @@ from tests.evcore.cores import COMMAND, run
 from tests.servers import free_udp_port
 
 ON_IT = "import os, sys; os.login_tty(0); os.execv(sys.argv[1], sys.argv[1:])"
-"""Runs a command with the terminal of standard input as its own: Ctrl-C there ends it."""
+"""Runs a command with standard input as its controlling terminal, so that Ctrl-C ends it."""
 GROUPS = [Group("a", (Procedure.RAN, Procedure.PAGING)), Group("b", (Procedure.SESSION,))]
 
 
 class Scaler:
-    """What an autoscaler tells a table."""
+    """The part of an autoscaler that a table reads."""
 
     def __init__(self) -> None:
         self.groups = GROUPS
@@ -93,7 +93,7 @@ def test_a_row_on_a_terminal() -> None:
 
 
 class Terminal:
-    """A pseudo-terminal of 40 lines of 120, and what is drawn on it."""
+    """A pseudo-terminal of 40 lines of 120 columns, and its output."""
 
     def __init__(self) -> None:
         self.ours, self.theirs = os.openpty()
@@ -105,12 +105,12 @@ class Terminal:
     def _read(self) -> None:
         try:
             self.drawn += os.read(self.ours, 65_536).decode(errors="replace")
-        except OSError:  # nobody has its other end any more
+        except OSError:  # the other end is closed
             asyncio.get_running_loop().remove_reader(self.ours)
         self._more.set()
 
     async def shows(self, *words: str) -> None:
-        """Wait until all of these have been drawn on the same line, in this order."""
+        """Wait until all these texts are on one line, in this order."""
 
         def there() -> bool:
             lines = self.drawn.splitlines()

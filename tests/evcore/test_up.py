@@ -75,7 +75,7 @@ async def test_one_core_at_a_time(home: Path) -> None:
 
 
 async def test_killed_and_started_again(home: Path) -> None:
-    """Nothing outlives a core that is killed; the next one has its logs and goes on."""
+    """All processes of a killed core end. The next core continues with its logs."""
     data = home / "data"
     async with up(data) as core:
         status, said = await core.load("--ues", 4, "--procedures", "register")
@@ -92,7 +92,7 @@ async def test_killed_and_started_again(home: Path) -> None:
     async with up(data) as core:
         status, said = await core.load("--ues", 4, "--procedures", "register,deregister")
         assert status == 0, said
-        await core.says("functions core: 1 -> 0 workers$")  # what was sent of UPFs is decided
+        await core.says("functions core: 1 -> 0 workers$")  # the events of the UPFs are decided
         assert await core.ends(signal.SIGTERM) == 0
     after = await heads(data)
     assert before.keys() == after.keys()
@@ -105,19 +105,19 @@ def words(command: str) -> set[str]:
 
 
 async def test_parts_that_end_are_started_again(home: Path) -> None:
-    """As Kubernetes would: the gateway and the broker are killed, one after the other."""
+    """The gateway and the broker are killed in turn, and restarted as by Kubernetes."""
     async with up(home / "data") as core:
         for part, name in (("gateway.n2", "the N2 gateway"), ("nats-server", "nats-server")):
             (pid,) = [p for p, command in core.processes().items() if part in words(command)]
             os.kill(pid, signal.SIGKILL)
-            await core.says(f"{name} was ended by SIGKILL; starting it again")
+            await core.says(f"{name} was ended by SIGKILL; restarting")
             await core.says(f"{name} runs again")
         status, said = await core.load("--ues", 4, "--procedures", "register,deregister")
         assert status == 0, said
 
 
 async def test_a_load_that_is_interrupted(home: Path) -> None:
-    """It ends at once and says nothing; the core goes on."""
+    """It ends at once without output, and the core continues."""
     async with up(home / "data") as core:
         child = await asyncio.create_subprocess_exec(
             *cores.COMMAND,
@@ -134,11 +134,11 @@ async def test_a_load_that_is_interrupted(home: Path) -> None:
         assert json.loads(said)["ues"] == 4
         status, said = await core.load("--ues", 4, "--seed", 1)
         assert status == 1
-        assert "with other credentials than the load's" in said
+        assert "with credentials that differ from the load's" in said
 
 
 async def test_a_port_that_is_taken(home: Path) -> None:
-    """The core that cannot start ends all that it had started."""
+    """A core that cannot start stops the processes that it has started."""
     async with up(home / "data") as core:
         config = json.loads((core.data / "config.json").read_text())
         udp_port, nats = config["n2"]["udp_port"], config["nats"]["url"].rpartition(":")[2]

@@ -37,15 +37,15 @@ def test_the_names_of_the_procedures() -> None:
     ("arguments", "sentence"),
     [
         (("--procedures", "session"), "programme session: session needs a registered UE"),
-        (("--procedures", "register,session,idle,page"), "page needs UPFs to be emulated"),
-        (("--scenario", "paging"), "page needs UPFs to be emulated"),
+        (("--procedures", "register,session,idle,page"), "page needs emulated UPFs"),
+        (("--scenario", "paging"), "page needs emulated UPFs"),
         (
             ("--scenario", "nope"),
             "there is no scenario nope: use a path, or one of city.yaml, iot-burst",
         ),
         (
             ("--scenario", "mixed", "--procedures", "register", "--rate", "3"),
-            "--scenario says itself what --procedures, --rate would say",
+            "--scenario cannot be combined with --procedures, --rate",
         ),
         (("--dnn", "a b"), "dnn is 'a b', but must be labels"),
         (("--tacs", "1,x"), "--tacs is '1,x', not numbers such as 1,2"),
