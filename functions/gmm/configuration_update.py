@@ -71,7 +71,7 @@ def reconcile(d: UeDecision) -> None:
         d.emit(ConfigurationUpdateStopped(reason))
         update = d.ue.update
     d.stop_timer(TIMER)
-    if check(d, Start.CONFIGURATION_UPDATE) is Verdict.START:
+    if d.ue.connection is not None and check(d, Start.CONFIGURATION_UPDATE) is Verdict.START:
         changed = _outdated(d)
         if update is not None or changed:
             _start(d, changed)

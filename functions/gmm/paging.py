@@ -53,8 +53,7 @@ def rearm(d: UeDecision) -> None:
     if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
         return
     idle = d.ue.paging is None
-    held = user_plane.live(d) if idle and d.ue.sessions else []
-    needed = {f"{TIMER}/{s.id}" for s in held if is_held(s)}
+    needed = {f"{TIMER}/{s.id}" for s in user_plane.live(d) if idle and is_held(s)}
     for name in [name for name in d.ue.timers if name.startswith(TIMER)]:
         if name not in needed:
             d.stop_timer(name)

@@ -43,7 +43,7 @@ def subscribed(d: UeDecision, session: PduSession, ambr: Ambr) -> None:
 
 def reconcile(d: UeDecision) -> None:
     """Give each session the session AMBR that is subscribed now."""
-    if not d.ue.sessions or d.env.subscriber is None:
+    if d.env.subscriber is None:
         return
     slices = d.env.subscriber.slices
     for session in user_plane.live(d):

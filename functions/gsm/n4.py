@@ -137,8 +137,6 @@ def _reconcile(d: UeDecision, session: PduSession) -> None:
 
 def rearm(d: UeDecision) -> None:
     """Have the timer expire when the first of the requests that wait is due."""
-    if not d.ue.sessions and TIMER not in d.ue.timers:
-        return
     dues = [due(d, s.n4.sent) for s in d.ue.sessions if s.n4.sent is not None]
     timer = d.ue.timers.get(TIMER)
     if not dues:

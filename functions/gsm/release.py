@@ -115,7 +115,7 @@ def reconcile(d: UeDecision) -> None:
     """End what cannot go on without a registration or without a connection."""
     here = d.ue.connection
     connected = here is not None and not here.releasing
-    if not d.ue.sessions or (connected and d.ue.registered):
+    if connected and d.ue.registered:
         return
     for session in user_plane.live(d):
         seid = session.n4.seid

@@ -23,6 +23,8 @@ class Reconciler(NamedTuple):
     run: Callable[[UeDecision], None]
     reason: str
     """The reason for its place in the list."""
+    sessions: bool = False
+    """Whether a UE without PDU sessions does not need it."""
 
 
 RECONCILERS: Final[tuple[Reconciler, ...]] = (
@@ -51,36 +53,43 @@ RECONCILERS: Final[tuple[Reconciler, ...]] = (
         "sessions with their UE",
         release.reconcile,
         "Before the other session reconcilers: a session that ends needs nothing else.",
+        sessions=True,
     ),
     Reconciler(
         "user plane lost",
         user_plane.lose,
         "Before the resources: a session can lose them and need them on another connection.",
+        sessions=True,
     ),
     Reconciler(
         "subscription",
         modification.reconcile,
         "Before the UPF: it gets a new session AMBR in the same step.",
+        sessions=True,
     ),
     Reconciler(
         "resources requested",
         user_plane.request,
         "After all that changes which sessions need resources.",
+        sessions=True,
     ),
     Reconciler(
         "UPF",
         n4.reconcile,
         "After all that changes a session: one PFCP request has all the changes.",
+        sessions=True,
     ),
     Reconciler(
         "PFCP timer",
         n4.rearm,
         "After the UPF: the timer includes the requests of this step.",
+        sessions=True,
     ),
     Reconciler(
         "downlink data timers",
         paging.rearm,
         "After the UPF: they depend on the user plane and on the PFCP request of each session.",
+        sessions=True,
     ),
     Reconciler(
         "path switch",
@@ -111,9 +120,10 @@ RECONCILERS: Final[tuple[Reconciler, ...]] = (
 """All reconcilers, in their order."""
 
 _RUNS: Final = tuple(reconciler.run for reconciler in RECONCILERS)
+_RUNS_WITHOUT_SESSIONS: Final = tuple(one.run for one in RECONCILERS if not one.sessions)
 
 
 def reconcile(d: UeDecision) -> None:
-    """Run each reconciler."""
-    for run in _RUNS:
+    """Run each reconciler that the UE needs."""
+    for run in _RUNS if d.ue.sessions else _RUNS_WITHOUT_SESSIONS:
         run(d)
