@@ -226,10 +226,13 @@ class StatsWatch:
         if subscription is not None:
             await subscription.unsubscribe()
 
-    def totals(self, version: str | None = None) -> dict[Key, ProcedureStats]:
-        """Return the sums over all workers, or over the workers with a version in their leases."""
+    def totals(self, mark: str = "") -> dict[Key, ProcedureStats]:
+        """Return the sums over all workers, or over those with a mark in their lease's version.
+
+        A mark is a word of the version, such as ``"paging=5d41402a"``.
+        """
         found = [*self._ended.values(), *self.workers.values()]
-        return merged(s for s in found if version is None or s.version == version)
+        return merged(s for s in found if not mark or mark in s.version.split())
 
     async def _heard(self, message: Msg) -> None:
         try:

@@ -1,4 +1,4 @@
-"""From an event and a state to a step: the same code for new events and for recorded ones."""
+"""Deciding an event in a state: the same code for new and for recorded events."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -14,11 +14,11 @@ from schemas.subscriber import Subscriber
 from schemas.upf import Upf
 
 NODES: Final[dict[type, Procedure]] = {Gnb: Procedure.RAN, Upf: Procedure.UPF}
-"""The states that are not of a UE, and the procedure that decides about each."""
+"""The states that are not of a UE, each with its procedure."""
 
 
 class Inputs(NamedTuple):
-    """What a decision is given beside the state and the event; all of it is in the step."""
+    """The inputs of a decision besides the state and the event. The step contains all of them."""
 
     now: int
     entropy: bytes
@@ -28,11 +28,12 @@ class Inputs(NamedTuple):
     subscription: int = 0
     flags: tuple[int, ...] = ()
     lookups: Lookups | None = None
-    """Answers the lookups of the decision."""
+    """Performs the lookups of the decision."""
     poisoned: bool = False
-    """Whether each attempt to decide has raised: the UE gets a cause instead."""
+    """Whether every attempt to decide raised an exception. The UE's request is rejected with a
+    cause."""
     rejects: Callable[[], None] | None = None
-    """Called if the decision denies the UE its request."""
+    """Called if the decision rejects a request of the UE."""
 
 
 class Forward(NamedTuple):
@@ -44,7 +45,7 @@ class Forward(NamedTuple):
 def decide(
     procedures: Procedures, state: Any, seq: int, event: CloudEvent, given: Inputs
 ) -> Step[Any] | Forward | None:
-    """The step number `seq` of an aggregate; None when the event changes and says nothing."""
+    """Return step number `seq` of an aggregate; None if the event has no effect and no output."""
     env = Env(given.now, given.entropy, given.network, given.subscriber, given.flags, given.lookups)
     node = NODES.get(state.__class__)
     if node is not None:
@@ -54,7 +55,7 @@ def decide(
         happened, outputs = module.decide(state, event, env)
         if not happened and not outputs:
             return None
-        made = Decision(node, procedures.code_of(node), tuple(happened), tuple(outputs))
+        made = Decision(node, procedures.code, tuple(happened), tuple(outputs))
     elif given.poisoned:
         made = procedures.poisoned(state, event, env)
     else:

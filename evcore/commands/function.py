@@ -5,9 +5,11 @@ from typing import Annotated
 import typer
 import uvloop
 
+from evcore.commands.errors import UsageError
 from evcore.commands.options import ConfigFile, SecretsFile, procedures_named
 from evcore.commands.running import log_to_stderr
-from functions.runtime.__main__ import work
+from functions.runtime.__main__ import AS_VARIANT, work
+from functions.runtime.variants import VariantError, load_all
 from schemas.config import reading as configuration
 
 app = typer.Typer(help="Procedure functions, one by one.", no_args_is_help=True)
@@ -19,14 +21,34 @@ Procedures = Annotated[
 
 @app.command("work", epilog="Example: `evcore function work registration --config evcore.toml`.")
 def work_(
-    procedures: Procedures = "all", config: ConfigFile = None, secrets: SecretsFile = None
+    procedures: Procedures = "all",
+    variant: Annotated[
+        bool,
+        typer.Option(
+            "--variant", envvar=AS_VARIANT, help="Decide only where `evcore swap` assigns it."
+        ),
+    ] = False,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option("--with", metavar="PROCEDURE=PATH", help="A variant: a folder or a wheel."),
+    ] = None,
+    config: ConfigFile = None,
+    secrets: SecretsFile = None,
 ) -> None:
-    """Pull events and decide about them, until SIGTERM."""
+    """Pull events and decide about them, until SIGTERM.
+
+    With --variant, the worker hosts this release as a variant of its procedures. With --with, it
+    hosts a variant of one procedure. It gets no event until `evcore swap` assigns partitions to it.
+    """
     log_to_stderr()
     names = procedures_named(procedures)
     settings = configuration.load(config)
     keys = configuration.load_secrets(secrets)
-    uvloop.run(work(settings, keys, names))
+    try:
+        variants = load_all(with_ or [])
+    except VariantError as err:
+        raise UsageError(str(err)) from None
+    uvloop.run(work(settings, keys, names, variants, as_variant=variant))
 
 
 @app.command("serve", epilog="Example: `evcore function serve registration --port 8080`.")

@@ -1,7 +1,8 @@
-"""`evcore replay`: what another version of a procedure would have done, as a diff."""
+"""`evcore replay`: the decisions that another version would have made, as a diff."""
 
 import difflib
 import json
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,11 +15,12 @@ from evcore.commands.options import DATA, ConfigFile, Data, SecretsFile, Where, 
 from evcore.commands.output import console
 from evcore.commands.running import run_tool
 from evcore.logs.access import opened
-from evcore.logs.candidate import load_module, procedure_of
 from evcore.logs.describe import describe
 from evcore.logs.verify import code_to_fetch, codes_then_and_now
-from functions.runtime.replay import Redecided, Replayer
-from functions.ue.dispatch import Procedures
+from evcore.swap import environment
+from functions.runtime import variants
+from functions.runtime.replay import Redecided, Replayer, this_release
+from functions.runtime.variants import Variant, VariantError
 from schemas.aggregates import kind_of
 from schemas.procedures import Procedure
 from schemas.step import Step
@@ -31,48 +33,81 @@ def replay(
         str | None, typer.Argument(metavar="SUPI", help="Whose log; or --all for every one.")
     ] = None,
     with_: Annotated[
-        str | None,
-        typer.Option("--with", metavar="MODULE", help="A file of Python, or a module's name."),
+        Path | None,
+        typer.Option(
+            "--with",
+            metavar="PATH",
+            help="A variant: a folder, a wheel, or a virtual environment.  [default: this evcore]",
+        ),
     ] = None,
     procedure: Annotated[
-        Procedure | None,
-        typer.Option(help="What it takes the place of; else what its own name says."),
+        Procedure | None, typer.Option(help="Only the steps of this procedure; all by default.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="Every log.")] = False,
     data: Data = DATA,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
-    """Decide recorded steps with another version of a procedure, and show what differs.
+    """Decide recorded steps with another version of evcore, and show the differences.
 
-    Nothing is sent and nothing is stored. MODULE is code, which runs here. The exit status is
-    1 if anything differs.
+    A folder or a wheel has modules in the layout of evcore, such as
+    functions/gmm/registration/accept.py. They take the place of this evcore's. They are code, which
+    runs here. A virtual environment decides with the evcore that is installed in it. Nothing is
+    sent and nothing is stored. The exit status is 1 if anything differs.
     """
     if (supi is None) == (not everything):
         raise UsageError("name a SUPI, or say --all")
-    if not with_:
-        raise UsageError("say with what: --with a file of Python, or a module's name")
+    if procedure == Procedure.IDENTIFICATION:
+        raise UsageError(f"{procedure} has no state and leaves no steps to decide again")
     name = None if supi is None else aggregate_of(supi)
-    module = load_module(with_)
-    procedures = Procedures(replaced={procedure_of(module, procedure): module})
-    differing = run_tool(_replay(name, procedures, Where(data, config, secrets)))
+    where = Where(data, config, secrets)
+    python = None if with_ is None else environment.python_of(with_)
+    if python is not None:
+        raise typer.Exit(_elsewhere(python, name, procedure, where))
+    try:
+        variant = None if with_ is None else variants.load(with_)
+    except VariantError as err:
+        raise UsageError(str(err)) from None
+    differing = run_tool(_replay(name, variant, procedure, where))
     raise typer.Exit(FAILED if differing else 0)
 
 
-async def _replay(name: str | None, procedures: Procedures, where: Where) -> int:
+def _elsewhere(python: Path, name: str | None, procedure: Procedure | None, where: Where) -> int:
+    """Have the evcore of an environment decide again, and return its exit status."""
+    arguments = ["replay", name or "--all", "--data", str(where.data)]
+    for option, value in (
+        ("--procedure", procedure),
+        ("--config", where.config),
+        ("--secrets", where.secrets),
+    ):
+        arguments += [] if value is None else [option, str(value)]
+    done = environment.run(python, arguments)
+    typer.echo(done.stdout, nl=False)
+    typer.echo(done.stderr, nl=False, err=True)
+    return done.returncode
+
+
+async def _replay(
+    name: str | None, variant: Variant | None, procedure: Procedure | None, where: Where
+) -> int:
     out = console()
     steps = differing = 0
+    candidate = this_release() if variant is None else variant.decide
+    of = tuple(Procedure) if procedure is None else (procedure,)
     async with opened(*where, read_only=True) as access:
         names = await names_of(access, name)
-        kept = access.variants.procedures
-        replayer = Replayer(access.log, access.subscribers, procedures, kept)
+        kept = access.variants.load
+        replayer = Replayer(access.log, access.subscribers, candidate, of, kept)
         for one in progressing(names):
             async for found in replayer.steps(one):
                 steps += 1
                 if not found.same:
                     differing += 1
                     _print(out, found, code_to_fetch(replayer, found))
-    codes = codes_then_and_now([replayer.decided_by(code) for code in replayer.codes])
+    codes = codes_then_and_now(
+        [replayer.decided_by(code) for code in replayer.codes],
+        None if variant is None else variant.code,
+    )
     typer.echo(f"replay: aggregates={len(names)} steps={steps} differences={differing}, {codes}")
     return differing
 

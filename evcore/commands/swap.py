@@ -1,13 +1,10 @@
 """`evcore swap`: another version of a procedure, first in some partitions, then everywhere."""
 
-import asyncio
-import importlib.util
 import re
-import sys
 from datetime import UTC, datetime
 from math import isnan
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Annotated, Final, NamedTuple, TypeAlias
 
 import typer
 from nats.errors import Error as NatsError
@@ -15,17 +12,28 @@ from nats.errors import Error as NatsError
 from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import DATA, Data, procedure_named
 from evcore.commands.output import Notices, print_columns
-from evcore.commands.running import run_tool
+from evcore.commands.running import Interrupted, run, run_tool
 from evcore.local.data import DataDirectory
-from evcore.swap import asking, kept
-from evcore.swap.runner import sentence
+from evcore.swap import asking, environment, kept
+from evcore.swap.watching import milliseconds, sentence, watching
 from eventing.ownership.assignments import Margins, SwapError
+from functions.runtime import variants
 from functions.runtime.variants import VariantError
 from schemas.config import reading as configuration
 from schemas.config.reading import NatsConfig
 from schemas.procedures import Procedure
 
 _SHARE: Final = re.compile(r"(\d{1,4})(?:/(\d{1,4}))?")
+
+Core: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        metavar="FILE",
+        envvar="EVCORE_CONFIG",
+        help="An evcore.toml, for the NATS of another core than that of `evcore up`.",
+    ),
+]
 
 
 def swap(
@@ -35,7 +43,12 @@ def swap(
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", metavar="MODULE", help="The other version: a file, or its name."),
+        typer.Option(
+            "--to",
+            metavar="VARIANT",
+            help="A folder, a wheel or a virtual environment; or the id or name of a variant that "
+            "workers host.",
+        ),
     ] = None,
     partitions: Annotated[
         str,
@@ -49,65 +62,84 @@ def swap(
         float, typer.Option(metavar="N", min=1, help="Times the stable version's p99, at most.")
     ] = Margins().p99_ratio,
     finish: Annotated[bool, typer.Option("--finish", help="Let it decide everywhere.")] = False,
-    abort: Annotated[bool, typer.Option("--abort", help="Go back to what was before.")] = False,
-    status: Annotated[bool, typer.Option("--status", help="Show what became of swaps.")] = False,
+    abort: Annotated[bool, typer.Option("--abort", help="Go back to the version before.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Show the swaps, and the variants of workers.")
+    ] = False,
     data: Data = DATA,
+    config: Core = None,
 ) -> None:
-    """Swap a procedure of a core that runs for another version of it.
+    """Swap a procedure of a running core for another version of it.
 
-    The events of some partitions, and so of the same UEs all the time, are decided by MODULE, until
-    --finish or --abort: a file of Python, or the name of a module, of which a copy is kept. It is
-    rolled back by itself when it fails, rejects or is slower than the stable version by more than
-    the margins, or its workers end.
+    VARIANT decides the events of some partitions, so always of the same UEs, until --finish or
+    --abort. It is rolled back by itself if it fails, rejects or is slower than the stable version
+    by more than the margins, or if its workers end.
+
+    With `evcore up`, the core keeps a copy of VARIANT, starts its workers and judges it. On any
+    other core (--config), you start its workers (`evcore function work --variant`, or --with), and
+    this command judges it for as long as it runs. Run it again to go on.
     """
     if [to is not None, finish, abort, status].count(True) != 1:
-        raise UsageError("say one of --to MODULE, --finish, --abort and --status")
+        raise UsageError("say one of --to VARIANT, --finish, --abort and --status")
     if isnan(max_failures) or isnan(max_p99_ratio):
         raise UsageError("a margin is nan, and nothing is worse than that")
-    directory = DataDirectory(data)
-    if not directory.running:
-        raise CommandError(f"no core runs on {directory.root}: start `evcore up`")
-    nats = configuration.load(directory.config_file).nats
+    directory = DataDirectory(data) if config is None else None
+    if directory is not None and not directory.running:
+        raise CommandError(
+            f"no core runs on {directory.root}: start `evcore up`, or name the configuration of "
+            "another core with --config"
+        )
+    nats = configuration.load(config if directory is None else directory.config_file).nats
     chosen = None if procedure is None else procedure_named(procedure)
-    if status:
-        _print_status(nats, list(Procedure) if chosen is None else [chosen])
-        return
-    if chosen is None:
-        raise UsageError("name the procedure to swap")
     try:
-        if to is not None:
-            count = count_of(partitions, nats.partitions)
-            variant = kept.keep(directory, chosen, file_of(to))
-            margins = Margins(max_failures, max_p99_ratio)
-            said = run_tool(_begin(nats, chosen, variant, tuple(range(count)), margins))
-        else:
-            said = run_tool(_end(nats, chosen, finish=finish))
+        if status:
+            _print_status(nats, list(Procedure) if chosen is None else [chosen])
+            return
+        if chosen is None:
+            raise UsageError("name the procedure to swap")
+        if to is None:
+            Notices().say(run_tool(_end(nats, chosen, finish=finish)))
+            return
+        count = count_of(partitions, nats.partitions)
+        wanted = _wanted(directory, to)
+        new = _Swap(chosen, wanted, tuple(range(count)), Margins(max_failures, max_p99_ratio))
+        if directory is not None:
+            Notices().say(run_tool(_begin(nats, new, started=wanted != to)))
+            return
+        try:
+            run(_judged(nats, new))
+        except Interrupted:
+            Notices().say("the canary is not judged any more: run this again, --finish or --abort")
+            raise
     except VariantError as err:
         raise UsageError(str(err)) from None
     except (SwapError, NatsError) as err:
         raise CommandError(str(err)) from None
-    Notices().say(said)
 
 
-def file_of(module: str) -> Path:
-    """The file of a module that is named by its path, or by its dotted name.
+class _Swap(NamedTuple):
+    """A swap to begin."""
+
+    procedure: Procedure
+    wanted: str
+    """The id or the name of the variant."""
+    partitions: tuple[int, ...]
+    margins: Margins
+
+
+def _wanted(directory: DataDirectory | None, to: str) -> str:
+    """Return the id of a variant that is given by its path, kept for `evcore up`; else `to`.
 
     Raises:
-        UsageError: it has none.
+        VariantError: what is there is no variant.
     """
-    if module.endswith(".py") or "/" in module:
-        return Path(module)
-    sys.path.insert(0, str(Path.cwd()))
-    try:
-        spec = importlib.util.find_spec(module)
-    except (ImportError, ValueError):
-        spec = None
-    except Exception as err:  # whatever the packages do that it is in
-        raise UsageError(f"{module} cannot be found: {type(err).__name__}: {err}") from None
-    origin = "" if spec is None else spec.origin or ""
-    if not origin.endswith(".py"):
-        raise UsageError(f"there is no module {module}; a file has a name that ends with .py")
-    return Path(origin)
+    path = Path(to)
+    if not path.exists() and "/" not in to and path.suffix != ".whl":
+        return to
+    if directory is not None:
+        return kept.keep(directory, path).id
+    python = environment.python_of(path)
+    return variants.load(path).id if python is None else environment.code_of(python).id
 
 
 def count_of(share: str, partitions: int) -> int:
@@ -126,15 +158,28 @@ def count_of(share: str, partitions: int) -> int:
     )
 
 
-async def _begin(
-    nats: NatsConfig,
-    procedure: Procedure,
-    variant: str,
-    partitions: tuple[int, ...],
-    margins: Margins,
-) -> str:
-    async with asking.asking(nats.url, procedure) as core:
-        return await core.begin(variant, partitions, margins)
+async def _begin(nats: NatsConfig, new: _Swap, *, started: bool) -> str:
+    """Begin a swap that `evcore up` judges; with `started`, it starts the workers as well."""
+    async with asking.asking(nats.url, new.procedure) as core:
+        variant = new.wanted if started else await core.variant(new.wanted)
+        return await core.begin(variant, new.partitions, new.margins)
+
+
+async def _judged(nats: NatsConfig, new: _Swap) -> None:
+    """Begin a swap, or go on with it, and judge its canary until it ends.
+
+    Raises:
+        SwapError: it is refused, or rolled back.
+    """
+    async with asking.asking(nats.url, new.procedure) as core:
+        variant = await core.variant(new.wanted)
+        async with watching(core.client, new.procedure) as watch:
+            since = milliseconds()
+            Notices().say(await core.begin(variant, new.partitions, new.margins))
+            ended = await watch.ended(variant, since)
+    if ended.state == "rolled-back":
+        raise SwapError(sentence(ended))
+    Notices().say(sentence(ended))
 
 
 async def _end(nats: NatsConfig, procedure: Procedure, *, finish: bool) -> str:
@@ -143,12 +188,18 @@ async def _end(nats: NatsConfig, procedure: Procedure, *, finish: bool) -> str:
 
 
 def _print_status(nats: NatsConfig, procedures: list[Procedure]) -> None:
-    try:
-        found = asyncio.run(asking.histories(nats.url, [*procedures]))
-    except NatsError as err:
-        raise CommandError(str(err)) from None
+    found = run_tool(asking.status(nats.url, [*procedures]))
+    histories = found.histories.values()
     rows = [
         (datetime.fromtimestamp(one.at / 1000, UTC).isoformat(" ", "seconds")[:19], sentence(one))
-        for one in sorted((one for some in found.values() for one in some), key=lambda o: o.at)
+        for one in sorted((one for some in histories for one in some), key=lambda o: o.at)
     ]
     print_columns(("at (UTC)", "what became of swaps"), rows)
+    if found.hosted:
+        hosted = [(o.procedure, o.variant, o.name, str(o.workers)) for o in found.hosted]
+        print_columns(("procedure", "variant", "name", "live workers"), hosted)
+    for one in found.unhosted:
+        Notices().say(
+            f"no live worker hosts {one.procedure} {one.stable}: its events wait for one, or for "
+            "--abort"
+        )

@@ -1,11 +1,11 @@
-"""Queue-depth autoscaling of worker processes, from zero and back to it.
+"""Queue-depth autoscaling of worker processes, from zero and back to zero.
 
-It sees what KEDA's nats-jetstream scaler sees, the consumers' pending and unacknowledged
-messages in the broker's monitoring endpoint, and scales as a ScaledObject does: active above
-zero, one replica for each `target` messages, back to zero after a cool-down. Where procedures
-have objectives, it is as many as keep the predicted waiting time within them (`forecast`), from
-when that is measured. A worker that ends is replaced, as a Deployment does, and one that keeps
-ending is given time.
+Like KEDA's nats-jetstream scaler, it reads the consumers' pending and unacknowledged messages
+from the broker's monitoring endpoint. It scales like a ScaledObject: active above zero, one
+replica for each `target` messages, back to zero after a cool-down. If procedures have objectives,
+it starts as many workers as keep the predicted waiting time within them (`forecast`), as soon as
+service times are measured. A worker that ends is replaced, as in a Deployment, with increasing
+pauses if workers keep ending.
 """
 
 import asyncio
@@ -33,19 +33,20 @@ from schemas.procedures import Procedure
 log = logging.getLogger(__name__)
 
 POLL: Final = 0.5
-"""Seconds between looks at the lag while anything runs."""
+"""Seconds between readings of the lag while a worker runs."""
 IDLE_POLL: Final = 2.0
-"""The same while nothing does: new events are noticed at once, a timer's within this."""
+"""Seconds between readings while no worker runs. A new event triggers a reading at once; a timer
+waits for the next one."""
 _HISTORY: Final = 4096
 
 _FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM)
-"""Ends of a worker that somebody else wanted: they say nothing about the worker."""
+"""Exit statuses of workers that were stopped from outside. They are not failures of a worker."""
 _ENDS: Final = 3
-"""Workers of a group after whose ends, whatever they were, it counts as one that fails."""
+"""A group counts as failed after this number of ended workers, whatever their exit statuses."""
 
 
 class Autoscaler:
-    """Keeps each group at the number of workers that its lag asks for."""
+    """Keeps each group at the number of workers that its lag needs."""
 
     def __init__(
         self,
@@ -59,10 +60,10 @@ class Autoscaler:
         objectives: Objectives | None = None,
         stats: StatsWatch | None = None,
     ) -> None:
-        """Scale `groups`, of workers that are started by `start` and heard by `stats`.
+        """Scale `groups`. `start` starts a worker, `stats` receives the statistics of the workers.
 
-        `changed` is told of each change, `ended` of each worker that ended unasked, in a
-        sentence.
+        `changed` is called with each change of a number of workers. `ended` is called with a
+        sentence for each worker that ended unexpectedly.
         """
         self._data = data
         self._client = client
@@ -77,49 +78,51 @@ class Autoscaler:
         self._nudge = asyncio.Event()
         self._stops: set[asyncio.Task[None]] = set()
         self._relieved: set[Process] = set()
-        """Workers that go on until those in their place are there."""
+        """Workers that run until their successors have started."""
         self.queued: dict[str, int] = {}
-        """Messages that wait or are worked on, by procedure, at the last look."""
+        """Waiting and delivered messages by procedure, at the last reading."""
         self.history: deque[Scale] = deque(maxlen=_HISTORY)
         self.history.extend(Scale(time.monotonic(), group.name, 0) for group in groups)
 
     @property
     def workers(self) -> list[Process]:
-        """All worker processes that run."""
+        """All running worker processes."""
         running = [o.process for one in self._groups for o in one.running]
         return [process for process in (*running, *self._relieved) if process.alive]
 
     def workers_of(self, name: str) -> list[Process]:
-        """Those of one group that run."""
+        """Return the running worker processes of a group."""
         return [o.process for o in self._named(name).running if o.process.alive]
 
     def cold_starts_of(self, name: str) -> tuple[int, int]:
-        """How often a group has gone up from zero, and the process that last did so; 0 for none."""
+        """Return the number of cold starts of a group, and the process of the last one or 0."""
         one = self._named(name)
-        return one.cold_starts, one.coldly_started
+        return one.cold_starts, one.cold_start_pid
 
     @property
     def groups(self) -> list[Group]:
-        """What is scaled, as it is now."""
+        """The scaled groups."""
         return [one.group for one in self._groups if not one.removed]
 
     def add(self, group: Group) -> None:
-        """Scale another group, too."""
+        """Start to scale another group."""
         self._groups.append(ScaledGroup(group, self._objectives))
         self._nudge.set()
 
     def remove(self, name: str) -> None:
-        """End the workers of a group, and forget it."""
+        """Stop the workers of a group, and stop scaling it."""
         self._named(name).removed = True
         self._nudge.set()
 
     def failed(self, name: str) -> str:
-        """How the last worker of a group that fails has ended, in a sentence; empty for none."""
+        """Return how the last failed worker of a group ended, as a sentence; empty for none."""
         return self._named(name).failed
 
     def relieve(self, name: str, arguments: tuple[str, ...]) -> list[Process]:
-        """Have the next workers of a group be told something else; the workers before them, which
-        go on until they are given to `retire`. Where any ran, at least one is started."""
+        """Start the next workers of a group with other arguments. Return the workers before them.
+
+        Those run until they are given to `retire`. If a worker ran, at least one is started.
+        """
         one = self._named(name)
         before = len(one.running)
         one.group = structs.replace(one.group, arguments=arguments)
@@ -131,7 +134,7 @@ class Autoscaler:
         return relieved
 
     async def retire(self, relieved: Iterable[Process]) -> None:
-        """End workers in order whose successors are there."""
+        """Stop workers in order after their successors have started."""
         leaving = list(relieved)
         await asyncio.gather(*(process.stop() for process in leaving))
         self._relieved.difference_update(leaving)
@@ -145,9 +148,9 @@ class Autoscaler:
             try:
                 await self._once()
             except Exception as err:
-                # Whatever it is, a core whose workers nobody scales is of no use.
-                log.warning("the autoscaler failed and goes on", exc_info=err)
-                self._tell(f"the autoscaler failed and goes on: {type(err).__name__}: {err}")
+                # After any error the autoscaler continues: a core needs its workers scaled.
+                log.warning("the autoscaler failed and continues", exc_info=err)
+                self._tell(f"the autoscaler failed and continues: {type(err).__name__}: {err}")
                 await asyncio.sleep(IDLE_POLL)
 
     async def _once(self) -> None:
@@ -165,8 +168,7 @@ class Autoscaler:
             await self._look()
 
     async def restart(self) -> None:
-        """End all workers in order. Those that are wanted start anew, and read their configuration
-        anew with that."""
+        """Stop all workers in order. New ones start as needed, and read the new configuration."""
         ending = self.workers
         for one in self._groups:
             before = len(one.running)
@@ -176,11 +178,11 @@ class Autoscaler:
         self._nudge.set()
 
     async def stop(self) -> None:
-        """End all workers."""
+        """Stop all workers."""
         await asyncio.gather(*(worker.stop() for worker in self.workers), *self._stops)
 
     async def _watch(self, one: ScaledGroup) -> None:
-        """Be nudged by the next event of a group at zero, without polling for it."""
+        """Subscribe to the next event of a group at zero, to start a worker without polling."""
         for procedure in one.group.procedures:
             if procedure not in self._watched:
                 self._watched.add(procedure)
@@ -195,11 +197,11 @@ class Autoscaler:
         await self._client.subscribe(f"ue.*.{procedure}.*", cb=seen, max_msgs=1)
 
     async def _look(self) -> None:
-        """Ask how many messages of each group wait or are worked on."""
+        """Read the number of waiting and delivered messages of each group."""
         try:
             found = await queues(self._monitor)
         except OSError as err:
-            # As KEDA does, nothing is scaled by what is not known.
+            # Like KEDA, do not scale without a reading.
             log.warning("the broker's monitoring does not answer: %s", err)
             return
         now = time.monotonic()
@@ -256,7 +258,7 @@ class Autoscaler:
                 running.append(await self._start(one))
                 if len(running) == 1 and not self._relieved:
                     one.cold_starts += 1
-                    one.coldly_started = running[0].process.pid
+                    one.cold_start_pid = running[0].process.pid
         except ProcessError as err:
             one.failed = str(err)
             pause = one.backoff.after(0.0)
@@ -269,7 +271,7 @@ class Autoscaler:
         self._note(one, before)
 
     def _note(self, one: ScaledGroup, before: int) -> None:
-        """Remember how many run now, and say so, where it is another number than before."""
+        """Record and report the number of workers if it has changed."""
         if len(one.running) == before:
             return
         change = Scale(time.monotonic(), one.group.name, len(one.running), before)
@@ -286,5 +288,9 @@ class Autoscaler:
             *("--procedures", ",".join(one.group.procedures)),
             *one.group.arguments,
         ]
-        process = await self._start_worker(name, arguments, self._data.log(name))
+        log_file, python = self._data.log(name), one.group.python
+        if python:
+            process = await start_plainly(name, arguments, log_file, python)
+        else:
+            process = await self._start_worker(name, arguments, log_file)
         return RunningWorker(number, time.monotonic(), process)

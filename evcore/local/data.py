@@ -1,4 +1,4 @@
-"""The data directory of a local core: its secrets, its log, its broker, its run files."""
+"""The data directory of a local core: secrets, event log, broker files, log files."""
 
 import contextlib
 import os
@@ -19,19 +19,19 @@ DEFAULT: Final = Path(".evcore")
 
 
 class DataDirectory:
-    """Where a local core keeps what it keeps."""
+    """The files of a local core."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
 
     @property
     def secrets_file(self) -> Path:
-        """Keys, readable by the owner alone."""
+        """Keys, readable only by the owner."""
         return self.root / "secrets.json"
 
     @property
     def config_file(self) -> Path:
-        """The configuration that the processes run with."""
+        """The configuration of the processes."""
         return self.root / "config.json"
 
     @property
@@ -46,16 +46,16 @@ class DataDirectory:
 
     @property
     def variants(self) -> Path:
-        """Versions of procedures that were swapped in."""
-        return self.root / "procedures"
+        """The variants that were swapped in."""
+        return self.root / "variants"
 
     @property
     def logs(self) -> Path:
-        """Where the processes write what they have to say."""
+        """Directory of the log files of the processes."""
         return self.root / "logs"
 
     def log(self, name: str) -> Path:
-        """Where one process does."""
+        """Return the log file of a process."""
         return self.logs / f"{name}.log"
 
     @property
@@ -65,23 +65,23 @@ class DataDirectory:
 
     @property
     def running(self) -> bool:
-        """Whether a core runs on it."""
+        """Whether a core runs on this directory."""
         return lock.is_held(self._lock)
 
     @property
     def owner(self) -> int:
-        """The process of the core that runs on it.
+        """The process of the core that runs on this directory.
 
         Raises:
-            ConfigError: it is not known.
+            ConfigError: the process is not known.
         """
         found = lock.owner(self._lock)
         if not found:
-            raise ConfigError(f"{self._lock} does not say which process runs on {self.root}")
+            raise ConfigError(f"{self._lock} does not name the process that runs on {self.root}")
         return found
 
     def held(self) -> AbstractAsyncContextManager[int]:
-        """Keep other cores off it for the length of a block; see `lock.held`."""
+        """Lock the directory for the duration of a block; see `lock.held`."""
         return lock.held(self._lock)
 
     @property
@@ -89,31 +89,31 @@ class DataDirectory:
         return self.root / "lock"
 
     def prepare(self) -> Secrets:
-        """Make the directory and, the first time, its keys.
+        """Create the directory and, the first time, its keys. Return the keys.
 
-        The keys are one for the log, one for 5G-TMSIs, and a home network key of each SUCI
+        There is one key for the log, one for 5G-TMSIs, and a home network key for each SUCI
         profile: number 1 for profile A, number 2 for profile B.
 
         Raises:
-            ConfigError: it cannot be used, or its keys are lost.
+            ConfigError: the directory cannot be used, or its keys are lost.
         """
         with self._usable():
-            # What is in it tells who was where.
+            # The log holds the locations of subscribers.
             self.root.mkdir(0o700, parents=True, exist_ok=True)
             if not self.secrets_file.exists():
                 if self.database.exists():
                     raise ConfigError(
-                        f"{self.secrets_file} is gone, and {self.database} cannot be read "
-                        "without it: put it back"
+                        f"{self.secrets_file} is missing, and {self.database} cannot be read "
+                        "without it: restore the file"
                     )
                 self._make_secrets()
         return self.secrets()
 
     def secrets(self) -> Secrets:
-        """The keys that are there.
+        """Read the keys.
 
         Raises:
-            ConfigError: there are none, or they cannot be read.
+            ConfigError: there are no keys, or they cannot be read.
         """
         return configuration.load_secrets(self.secrets_file, {})
 
@@ -126,7 +126,7 @@ class DataDirectory:
                 HomeNetworkKeyConfig(2, "B", random.token_hex(32)),
             ),
         )
-        # Whole or not at all, and never in the place of others that somebody just made.
+        # Write the file atomically, and never replace one that another process has just created.
         number, name = tempfile.mkstemp(prefix=".secrets-", dir=self.root)
         path = Path(name)
         try:
@@ -140,14 +140,14 @@ class DataDirectory:
             path.unlink()
 
     def write_config(self, config: Config) -> Config:
-        """Write the configuration that the processes run with, its store the embedded one.
+        """Write the configuration of the processes, with the embedded store. Return it.
 
         Raises:
-            ConfigError: it cannot be written.
+            ConfigError: the file cannot be written.
         """
         made = msgspec.structs.replace(config, store=StoreConfig(self.store_url))
         with self._usable():
-            # A process that starts meanwhile reads the one before, or this one.
+            # Replace the file atomically: a process that starts now reads a whole file.
             part = self.root / "config.json.new"
             part.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
             part.replace(self.config_file)

@@ -1,4 +1,4 @@
-"""Function processes that start fast, because a server forks them that has imported everything."""
+"""Start function processes fast: a server that has imported all their modules forks them."""
 
 import asyncio
 import contextlib
@@ -21,52 +21,58 @@ from evcore.local.process import LONGEST_LINE, Backoff, Process, ProcessError
 log = logging.getLogger(__name__)
 
 PATIENCE: Final = 10.0
-"""Seconds that the server is given to fork."""
+"""Seconds to wait for the server to fork."""
 
 _PR_SET_CHILD_SUBREAPER: Final = 36
 
 
 StartWorker = Callable[[str, Sequence[str], Path], Awaitable[Process]]
-"""Starts a function process: its name, its arguments, the file of its standard error."""
+"""Starts a function process with a name, its arguments, and a file for its standard error."""
 
 
-async def start_plainly(name: str, arguments: Sequence[str], log_file: Path) -> Process:
-    """Start a function process the slow way: a Python of its own imports what it needs.
+async def start_plainly(
+    name: str, arguments: Sequence[str], log_file: Path, python: str = ""
+) -> Process:
+    """Start a function process without the fork server, with a new Python interpreter.
+
+    `python` is the interpreter of another environment. It does not import from the current
+    directory.
 
     Raises:
-        ProcessError: it cannot be started.
+        ProcessError: the process cannot be started.
     """
-    command = [sys.executable, "-m", "functions.runtime", *arguments]
+    start = [python, "-P"] if python else [sys.executable]
+    command = [*start, "-m", "functions.runtime", *arguments]
     return await Process.start(name, command, log_file)
 
 
 class Request(Struct, frozen=True):
-    """Fork a process; the descriptor that comes with it becomes its standard error."""
+    """A request to fork a process. The descriptor sent with it becomes the standard error."""
 
     arguments: tuple[str, ...]
     parent: int
-    """The process that it is to be a child of."""
+    """The process that becomes the parent."""
 
 
 class ForkServer:
-    """Starts function processes: by a server while there is one, else the slow way."""
+    """Starts function processes by the fork server, or without it if it does not run."""
 
     def __init__(self, log_file: Path) -> None:
         self._log = log_file
         self.server: Process | None = None
-        """The server, if there has been one."""
+        """The last started server."""
         self._requests: socket.socket | None = None
         self._turn = asyncio.Lock()
 
     async def begin(self) -> None:
-        """Start the server. Whether there is one says `server`."""
+        """Start the server. On failure `server` stays unchanged."""
         try:
             self.server = await self._start_server()
         except ProcessError as err:
             log.warning("%s", err)
 
     async def run(self) -> None:
-        """Start the server anew whenever it has ended, until cancelled."""
+        """Restart the server whenever it ends, until cancelled."""
         backoff = Backoff()
         while True:
             since = time.monotonic()
@@ -77,17 +83,17 @@ class ForkServer:
             await self.begin()
 
     async def stop(self) -> None:
-        """End the server. What it has forked goes on."""
+        """Stop the server. The forked processes continue."""
         if self._requests is not None:
             self._requests.close()
         if self.server is not None:
             await self.server.stop()
 
     async def start(self, name: str, arguments: Sequence[str], log_file: Path) -> Process:
-        """Start a function process, as `python -m functions.runtime` with these arguments would.
+        """Start a function process, equal to `python -m functions.runtime` with these arguments.
 
         Raises:
-            ProcessError: it cannot be started.
+            ProcessError: the process cannot be started.
         """
         child = await self._fork(arguments)
         if child is not None:
@@ -109,7 +115,7 @@ class ForkServer:
         return server
 
     async def _fork(self, arguments: Sequence[str]) -> "_Forked | None":
-        """A process that the server has forked; None where it does not."""
+        """Return a process that the server has forked; None if the server cannot fork."""
         async with self._turn:
             server, requests = self.server, self._requests
             if server is None or requests is None or not server.alive:
@@ -120,7 +126,7 @@ class ForkServer:
                 socket.send_fds(requests, [request], [theirs])
                 pid = await self._answer(server, requests)
             except OSError as err:
-                log.warning("the fork server cannot be asked: %s", err)
+                log.warning("the request to the fork server failed: %s", err)
                 pid = 0
             finally:
                 os.close(theirs)
@@ -131,19 +137,19 @@ class ForkServer:
 
     @staticmethod
     async def _answer(server: Process, requests: socket.socket) -> int:
-        """The number of the process that has been asked for; 0 where there will be none."""
+        """Receive the id of the requested process; 0 if there is none."""
         loop = asyncio.get_running_loop()
         answer = asyncio.ensure_future(loop.sock_recv(requests, 64))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(asyncio.shield(answer), PATIENCE)
         if not answer.done():
             log.warning("the fork server does not answer")
-            server.kill()  # its end of the socket is closed then, if not answered upon
+            server.kill()  # closes its end of the socket, so that the receive ends
         return int(await answer or b"0")
 
 
 class _Forked:
-    """A child that was not started by asyncio, with what `Process` needs of it."""
+    """A child that asyncio did not start, with the attributes that `Process` needs."""
 
     def __init__(self, pid: int, stderr: asyncio.StreamReader) -> None:
         self.pid = pid
@@ -155,7 +161,7 @@ class _Forked:
 
     @classmethod
     async def of(cls, pid: int, stderr: int) -> "_Forked":
-        """The child with a number, and the other end of its standard error."""
+        """Wrap the child with an id and the read end of its standard error."""
         reader = asyncio.StreamReader(limit=LONGEST_LINE)
         await asyncio.get_running_loop().connect_read_pipe(
             lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(stderr, "rb", 0)

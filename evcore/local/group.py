@@ -1,4 +1,4 @@
-"""What is scaled together, and how it runs."""
+"""Groups of procedures that are scaled together, and their state."""
 
 from msgspec import Struct
 
@@ -16,13 +16,15 @@ class Group(Struct, frozen=True):
     max_workers: int = 2
     min_workers: int = 0
     target: int = 8
-    """Messages a worker is wanted for."""
+    """Messages for each worker."""
     cooldown: float = 5.0
-    """Seconds without a message before the last workers go."""
+    """Seconds without a message before the last workers are stopped."""
     objectives: Objectives | None = None
-    """What it is scaled by; None for those of the configuration, none at all for `target` alone."""
+    """Objectives to scale by; None for those of the configuration, empty for `target` only."""
     arguments: tuple[str, ...] = ()
-    """What its workers are told beside their procedures, on the command line."""
+    """Further arguments of its workers, after their procedures."""
+    python: str = ""
+    """The Python of the environment that its workers run in; empty for this one."""
 
 
 class Scale(Struct, frozen=True):
@@ -43,7 +45,7 @@ class RunningWorker(Struct):
 
 
 class ScaledGroup:
-    """A group as it runs."""
+    """The state of a group."""
 
     def __init__(self, group: Group, objectives: Objectives) -> None:
         self.group = group
@@ -54,17 +56,17 @@ class ScaledGroup:
         self.active_until = 0.0
         self.backoff = Backoff()
         self.not_before = 0.0
-        """When the next worker may be started, after one that failed."""
+        """Earliest start of the next worker after a failure (monotonic time)."""
         self.failed = ""
-        """How the last one that failed ended, in a sentence."""
+        """How the last failed worker ended, as a sentence."""
         self.ends = 0
-        """How many have ended unasked."""
+        """Number of workers that ended unexpectedly."""
         self.removed = False
         self.cold_starts = 0
-        self.coldly_started = 0
-        """The process of the last worker that was started while none ran; 0 for none."""
+        self.cold_start_pid = 0
+        """The process of the last worker that was started from zero; 0 for none."""
 
     def free_number(self) -> int:
-        """The lowest number that no worker has: its log file is used again."""
+        """Return the lowest free worker number. Its log file is reused."""
         taken = {one.number for one in self.running}
         return next(number for number in range(1, len(taken) + 2) if number not in taken)

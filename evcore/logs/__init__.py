@@ -1,1 +1,1 @@
-"""What people ask of the event log: lists, steps, states, verification, replay."""
+"""Reading the event log for people: lists, steps, states, verification, replay."""

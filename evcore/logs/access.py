@@ -1,4 +1,4 @@
-"""Opening the event log of a data directory, or of a configuration, for the tools."""
+"""Open the event log of a data directory or of a configuration, for the tools."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -16,7 +16,7 @@ from statestore.vault import Vault
 
 
 class Access(NamedTuple):
-    """The log and the subscriptions of one store, and the versions that were swapped in."""
+    """The log and the subscriptions of one store, and the variants that were swapped in."""
 
     log: EventLog
     subscribers: SubscriberStore
@@ -31,13 +31,13 @@ async def opened(
     *,
     read_only: bool = False,
 ) -> AsyncGenerator[Access]:
-    """The store of `config`, or else the embedded one of the data directory.
+    """Open the store of `config`, or the embedded store of the data directory.
 
-    With `read_only` an embedded store must be there, and is not changed.
+    With `read_only`, an embedded store must exist and is not changed.
 
     Raises:
-        ConfigError: there is no store there, or no key to it.
-        StoreError: it cannot be opened.
+        ConfigError: the store or its key does not exist.
+        StoreError: the store cannot be opened.
     """
     directory = DataDirectory(data)
     default = _default_secrets(directory)
@@ -47,7 +47,7 @@ async def opened(
         url = directory.store_url
     else:
         raise ConfigError(
-            f"there is no evcore data in {data}: `evcore up` makes it, --data names another place"
+            f"there is no evcore data in {data}: `evcore up` creates it, --data names another"
         )
     if config is None and read_only and not directory.database.exists():
         raise ConfigError(f"there is no log in {data} yet: `evcore up` writes it")

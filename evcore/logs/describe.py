@@ -1,4 +1,4 @@
-"""A step as a person wants to read it: messages decoded and deciphered, changes of the state."""
+"""Describe a step for people: messages decoded and deciphered, changes of the state."""
 
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ Tree = dict[str, Any]
 
 
 def describe(step: Step[Any], before: Any, after: Any) -> Tree:
-    """A step with what it did to the state; no secrets in it."""
+    """Describe a step and its changes of the state, without secrets."""
     return {
         "seq": step.seq,
         "at": step.at,
@@ -35,7 +35,7 @@ def describe(step: Step[Any], before: Any, after: Any) -> Tree:
 
 
 def trigger(event: CloudEvent, state: Any) -> Tree:
-    """An event with its data decoded; a protected NAS message is opened as the core opened it."""
+    """Describe an event. Decipher a protected NAS message as the core did."""
     found: Tree = {
         "id": event.id,
         "type": event.type,
@@ -57,7 +57,7 @@ def trigger(event: CloudEvent, state: Any) -> Tree:
 
 
 def output(found: Any, state: Any) -> Tree:
-    """An output with its message decoded."""
+    """Describe an output with its message decoded."""
     shown: Tree = plain(found)
     if isinstance(found, SendPfcp):
         shown["pdu"] = _pfcp(found.pdu)
@@ -70,7 +70,7 @@ def output(found: Any, state: Any) -> Tree:
 
 
 def wire_nas(pdu: bytes) -> bytes | None:
-    """The NAS message in a PDU."""
+    """Return the NAS message in an NGAP PDU; None if there is none."""
     try:
         return wire.ngap_peek(pdu).nas_pdu
     except wire.WireError:
@@ -92,7 +92,7 @@ def _pfcp(message: bytes) -> Any:
 
 
 def uplink_nas(state: Ue, octets: bytes) -> Tree:
-    """An uplink NAS message, opened with the keys of the state before it."""
+    """Describe an uplink NAS message, deciphered with the keys of the state before the step."""
     opened = open_nas(state, octets)
     if not isinstance(opened, Nas):
         return {"unreadable": opened.reason, "octets": octets.hex()}
@@ -105,7 +105,7 @@ def uplink_nas(state: Ue, octets: bytes) -> Tree:
 
 
 def downlink_nas(state: Any, octets: bytes) -> Tree:
-    """A downlink NAS message, opened with the keys of the state after it."""
+    """Describe a downlink NAS message, deciphered with the keys of the state after the step."""
     header = octets[1] & 0x0F if octets[:1] == b"\x7e" else 0
     try:
         if header == 0:
@@ -127,7 +127,7 @@ def downlink_nas(state: Any, octets: bytes) -> Tree:
 
 
 def changes(before: Any, after: Any, path: str = "") -> Tree:
-    """What differs between two plain values: paths, each with the value before and after."""
+    """Return the differences of two plain values: path to [value before, value after]."""
     if isinstance(before, dict) and isinstance(after, dict):
         found: Tree = {}
         one, other = cast("Tree", before), cast("Tree", after)

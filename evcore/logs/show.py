@@ -1,4 +1,4 @@
-"""Printing a step for people."""
+"""Print a step for people."""
 
 import json
 import re
@@ -14,14 +14,16 @@ from schemas.redact import HIDDEN
 from schemas.step import Page, SendNgap, SendPfcp, Step
 
 _KEYS: Final = re.compile(r"('[0-9A-Fa-f]{64}'H|0b[01]{256}|'[01]{256}'B)")
-"""A bit string of 256 bits: K_gNB or NH, which are not printed."""
+"""A bit string of 256 bits: K_gNB or NH. These are hidden."""
 
 
 def print_step(
     console: Console, step: Step[Any], shown: dict[str, Any], code: str, *, asn1: bool
 ) -> None:
-    """Print a step that `describe` has made plain, and the code that decided it; NGAP as ASN.1 text
-    with `asn1`."""
+    """Print the description of a step and the code that decided it.
+
+    With `asn1`, print NGAP as ASN.1 text.
+    """
     when = datetime.fromtimestamp(step.at / 1000, UTC).isoformat(" ", "milliseconds")
     title = f"step {step.seq}  {when[:23]}  {step.procedure}  {code}"
     console.print(Text(title, style="bold underline"))
@@ -37,7 +39,7 @@ def print_step(
 
 
 class _Page:
-    """Lines of a step, each with a sign of what it is."""
+    """Prints the lines of a step, each with a sign in front."""
 
     def __init__(self, console: Console, *, asn1: bool) -> None:
         self._console = console
@@ -108,7 +110,10 @@ def _compact(value: Any) -> str:
 
 
 def ngap_as_asn1(pdu: bytes) -> str:
-    """The text of a PDU, its keys left out.
+    """Return a PDU as ASN.1 text without its keys.
+
+    pycrate decodes it, which shares no code with `wire`. It is imported on demand, because its
+    import takes more than a second.
 
     Raises:
         CommandError: pycrate is not installed.

@@ -1,36 +1,37 @@
-"""Deciding recorded logs again, and counting what differs."""
+"""Decide recorded logs again, and count the differences."""
 
 from collections.abc import Iterable, Sequence
 
 from evcore.logs.access import Access
 from functions.runtime.code import this_code
 from functions.runtime.replay import Redecided, Replayer
+from schemas.code import Code
 from statestore.contract import StoreError, StoreUnavailable
 
 
 class Verification:
-    """What came of deciding logs again."""
+    """The result of deciding logs again."""
 
     def __init__(self) -> None:
         self.aggregates = 0
         self.steps = 0
         self.differing: list[str] = []
-        """A line for each step that is decided otherwise now, or cannot be read."""
+        """A line for each step that is decided differently now, or cannot be read."""
         self.elsewhere: list[str] = []
-        """A line for each step of a variant that is not here."""
+        """A line for each step of a variant that is not available."""
         self.decided_by: tuple[str, ...] = ()
         """The code of the steps, such as ``"0.1.0 (3f2a9c01)"``."""
 
     @property
     def codes(self) -> str:
-        """Which code decided the steps then, and which decides them now."""
+        """The code that decided the steps, and the code that decides them now."""
         return codes_then_and_now(self.decided_by)
 
 
 async def verify_aggregates(access: Access, names: Iterable[str]) -> Verification:
-    """Decide every step of `names` again, and compare the fold with what a reader loads."""
+    """Decide every step of `names` again, and compare the fold with the loaded state."""
     result = Verification()
-    replayer = Replayer(access.log, access.subscribers, variants=access.variants.procedures)
+    replayer = Replayer(access.log, access.subscribers, variants=access.variants.load)
     for name in names:
         result.aggregates += 1
         try:
@@ -43,13 +44,13 @@ async def verify_aggregates(access: Access, names: Iterable[str]) -> Verificatio
     return result
 
 
-def codes_then_and_now(decided_by: Sequence[str]) -> str:
-    """Return ``"decided by 0.1.0 (3f2a9c01), now 0.2.0 (9c015e7d)"``."""
-    return f"decided by {' and '.join(decided_by) or 'no code'}, now {this_code()}"
+def codes_then_and_now(decided_by: Sequence[str], now: Code | None = None) -> str:
+    """Return ``"decided by 0.1.0 (3f2a9c01), now 0.2.0 (9c015e7d)"``, of this code by default."""
+    return f"decided by {' and '.join(decided_by) or 'no code'}, now {now or this_code()}"
 
 
 def code_to_fetch(replayer: Replayer, found: Redecided) -> str:
-    """Return which code decides a differing step again; empty if it is this one."""
+    """Return a hint at the code that decided a differing step; empty for this code."""
     decided_by = replayer.decided_by(found.recorded.code)
     return (
         "" if decided_by == str(this_code()) else f": fetch evcore {decided_by}, which decided it"

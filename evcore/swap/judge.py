@@ -1,16 +1,18 @@
-"""Whether a canary is worse than the stable version, by what workers have counted since it began.
+"""Whether a canary is worse than the stable version, by the statistics of workers since it began.
 
-It is called worse only where chance does not explain it: where the lower end of the Wilson interval
-of its share is above what it may be. So a canary that always fails is known after three events, and
-one that is a little worse after hundreds.
+It is called worse only if chance does not explain the difference: if the lower end of the Wilson
+interval of its share is above the margin. So a canary that always fails is known after three
+events, and one that is a little worse after hundreds.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from eventing.ownership.assignments import Margins
-from eventing.stats import Key, ProcedureStats, StatsWatch, bound_of, quantile
+from eventing.stats import Key, ProcedureStats, Stats, StatsWatch, bound_of, merged, quantile
+from functions.runtime.variants import mark_of
+from schemas.procedures import Procedure
 
 Z: Final = 2.58
 """Standard deviations of the interval: right 99 times in a hundred."""
@@ -35,33 +37,39 @@ class Counts(NamedTuple):
         return Counts(self.stable.since(before.stable), self.canary.since(before.canary))
 
 
-def counted(watch: StatsWatch, procedure: str, variant: str, label: str) -> Counts:
-    """The counts of a procedure's two versions since the workers were started. `label` is the
-    version of the leases of the canary's workers."""
-    return sums(watch.totals(), watch.totals(label), procedure, variant)
-
-
-def sums(
-    everywhere: Mapping[Key, ProcedureStats],
-    canaries: Mapping[Key, ProcedureStats],
-    procedure: str,
-    variant: str,
+def counted(
+    watch: StatsWatch, procedure: str, variant: str, before: Iterable[Stats] = ()
 ) -> Counts:
-    """The same, of the sums over all workers and over the canary's alone.
+    """Return the counts of a procedure's two versions, since the workers were started.
 
-    Steps are known by the version in them. A decision that raised left none, and is known by its
-    worker.
+    The canary's workers are known by the versions of their leases. `before` has earlier statistics
+    of some workers, which do not count.
     """
-    stable, canary = ProcedureStats(procedure), ProcedureStats(procedure, variant)
-    for (found, version), one in everywhere.items():
-        if found == procedure and version:
-            (canary if version == variant else stable).merge(one)
-    raised = canaries.get((procedure, ""))
-    everything = everywhere.get((procedure, ""))
-    canary.failures += 0 if raised is None else raised.failures
-    stable.failures += 0 if everything is None else everything.failures
-    stable.failures -= 0 if raised is None else raised.failures
-    return Counts(stable, canary)
+    mark = mark_of(procedure, variant)
+    earlier = [*before]
+    canary = _of_procedure(procedure, watch.totals(mark)).since(
+        _of_procedure(procedure, merged(s for s in earlier if mark in s.version.split()))
+    )
+    everything = _of_procedure(procedure, watch.totals()).since(
+        _of_procedure(procedure, merged(earlier))
+    )
+    return Counts(everything.since(canary), canary)
+
+
+def _of_procedure(procedure: str, totals: Mapping[Key, ProcedureStats]) -> ProcedureStats:
+    """Return the sum over all versions in steps.
+
+    An event without a step counts if its decision raised. `identification` leaves no steps at all.
+    """
+    found = ProcedureStats(procedure)
+    for (name, version), one in totals.items():
+        if name != procedure:
+            continue
+        if version or name == Procedure.IDENTIFICATION:
+            found.merge(one)
+        else:
+            found.failures += one.failures
+    return found
 
 
 def verdict(counts: Counts, margins: Margins) -> str:

@@ -1,63 +1,60 @@
-"""The modules that were swapped in, kept in the data directory: workers that start anew need them,
-and whoever decides their steps again."""
+"""The variants that were swapped in, kept in the data directory.
+
+Workers that start later load them, and `evcore log verify` decides their steps again. An overlay is
+kept as a wheel, ``NAME@ID.whl``. Of a virtual environment, only the path is kept: ``NAME@ID.path``.
+"""
 
 import contextlib
 import os
 import tempfile
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
-from types import ModuleType
-from typing import Final
 
 from evcore.local.data import DataDirectory
-from functions.runtime.variants import VariantError, file_name, load_variant
-from functions.ue.dispatch import Procedures
-from schemas.procedures import Procedure
+from evcore.swap import environment
+from functions.runtime import variants
+from functions.runtime.variants import Overlay, Variant, VariantError
+from schemas.code import Code
 
-UNSWAPPABLE: Final = (Procedure.IDENTIFICATION,)
-"""What leaves no steps, so that nobody could tell its versions apart."""
+_WHEEL = ".whl"
+_PATH = ".path"
 
 
-def keep(data: DataDirectory, procedure: Procedure, path: Path) -> str:
-    """Keep a module for a procedure; the name of its variant.
-
-    What is kept is what was loaded, and it has to be whole: a module beside it is not there when
-    its copy is loaded.
+def keep(data: DataDirectory, path: Path) -> Code:
+    """Keep a folder, a wheel or a virtual environment, and return its code.
 
     Raises:
-        VariantError: it cannot be imported, or is no procedure.
+        VariantError: it is no variant.
         OSError: it cannot be kept.
     """
-    if procedure in UNSWAPPABLE:
-        raise VariantError(f"{procedure} has no state and leaves no steps: it cannot be swapped")
-    if not path.is_file():
-        raise VariantError(f"there is no file {path}")
+    python = environment.python_of(path)
+    if python is not None:
+        code = environment.code_of(python)
+        _write(data, f"{code.release}@{code.id}{_PATH}", str(python).encode())
+        return code
+    found = variants.load(path)
+    name = f"{found.overlay.name}@{found.id}{_WHEEL}"
     data.variants.mkdir(parents=True, exist_ok=True)
-    number, name = tempfile.mkstemp(prefix=f".{procedure}-", suffix=".py", dir=data.variants)
-    part = Path(name)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(path.read_bytes())
-        try:
-            variant: str = load_variant(part).CODE
-        except VariantError as err:
-            raise VariantError(str(err).replace(str(part), str(path))) from None
-        part.replace(path_of(data, procedure, variant))
-    finally:
-        part.unlink(missing_ok=True)
-    return variant
+    with tempfile.TemporaryDirectory(dir=data.variants) as folder:
+        part = Path(folder) / name
+        _zip(part, found.overlay)
+        part.replace(data.variants / name)
+    return found.code
 
 
-def path_of(data: DataDirectory, procedure: str, variant: str) -> Path:
-    """Where a variant is kept."""
-    return data.variants / file_name(procedure, variant)
+def _zip(path: Path, overlay: Overlay) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
+        for name, text in sorted(overlay.files.items()):
+            wheel.writestr(name, text)
 
 
-def arguments(data: DataDirectory, variants: dict[str, str]) -> tuple[str, ...]:
-    """What a worker is told on its command line to host variants of procedures."""
-    found: list[str] = []
-    for procedure, variant in sorted(variants.items()):
-        found += ("--with", f"{procedure}={path_of(data, procedure, variant).resolve()}")
-    return tuple(found)
+def _write(data: DataDirectory, name: str, text: bytes) -> None:
+    data.variants.mkdir(parents=True, exist_ok=True)
+    number, part = tempfile.mkstemp(prefix=".", dir=data.variants)
+    with os.fdopen(number, "wb") as file:
+        file.write(text)
+    Path(part).replace(data.variants / name)
 
 
 class Kept:
@@ -65,20 +62,54 @@ class Kept:
 
     def __init__(self, data: DataDirectory) -> None:
         self._data = data
-        self._loaded: dict[tuple[str, str], ModuleType | None] = {}
+        self._loaded: dict[str, Variant | None] = {}
 
-    def module(self, procedure: str, version: str) -> ModuleType | None:
-        """The module of a version that a step says; None where it is not here."""
-        key = (procedure, version)
-        if key not in self._loaded:
-            self._loaded[key] = None
-            with contextlib.suppress(VariantError):
-                found = load_variant(path_of(self._data, procedure, version))
-                if version == found.CODE:  # else somebody has changed it since
-                    self._loaded[key] = found
-        return self._loaded[key]
+    def overlay(self, variant: str) -> Path | None:
+        """Return the file of an overlay by its id; None if it is not here."""
+        return self._file(variant, _WHEEL)
 
-    def procedures(self, procedure: str, version: str) -> Procedures | None:
-        """What decides a step again that a variant has decided; None where that is not here."""
-        module = self.module(procedure, version)
-        return None if module is None else Procedures(replaced={Procedure(procedure): module})
+    def python(self, variant: str) -> Path | None:
+        """Return the Python of an environment by the id of its code; None if it is not here."""
+        file = self._file(variant, _PATH)
+        return None if file is None else Path(file.read_text())
+
+    def has(self, variant: str) -> bool:
+        """Whether this core can start workers of a variant."""
+        return self.overlay(variant) is not None or self.python(variant) is not None
+
+    def outdated(self, variant: str) -> str:
+        """Return why a kept variant is not what it was, in a sentence; empty if it is."""
+        python = self.python(variant)
+        if python is not None:
+            try:
+                code = environment.code_of(python)
+            except VariantError as err:
+                return str(err)
+            return "" if code.id == variant else f"{python} runs {code} now"
+        if self.overlay(variant) is not None and self.load(variant) is None:
+            return "it was made for another evcore than this one"
+        return ""
+
+    def load(self, variant: str) -> Variant | None:
+        """Return an overlay by its id; None if it is not here, or was made for another evcore."""
+        if variant not in self._loaded:
+            self._loaded[variant] = None
+            path = self.overlay(variant)
+            if path is not None:
+                with contextlib.suppress(VariantError):
+                    found = variants.load(path)
+                    self._loaded[variant] = found if found.id == variant else None
+        return self._loaded[variant]
+
+    def arguments(self, hosted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
+        """Return the arguments of a worker that hosts overlays: of (procedure, id) pairs."""
+        found: list[str] = []
+        for procedure, variant in sorted(hosted):
+            path = self.overlay(variant)
+            if path is not None:
+                found += ("--with", f"{procedure}={path.resolve()}")
+        return tuple(found)
+
+    def _file(self, variant: str, suffix: str) -> Path | None:
+        found = sorted(self._data.variants.glob(f"*@{variant}{suffix}"))
+        return found[0] if found else None

@@ -1,11 +1,10 @@
-"""The part of a local core that sees to swaps: it starts the workers of canaries, watches whether
-they are worse than the stable version, and rolls back those that are."""
+"""The swaps of a local core: starts the workers of canaries, and has their canaries judged."""
 
 import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from msgspec.structs import replace
@@ -17,33 +16,24 @@ from evcore.local.autoscaler import Autoscaler
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group
 from evcore.local.process import Process
-from evcore.swap import kept
-from evcore.swap.judge import Counts, counted, verdict
+from evcore.swap.kept import Kept
 from evcore.swap.silence import Silence
+from evcore.swap.watching import LOOK, Canaries, milliseconds, sentence
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment, AssignmentWatch, SwapError
-from eventing.ownership.leases import Lease
 from eventing.stats import StatsWatch
-from functions.runtime.variants import version_with
 from schemas.procedures import Procedure
-from schemas.version import VERSION
 
 log = logging.getLogger(__name__)
 
-LOOK: Final = 0.5
-"""Seconds between looks at a canary, when nothing else asks for one."""
 IDLE_LOOK: Final = 1.0
-"""The same while there is none."""
-START: Final = 30.0
-"""Seconds that the first worker of a canary is given to start."""
+"""Seconds between looks while there is no canary."""
 RELIEF: Final = 10.0
-"""Seconds that workers whose successors do not come go on."""
-LOST: Final = 5.0
-"""Seconds without any worker of a canary after which it is rolled back."""
+"""Seconds after which relieved workers end even if their successors do not live."""
 HUNG: Final = 3.0
-"""Seconds that a worker of a canary may run without its lease. Its UEs are lost when T3517 is over,
-15 s after they have asked (TS 24.501 10.2.2), and most of that is needed for what comes before and
-after: the lease lapses (4 s), and what the worker holds is delivered again (3 s)."""
+"""Seconds that a worker of a canary may run without its lease. Its UEs are lost when T3517 expires,
+15 s after they have asked (TS 24.501 10.2.2), and most of that is needed before and after: the
+lease lapses (4 s), and the events that the worker holds are delivered again (3 s)."""
 
 
 class Swaps:
@@ -57,36 +47,33 @@ class Swaps:
         stats: StatsWatch,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """`stats` hears the workers. `tell` is told what becomes of a swap, in a sentence."""
+        """`stats` hears the workers. `tell` gets a sentence about each change of a swap."""
         self._scaler = scaler
-        self._data = data
+        self._kept = Kept(data)
         self._client = client
         self._tell = tell
         self._woken = asyncio.Event()
         self._assigned = AssignmentWatch(client, self._woken.set)
         self._stats = stats
         self._kv: KeyValue
+        self._canaries: Canaries
         self._told: dict[str, Assignment] = {}
-        self._begun: dict[str, tuple[Assignment, Counts]] = {}
-        """By procedure, the canary that is judged, and what was counted when it began."""
-        self._alive_at: dict[tuple[str, str], float] = {}
-        """By procedure and canary, when a worker of it last lived, or was first looked for."""
-        self._lived: set[tuple[str, str]] = set()
-        """The canaries of which a worker was ever seen here: a core that was started anew waits for
-        the first one as for any canary's."""
         self._silence = Silence()
         self._stable = {group.name: group for group in scaler.groups}
         self._relieved: dict[str, tuple[float, list[Process]]] = {}
         """By group, the workers that go on until their successors live, and since when."""
 
     async def begin(self) -> None:
-        """Learn of the swaps that there are, and have workers host what is stable.
+        """Learn the assignments, and have workers host the stable variants.
 
         Raises:
-            nats.errors.Error: JetStream does not say.
+            nats.errors.Error: JetStream does not answer.
         """
         self._kv = await self._assigned.start()
+        self._canaries = Canaries(self._kv, self._stats, self._fault)
         self._told.update(self._assigned.current)
+        for one in [*self._assigned.current.values()]:
+            await self._withdraw_outdated(one)
         self._reconcile()
 
     async def run(self) -> None:
@@ -100,14 +87,13 @@ class Swaps:
                 await self._assigned.refresh()
                 await self._once()
             except Exception as err:
-                # A core whose canary nobody watches is worse than one more line in a log.
+                # Going on is better than a canary without a judge.
                 log.warning("the swaps could not be seen to", exc_info=err)
-                # Nothing can be told of workers in a time that nobody saw.
-                self._alive_at.clear()
+                self._canaries.missed()
                 self._silence.missed()
 
     async def stop(self) -> None:
-        """See to them no more; canaries stay what they are."""
+        """End the watch. Canaries stay canaries."""
         await self._assigned.stop()
 
     @property
@@ -121,131 +107,107 @@ class Swaps:
                 if self._tell is not None:
                     self._tell(sentence(one))
         self._reconcile()
-        on_trial = self._on_trial  # those that have their groups: others may come meanwhile
-        keys = {(one.procedure, one.canary) for one in on_trial}
-        self._alive_at = {key: at for key, at in self._alive_at.items() if key in keys}
-        self._lived &= keys
+        on_trial = self._on_trial  # with groups: others may come during the next lines
         if not on_trial and not self._relieved:
+            await self._canaries.look((), ())
             return
         live = await leases.live(self._client)
         pids = {lease.pid for lease in live}
         self._silence.look({process.pid for process in self._scaler.workers}, pids)
-        for one in on_trial:
-            await self._see_to(one, live)
+        await self._canaries.look(on_trial, live)
         await self._retire(pids)
+
+    async def _withdraw_outdated(self, one: Assignment) -> None:
+        """End the swap of a variant that can be hosted no more: evcore was upgraded since."""
+        stale = self._kept.outdated(one.stable) if one.stable else ""
+        if stale:
+            after = assignments.withdrawn(one, stale, milliseconds())
+        elif one.under_way and (stale := self._kept.outdated(one.canary)):
+            after = assignments.rolled_back(one, stale, milliseconds())
+        else:
+            return
+        _, revision = await assignments.read(self._kv, one.procedure)
+        try:
+            await assignments.write(self._kv, after, revision)
+        except (SwapError, Error) as err:
+            log.warning("%s: %s", one.procedure, err)
+        else:
+            self._assigned.current[one.procedure] = after
 
     # Workers
 
     def _reconcile(self) -> None:
-        """Have each group host what is stable, and each canary a group of its own."""
+        """Have each group host what is stable, and give other variants groups of their own."""
         there = {group.name: group for group in self._scaler.groups}
         for group in self._stable.values():
-            arguments = (*group.arguments, *kept.arguments(self._data, self._hosted_by(group)))
+            arguments = (*group.arguments, *self._kept.arguments(self._stable_of(group)))
             if there[group.name].arguments != arguments:
                 _, before = self._relieved.get(group.name, (0.0, []))
                 relieved = [*before, *self._scaler.relieve(group.name, arguments)]
                 if relieved:
                     self._relieved[group.name] = (time.monotonic(), relieved)
-        canaries = {group.name: group for group in map(self._canary, self._on_trial)}
-        for name, group in canaries.items():
+        own = {group.name: group for group in self._groups_of_variants()}
+        for name, group in own.items():
             if name not in there:
                 self._scaler.add(group)
         # Those of a canary that was finished go on until the others host what they do.
         if not self._relieved:
-            for name in there.keys() - self._stable.keys() - canaries.keys():
+            for name in there.keys() - self._stable.keys() - own.keys():
                 self._scaler.remove(name)
 
-    def _hosted_by(self, group: Group) -> dict[str, str]:
-        """The variants that a group of the stable versions hosts."""
+    def _stable_of(self, group: Group) -> list[tuple[str, str]]:
+        """Return the variants that decide for the procedures of a group everywhere."""
         found = ((p, self._assigned.current.get(p)) for p in group.procedures)
-        return {p: one.stable for p, one in found if one is not None and one.stable}
+        return [(p, one.stable) for p, one in found if one is not None and one.stable]
 
-    def _canary(self, one: Assignment) -> Group:
-        """The workers of a canary: one at least, for a start from zero is no fault of it."""
-        procedure = Procedure(one.procedure)
+    def _groups_of_variants(self) -> list[Group]:
+        """Return the groups of canaries, and of environments that are stable.
+
+        A variant that this core does not keep is hosted by workers that others have started.
+        """
+        current = self._assigned.current.values()
+        wanted = [(one.procedure, one.canary, 1) for one in current if one.under_way]
+        wanted += [(one.procedure, one.stable, 0) for one in current if one.stable]
+        return [
+            self._group(procedure, variant, least)
+            for procedure, variant, least in wanted
+            if (self._kept.has(variant) if least else self._kept.python(variant) is not None)
+        ]
+
+    def _group(self, procedure: str, variant: str, min_workers: int) -> Group:
+        """Return the group of a variant. A canary has one worker at least: its share is small, and
+        starts from zero would make it seem slow."""
         like = next(g for g in self._stable.values() if procedure in g.procedures)
+        python = self._kept.python(variant)
         return replace(
             like,
-            name=f"{one.procedure}-{one.canary}",
-            procedures=(procedure,),
-            min_workers=1,
-            arguments=kept.arguments(self._data, {one.procedure: one.canary}),
+            name=_name_of(procedure, variant),
+            procedures=(Procedure(procedure),),
+            min_workers=min_workers,
+            arguments=self._kept.arguments([(procedure, variant)]) or ("--variant",),
+            python="" if python is None else str(python),
         )
 
     async def _retire(self, live: set[int]) -> None:
-        """End the workers whose successors live, or should by now."""
+        """End the relieved workers if their successors live, or should by now."""
         for name, (since, relieved) in [*self._relieved.items()]:
             there = any(process.pid in live for process in self._scaler.workers_of(name))
             if there or time.monotonic() - since > RELIEF:
                 del self._relieved[name]
                 await self._scaler.retire(relieved)
 
-    # Canaries
-
-    async def _see_to(self, one: Assignment, live: Iterable[Lease]) -> None:
-        lives = any(lease.hosts(one.procedure, one.canary) for lease in live)
-        now = time.monotonic()
-        key = (one.procedure, one.canary)
-        seen = self._alive_at.setdefault(key, now)
-        if lives:
-            self._alive_at[key] = now
-            self._lived.add(key)
-        group = self._canary(one).name
-        why = self._scaler.failed(group) or self._hung(group)
-        patience = LOST if key in self._lived else START
-        if not why and not lives and now - seen > patience:
-            why = f"no worker of it has lived for {patience:g} s"
-        if not why and one.state == "canary":
-            why = self._judged(one)
-        if why:
-            await self._write(one, assignments.rolled_back(one, why, _now()))
-        elif lives and one.state == "starting":
-            await self._write(one, assignments.promoted(one, _now()))
-
-    def _hung(self, group: str) -> str:
-        """Which worker of a group runs without its lease for too long, in a sentence."""
-        for process in self._scaler.workers_of(group):
+    def _fault(self, one: Assignment) -> str:
+        """Return which worker of a canary has failed or hangs, in a sentence; empty for none."""
+        name = _name_of(one.procedure, one.canary)
+        if all(group.name != name for group in self._scaler.groups):
+            return ""
+        if failed := self._scaler.failed(name):
+            return failed
+        for process in self._scaler.workers_of(name):
             if self._silence.of(process.pid) >= HUNG:
                 return f"{process.name} runs, and has renewed no lease for {HUNG:g} s"
         return ""
 
-    def _judged(self, one: Assignment) -> str:
-        label = version_with(VERSION, {one.procedure: one.canary})
-        counts = counted(self._stats, one.procedure, one.canary, label)
-        known = self._begun.get(one.procedure)
-        if known is None or known[0] != one:
-            self._begun[one.procedure] = (one, counts)
-            return ""
-        return verdict(counts.since(known[1]), one.margins)
 
-    async def _write(self, before: Assignment, after: Assignment) -> None:
-        """Write what becomes of a swap, if nobody has written anything else since."""
-        found, revision = await assignments.read(self._kv, before.procedure)
-        if found != before:
-            return
-        try:
-            await assignments.write(self._kv, after, revision)
-        except (SwapError, Error) as err:
-            log.warning("%s: %s", before.procedure, err)
-
-
-def sentence(one: Assignment) -> str:
-    """What became of a swap, for people."""
-    what = f"{one.procedure} {one.canary}"
-    partitions = ", ".join(map(str, one.partitions))
-    match one.state:
-        case "starting":
-            return f"{what} is being started for partitions {partitions}"
-        case "canary":
-            return f"{what} decides in partitions {partitions}"
-        case "finished":
-            return f"{what} decides everywhere"
-        case "aborted":
-            back = one.stable or "the version that evcore came with"
-            return f"{what} was withdrawn ({one.reason}); {back} decides everywhere"
-        case "rolled-back":
-            return f"{what} is rolled back: {one.reason}"
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
+def _name_of(procedure: str, variant: str) -> str:
+    return f"{procedure}-{variant}"

@@ -1,7 +1,8 @@
 """Which version of a procedure decides in which partitions: swaps, in a key-value bucket.
 
-A *variant* is a version of a procedure that replaces the release's own version; the release's own
-version is the variant ``""``. A swap starts as a canary in some partitions, so always for the same
+A *variant* is other code for a procedure: an overlay of modules, or another release. It is named by
+the id of its code (`schemas.code`). The variant ``""`` is the release's own version, of each worker
+that hosts no variant. A swap starts as a canary in some partitions, so always for the same
 UEs. It ends in one of three states: finished (the canary decides everywhere), aborted by the
 operator, or rolled back because the canary is worse. Each procedure has one entry, with a history.
 """
@@ -107,15 +108,20 @@ def promoted(last: Assignment, now: int) -> Assignment:
     return replace(last, state="canary", at=now)
 
 
-def finished(last: Assignment | None, procedure: str, now: int) -> Assignment:
+def finished(
+    last: Assignment | None, procedure: str, now: int, *, released: bool = False
+) -> Assignment:
     """Return the assignment with which the canary decides everywhere.
+
+    `released` says that all workers without a variant have the code of the canary already.
 
     Raises:
         SwapError: there is no canary.
     """
     if last is None or last.state != "canary":
         raise SwapError(f"there is no canary of {procedure}")
-    return replace(last, state="finished", at=now, stable=last.canary, before=last.stable)
+    stable = "" if released else last.canary
+    return replace(last, state="finished", at=now, stable=stable, before=last.stable)
 
 
 def aborted(last: Assignment | None, procedure: str, reason: str, now: int) -> Assignment:
@@ -133,6 +139,14 @@ def aborted(last: Assignment | None, procedure: str, reason: str, now: int) -> A
 def rolled_back(last: Assignment, reason: str, now: int) -> Assignment:
     """Return the assignment without the canary, because the canary is worse."""
     return replace(last, state="rolled-back", at=now, reason=reason)
+
+
+def withdrawn(last: Assignment, reason: str, now: int) -> Assignment:
+    """Return the assignment without the stable variant, because no worker can host it any more."""
+    canary = last.stable
+    return replace(
+        last, state="aborted", at=now, stable="", canary=canary, before="", reason=reason
+    )
 
 
 def decode(value: bytes) -> Assignment:

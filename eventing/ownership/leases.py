@@ -43,13 +43,28 @@ class Lease(Struct, frozen=True, omit_defaults=True):
     version: str
     pid: int = 0
     variants: dict[str, str] = field(default_factory=dict[str, str])
-    """By procedure, the variant that the worker hosts instead of its release's own version."""
+    """By procedure, the variant that the worker hosts: the id of its code."""
     assignments: int = 0
     """Revision of the last assignment that the worker has adopted."""
+    code: str = ""
+    """The id of the code of the worker's release."""
+    names: dict[str, str] = field(default_factory=dict[str, str])
+    """By variant, a name for people: that of an overlay, or the version of a release."""
 
     def hosts(self, procedure: str, variant: str) -> bool:
-        """Whether the worker hosts this variant of a procedure."""
-        return procedure in self.procedures and self.variants.get(procedure, "") == variant
+        """Whether the worker hosts this variant of a procedure.
+
+        A worker that hosts its release's own version hosts it under both names: ``""`` and its id.
+        """
+        if procedure not in self.procedures:
+            return False
+        if self.is_plain(procedure):
+            return variant in ("", self.code)
+        return self.variants[procedure] == variant
+
+    def is_plain(self, procedure: str) -> bool:
+        """Whether the worker hosts its release's own version of a procedure, under no variant."""
+        return procedure in self.procedures and procedure not in self.variants
 
 
 def owner(leases: Iterable[Lease], procedure: str, partition: int, variant: str = "") -> str | None:

@@ -1,10 +1,16 @@
-"""Which code decides in this process: the digests of its sources, for steps to name."""
+"""Which code decides in this process: the digests of its sources, for steps to name.
+
+`python -m functions.runtime.code` prints the code of an environment as JSON.
+"""
 
 import hashlib
-from collections.abc import Iterator
+import sys
+from collections.abc import Mapping
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
+
+import msgspec
 
 import functions
 import schemas
@@ -21,28 +27,30 @@ def this_code() -> Code:
     """Return the code of this process. It reads each source once, in some milliseconds."""
     return Code(
         release=VERSION,
-        functions=digest(_functions(Path(functions.__path__[0]))),
+        functions=digest(decision_sources()),
         schemas=digest(_sources(Path(schemas.__path__[0]))),
         wire=wire.SOURCE_DIGEST,
     )
 
 
-def digest(files: Iterator[tuple[str, Path]]) -> str:
+def digest(files: Mapping[str, bytes]) -> str:
     """Return the digest of files and of their names."""
     found = hashlib.sha256()
-    for name, path in files:
-        octets = path.read_bytes()
-        found.update(f"{name}\n{len(octets)}\n".encode())
-        found.update(octets)
+    for name in sorted(files, key=PurePosixPath):
+        found.update(f"{name}\n{len(files[name])}\n".encode())
+        found.update(files[name])
     return found.hexdigest()
 
 
-def _functions(root: Path) -> Iterator[tuple[str, Path]]:
-    for name, path in _sources(root):
-        if name.partition("/")[0] not in HOSTS:
-            yield name, path
+def decision_sources() -> dict[str, bytes]:
+    """Return the modules of `functions` that decide, by their paths such as ``"gmm/paging.py"``."""
+    found = _sources(Path(functions.__path__[0]))
+    return {name: text for name, text in found.items() if name.partition("/")[0] not in HOSTS}
 
 
-def _sources(root: Path) -> Iterator[tuple[str, Path]]:
-    for path in sorted(root.rglob("*.py")):
-        yield path.relative_to(root).as_posix(), path
+def _sources(root: Path) -> dict[str, bytes]:
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in root.rglob("*.py")}
+
+
+if __name__ == "__main__":
+    sys.stdout.write(msgspec.json.encode(this_code()).decode() + "\n")

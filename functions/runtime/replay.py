@@ -1,14 +1,18 @@
 """Deciding recorded steps again: what the log is verified and new versions are tried with."""
 
-from collections.abc import AsyncIterator, Callable
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Collection
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from functions.decider import Forward, Inputs, decide
+from functions.runtime.code import this_code
 from functions.runtime.pure import pure
+from functions.runtime.variants import Variant
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import UNIDENTIFIED, kind_of
+from schemas.cloudevents import CloudEvent
 from schemas.code import Code
 from schemas.identity import Tai
 from schemas.lookups import (
@@ -21,12 +25,23 @@ from schemas.lookups import (
     UpfsLookup,
     UsableUpf,
 )
+from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
 
 _L = TypeVar("_L", bound=Lookup)
+
+Decide: TypeAlias = Callable[[Any, int, CloudEvent, Inputs], Step[Any] | Forward | None]
+"""Returns the step number N of an aggregate, from its state and an event."""
+
+
+def this_release() -> Decide:
+    """Return the decisions of this release, with all modules imported."""
+    procedures = Procedures(code=this_code().id)
+    procedures.load()
+    return partial(decide, procedures)
 
 
 class RecordedLookups:
@@ -82,7 +97,7 @@ class Redecided(Struct, frozen=True):
     error: str = ""
     """Why deciding failed, empty if it did not."""
     elsewhere: bool = False
-    """Whether it was not decided again, for the version that decided is not here."""
+    """Whether it was not decided again, because the variant that decided it is not here."""
 
     @property
     def same(self) -> bool:
@@ -97,23 +112,26 @@ class Redecided(Struct, frozen=True):
 
 
 class Replayer:
-    """Decides the steps of aggregates again, with the procedures it is given.
+    """Decides the steps of aggregates again: each by the code that decided it, if it is here.
 
-    `variants` gives the procedures for a step of a version that was swapped in, by the procedure
-    and the version in the step; None where that version is not here.
+    A `candidate` decides instead, for the procedures in `of`. `variants` returns the variant with
+    an id; None if it is not here. A step of another release is decided by this one.
     """
 
     def __init__(
         self,
         events: EventLog,
         subscribers: SubscriberStore,
-        procedures: Procedures | None = None,
-        variants: Callable[[str, str], Procedures | None] | None = None,
+        candidate: Decide | None = None,
+        of: Collection[Procedure] = tuple(Procedure),
+        variants: Callable[[str], Variant | None] = lambda _: None,
     ) -> None:
         self._log = events
         self._subscribers = subscribers
-        self._procedures = procedures or Procedures()
+        self._candidate = candidate
+        self._of = frozenset(of)
         self._variants = variants
+        self._own = this_release()
         self.codes: dict[str, Code | None] = {}
         """The code of every step so far, by its id; None if the log does not have it."""
 
@@ -127,8 +145,8 @@ class Replayer:
                 state = kind.evolve(state, event)
 
     async def _again(self, aggregate: str, state: Any, step: Step[Any]) -> Redecided:
-        procedures = await self._decides(step)
-        if procedures is None:
+        decide = await self._decides(step)
+        if decide is None:
             why = f"decided by {self.decided_by(step.code)}, which is not here"
             return Redecided(aggregate, step, None, state, why, elsewhere=True)
         given = Inputs(
@@ -142,27 +160,24 @@ class Replayer:
             lookups=RecordedLookups(step),
             poisoned=step.poisoned,
         )
-        procedures.load()
         try:
             with pure():
-                now = decide(procedures, state, step.seq, step.trigger, given)
+                now = decide(state, step.seq, step.trigger, given)
         except Exception as err:
             return Redecided(aggregate, step, None, state, f"{type(err).__name__}: {err}")
         if isinstance(now, Forward):
             return Redecided(aggregate, step, None, state, f"forwarded to {now.procedure}")
         return Redecided(aggregate, step, now, state)
 
-    async def _decides(self, step: Step[Any]) -> Procedures | None:
-        """Return the procedures for a step: the variant that decided it, unless replaced here.
-
-        A step of another release is decided again by this one; a difference says so.
-        """
-        if step.procedure in self._procedures.replaced:
-            return self._procedures
+    async def _decides(self, step: Step[Any]) -> Decide | None:
+        """Return what decides a step; None if its variant is not here."""
         code = await self._code(step.code)
-        if code is not None and code.variant:
-            return None if self._variants is None else self._variants(step.procedure, step.code)
-        return self._procedures
+        if self._candidate is not None and step.procedure in self._of:
+            return self._candidate
+        if code is None or not code.variant:
+            return self._own
+        variant = self._variants(code.id)
+        return None if variant is None else variant.decide
 
     async def _code(self, identifier: str) -> Code | None:
         if identifier not in self.codes:

@@ -8,14 +8,14 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from functions.decider import Forward, Inputs, decide
+from functions.decider import Forward, Inputs
 from functions.decision.env import ENTROPY_OCTETS, NotReadyError
 from functions.runtime import resolve
 from functions.runtime.cache import Cache
+from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job, out_of_turn
 from functions.runtime.lookups import WorkerLookups
 from functions.runtime.subscriptions import Subscriptions
-from functions.ue.dispatch import Procedures
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
@@ -80,7 +80,7 @@ class Decider:
     def __init__(
         self,
         events: EventLog,
-        procedures: Procedures,
+        hosted: Hosted,
         subscriptions: Subscriptions,
         network: Network,
         network_version: str,
@@ -89,25 +89,23 @@ class Decider:
     ) -> None:
         self._log = events
         self._lookups = WorkerLookups(events, network, partitions)
-        self.procedures = procedures
+        self.hosted = hosted
         self._subscriptions = subscriptions
         self._network = network
         self._version = network_version
         self._draw = draw
         self._partitions = partitions
-        self._hosting: Sequence[Procedures] | None = None
+        self._hosting: Sequence[Hosted] | None = None
         self.cache = Cache()
 
-    def host(self, hosting: Sequence[Procedures] | None) -> None:
-        """Decide with other procedures in each partition from now on; with None, with those it was
-        made with in all of them."""
+    def host(self, hosting: Sequence[Hosted] | None) -> None:
+        """Decide by another `Hosted` in each partition from now on; with None, by the first one."""
         self._hosting = hosting
 
-    def _hosted(self, job: Job) -> Procedures:
-        """The procedures that decide about a job here."""
+    def hosted_in(self, slot: int) -> Hosted:
+        """Return what decides about the events of a slot here."""
         if self._hosting is None:
-            return self.procedures
-        slot = slot_of_aggregate(job.aggregate, job.event.slot or 0)
+            return self.hosted
         return self._hosting[partition_of(slot, self._partitions)]
 
     async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
@@ -245,10 +243,11 @@ class Decider:
             rejects=job.reject,
         )
         before = aggregate.state
-        procedures = self._hosted(job)
+        hosted = self.hosted_in(slot_of_aggregate(job.aggregate, job.event.slot or 0))
         while True:
             try:
-                step = decide(procedures, before, aggregate.seq + 1, job.event, given)
+                seq = aggregate.seq + 1
+                step = hosted.decide(before, seq, job.event, given, lookups.withdraw)
                 if isinstance(step, Step):
                     aggregate.apply(step)
                 break

@@ -16,7 +16,7 @@ from eventing import subjects
 from eventing.jetstream.delivery import Delivery, stored_at
 from eventing.jetstream.messages import Addressed, addressed
 from eventing.jetstream.streams import BusConfig
-from functions.gmm import identification
+from functions.decider import Forward
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.job import Job, in_turn, parse
 from functions.runtime.resendable import resendable
@@ -171,13 +171,16 @@ class Work:
         done: list[tuple[Job, Addressed]] = []
         here: list[Job] = []
         for job in jobs:
+            hosted = self._decider.hosted_in(job.event.slot or 0)
             try:
-                event = identification.decide(job.event, self._keys)
+                event = hosted.identify(job.event, self._keys)
             except Exception as err:
                 # It comes again by itself, and the others do not wait for that.
                 await self._failed(job, err)
                 continue
-            if self._is_here(event):
+            if isinstance(event, Forward):
+                done.append((job, self._onward(job, job.event)))
+            elif self._is_here(event):
                 job.event = event
                 here.append(job)
             else:

@@ -10,11 +10,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
-from types import MappingProxyType, ModuleType
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 from nats.aio.client import Client
 
 from eventing.jetstream.delivery import messages_of
@@ -27,14 +25,13 @@ from functions.gmm.identification import HomeNetworkKey
 from functions.runtime.code import this_code
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import Finisher
-from functions.runtime.hosting import by_partition, on_trial
+from functions.runtime.hosting import NO_VARIANTS, Hosted, by_partition, on_trial
 from functions.runtime.meter import Meter
 from functions.runtime.round import Decider, fresh
 from functions.runtime.subscriptions import Subscriptions
 from functions.runtime.urgency import Urgency
-from functions.runtime.variants import version_with, versions
+from functions.runtime.variants import Variant, version_with
 from functions.runtime.work import BATCH, HOLD_POLL, Work
-from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.config.objectives import Objectives
 from schemas.network import Network
@@ -60,16 +57,35 @@ class WorkerConfig(Struct, frozen=True):
     home_network_keys: Mapping[int, HomeNetworkKey]
     version: str
     objectives: Objectives = Objectives()
-    variants: Mapping[Procedure, ModuleType] = MappingProxyType({})
-    """Modules in the place of procedures (`functions.runtime.variants`)."""
+    variants: Mapping[Procedure, Variant] = NO_VARIANTS
+    """The variants that decide for some procedures instead of this release."""
+    as_variant: bool = False
+    """Whether the worker hosts this release as a variant, under the id of its code."""
 
+    @property
+    def hosted_variants(self) -> dict[str, str]:
+        """The ids of the hosted variants, by procedure."""
+        own = dict.fromkeys(map(str, self.procedures), this_code().id) if self.as_variant else {}
+        return own | {str(p): one.id for p, one in self.variants.items() if p in self.procedures}
 
-def with_variants(config: WorkerConfig, variants: Mapping[Procedure, ModuleType]) -> WorkerConfig:
-    """The same worker with other modules in the place of procedures, and a version that says so."""
-    if not variants:
-        return config
-    version = version_with(config.version, versions(variants))
-    return replace(config, variants=variants, version=version)
+    @property
+    def label(self) -> str:
+        """The version of the worker, with its variants."""
+        return version_with(self.version, self.hosted_variants)
+
+    def lease(self) -> Lease:
+        """Return the lease of a new worker."""
+        code = this_code()
+        names = {one.id: one.code.variant for one in self.variants.values()}
+        return Lease(
+            f"{os.getpid()}-{os.urandom(4).hex()}",
+            tuple(self.procedures),
+            self.label,
+            os.getpid(),
+            self.hosted_variants,
+            code=code.id,
+            names={code.id: code.release, **names},
+        )
 
 
 async def working(
@@ -85,11 +101,11 @@ async def working(
     """
     version = await events.publish_network(config.network)
     code = await events.publish_code(this_code())
-    for module in config.variants.values():
-        await events.publish_code(vars(module)["VARIANT"])
+    for variant in config.variants.values():
+        await events.publish_code(variant.code)
     return Decider(
         events,
-        Procedures(config.procedures, config.variants, code),
+        Hosted(config.procedures, config.variants, code),
         Subscriptions(subscribers),
         config.network,
         version,
@@ -119,14 +135,8 @@ class Worker:
         self._intake = Intake(client, self._urgency if objectives else None)
         self._publisher = Publisher(client, config.bus.partitions)
         effects = Effects(events.engine, config.bus.partitions)
-        lease = Lease(
-            f"{os.getpid()}-{os.urandom(4).hex()}",
-            tuple(config.procedures),
-            config.version,
-            os.getpid(),
-            versions(config.variants),
-        )
-        self._meter = Meter(client, lease.worker, config.version)
+        lease = config.lease()
+        self._meter = Meter(client, lease.worker, lease.version)
         self._finisher = Finisher(client, self._intake, self._publisher, effects, self._meter)
         self._owned = OwnedPartitions(
             client, self._intake, lease, config.bus.partitions, self._reassigned
@@ -172,11 +182,10 @@ class Worker:
         """Decide, and pull, by the assignments as they are now. Nothing is being decided."""
         self._is_reassigned = False
         assignments = self._owned.latest()
-        variants = self._owned.membership.lease.variants
+        lease = self._owned.membership.lease
         partitions = self._config.bus.partitions
-        hosting = by_partition(self._decider.procedures, variants, assignments, partitions)
-        self._decider.host(hosting)
-        trial = on_trial(variants, assignments)
+        self._decider.host(by_partition(self._decider.hosted, lease, assignments, partitions))
+        trial = on_trial(lease.variants, assignments)
         self._work.spares = trial
         self._batch = TRIAL_BATCH if trial else BATCH
         await self._owned.adopt()

@@ -3,7 +3,7 @@
 The runtime calls it for new events, and replay for recorded ones.
 """
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -70,32 +70,13 @@ class _NotHostedError(Exception):
 
 
 class Procedures:
-    """The procedure modules that a process hosts, imported when first needed.
+    """The procedure modules that a process hosts, imported when first needed."""
 
-    `replaced` has other modules for some procedures, to try a new version on recorded logs.
-    """
-
-    def __init__(
-        self,
-        hosted: Collection[Procedure] = tuple(Procedure),
-        replaced: Mapping[Procedure, Any] | None = None,
-        code: str = "",
-    ) -> None:
+    def __init__(self, hosted: Collection[Procedure] = tuple(Procedure), code: str = "") -> None:
         self.code = code
         """The id of the code that decides (`schemas.code.Code`)."""
         self.hosted = frozenset(hosted)
-        self.replaced = frozenset(replaced or ())
-        self._modules: dict[Procedure, Any] = dict(replaced or {})
-
-    def narrowed(self, hosted: Collection[Procedure]) -> "Procedures":
-        """Return the same modules with fewer procedures hosted."""
-        found = Procedures(hosted, code=self.code)
-        found._modules = self._modules
-        return found
-
-    def code_of(self, procedure: Procedure) -> str:
-        """Return the id of the code that decides for a procedure."""
-        return getattr(self._modules.get(procedure), "CODE", self.code)
+        self._modules: dict[Procedure, Any] = {}
 
     def load(self) -> None:
         """Import the modules of all hosted procedures. A decision that is replayed imports none."""
@@ -123,7 +104,7 @@ class Procedures:
             self.module(procedure)
         except _NotHostedError as elsewhere:
             return Decision(elsewhere.procedure, "", (), (), forward=True)
-        return Decision(procedure, self.code_of(procedure), tuple(d.events), tuple(d.outputs))
+        return Decision(procedure, self.code, tuple(d.events), tuple(d.outputs))
 
     def poisoned(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         """Answer an event that no attempt could decide, because of a bug in this code.

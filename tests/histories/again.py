@@ -1,15 +1,16 @@
 """Deciding a recorded history again: as `evcore log verify` does, and from cold."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from typing import Any
 
 from functions.decider import Inputs, decide
 from functions.runtime.pure import pure
-from functions.runtime.replay import RecordedLookups, Redecided, Replayer
+from functions.runtime.replay import Decide, RecordedLookups, Redecided, Replayer
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.code import Code
 from schemas.network import Network
+from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
@@ -50,18 +51,20 @@ def _subscriber(given: Given, supi: str) -> Subscriber | None:
     return next((s for s in given.subscribers if s.supi == supi), None)
 
 
-async def redecided(history: History, procedures: Procedures | None = None) -> list[Redecided]:
+async def redecided(
+    history: History, candidate: Decide | None = None, of: Collection[Procedure] = tuple(Procedure)
+) -> list[Redecided]:
     """Return every step, decided again on the state that is kept from step to step."""
-    replayer = Replayer(_Log(history), _Subscribers(history.given), procedures)
+    replayer = Replayer(_Log(history), _Subscribers(history.given), candidate, of)
     found: list[Redecided] = []
     for name in history.aggregates():
         found += [step async for step in replayer.steps(name)]
     return found
 
 
-async def warm(history: History, procedures: Procedures | None = None) -> list[Redecided]:
+async def warm(history: History) -> list[Redecided]:
     """Return the steps that differ if the state is kept from step to step."""
-    return [step for step in await redecided(history, procedures) if not step.same]
+    return [step for step in await redecided(history) if not step.same]
 
 
 def cold(history: History) -> Iterator[tuple[Step[Any], Step[Any] | None, Step[Any] | None]]:

@@ -4,7 +4,7 @@ import itertools
 import os
 import time
 from collections.abc import Callable
-from types import SimpleNamespace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -15,12 +15,13 @@ from functions.decision.ue_decision import NoSecurityError, UeDecision, seal
 from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
 from functions.messages import ngap
-from functions.ue.dispatch import Procedures
+from functions.runtime.variants import load
 from schemas.connection.events import ConnectionReleasing
 from schemas.gmm.events import AuthenticationSucceeded
 from schemas.procedures import Procedure
 from tests.histories import history, record
-from tests.histories.again import warm
+from tests.histories.again import redecided, warm
+from tests.variants import folder, wrapped
 
 start_timer, stop_timer = UeDecision.start_timer, UeDecision.stop_timer
 release_ues = "functions.ran.decision.GnbDecision.release_ues"
@@ -163,12 +164,15 @@ async def test_a_difference_names_its_step_and_says_why(monkeypatch: pytest.Monk
     assert found.error == "ZeroDivisionError: integer division or modulo by zero"
 
 
-async def test_a_replaced_procedure_differs_in_its_steps_alone() -> None:
-    quiet = SimpleNamespace(CODE="quiet", decide=lambda d, _: d.note("heard"))
-    procedures = Procedures(replaced={Procedure.DEREGISTRATION: quiet})
-    found = await warm(recorded("deregistration"), procedures)
+async def test_a_variant_differs_in_the_steps_of_its_procedure_alone(tmp_path: Path) -> None:
+    module = "gmm/deregistration/procedure"
+    text = wrapped(module, "def before(d, received): d.note('heard')")
+    quiet = load(folder(tmp_path, {module: text}))
+    of = (Procedure.DEREGISTRATION,)
+    steps = await redecided(recorded("deregistration"), quiet.decide, of)
+    found = [step for step in steps if not step.same]
     assert {d.recorded.procedure for d in found} == {Procedure.DEREGISTRATION}
-    assert all(d.now is not None and d.now.code == "quiet" for d in found)
+    assert all(d.now is not None and d.now.code == quiet.id for d in found)
 
 
 def test_the_entropy_of_a_step_is_all_that_is_drawn_from() -> None:

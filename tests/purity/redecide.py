@@ -1,7 +1,7 @@
 """Decide all recorded histories again, and print a digest of each.
 
-`python -m tests.purity.redecide [FILE [HISTORY]]` replays a history with the procedure in FILE in
-the place of deregistration. The environment variable `SEALED` refuses files and entropy to all code
+`python -m tests.purity.redecide [VARIANT [HISTORY]]` replays a history with the deregistration of
+the variant in a folder. The environment variable `SEALED` refuses files and entropy to all code
 of this process, native code included.
 """
 
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import wire
-from functions.runtime.variants import load_file
-from functions.ue.dispatch import Procedures
+from functions.runtime import variants
+from functions.runtime.replay import Decide, this_release
 from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from tests.histories import history
@@ -32,18 +32,17 @@ def digest(steps: Iterable[Step[Any]]) -> str:
     return found.hexdigest()
 
 
-def redecide(name: str, read: history.History, procedures: Procedures) -> None:
-    found = asyncio.run(redecided(read, procedures))
+def redecide(name: str, read: history.History, candidate: Decide | None) -> None:
+    found = asyncio.run(redecided(read, candidate, (Procedure.DEREGISTRATION,)))
     steps = [again.now for again in found if again.now is not None]
     assert len(steps) == len(found), [again.error for again in found]
     sys.stdout.write(f"{name} {digest(steps)}\n")
 
 
 def main() -> None:
-    file, name = [*sys.argv[1:], "", ""][:2]
-    replaced = {Procedure.DEREGISTRATION: load_file(Path(file))} if file else {}
-    procedures = Procedures(replaced=replaced)
-    procedures.load()
+    folder, name = [*sys.argv[1:], "", ""][:2]
+    candidate = variants.load(Path(folder)).decide if folder else None
+    this_release()
     read = [(path.stem, history.read(path)) for path in history.files()]
     if "SEALED" in os.environ:
         # Rust draws the keys of its hash maps once for each thread, at the first map.
@@ -54,7 +53,7 @@ def main() -> None:
         assert is_sealed()
     for stem, found in read:
         if name in ("", stem):
-            redecide(stem, found, procedures)
+            redecide(stem, found, candidate)
 
 
 def is_sealed() -> bool:

@@ -10,17 +10,16 @@ import pytest
 from tests.histories import history
 from tests.purity import seccomp
 from tests.purity.redecide import digest
+from tests.variants import folder, wrapped
 
 ROOT = Path(__file__).parent.parent.parent
 SEEDS = ("1", "2")
 
+DEREGISTRATION = "gmm/deregistration/procedure"
 IN_THE_ORDER_OF_A_SET = """
-from functions.gmm.deregistration import procedure
-
-def decide(d, received):
+def before(d, received):
     for name in {"T3502", "T3512", "T3550", "T3560", "T3570", "T3513", "T3522", "T3555"}:
         d.note(name)
-    procedure.decide(d, received)
 """
 
 
@@ -53,8 +52,7 @@ def test_every_history_is_decided_the_same_with_any_hash_seed(seed: str) -> None
 
 
 def test_the_order_of_a_set_is_found(tmp_path: Path) -> None:
-    path = tmp_path / "deregistration_by_set.py"
-    path.write_text(IN_THE_ORDER_OF_A_SET)
+    path = folder(tmp_path, {DEREGISTRATION: wrapped(DEREGISTRATION, IN_THE_ORDER_OF_A_SET)})
     one, other = (digests(path, "deregistration", PYTHONHASHSEED=seed) for seed in SEEDS)
     assert one.keys() == other.keys() == {"deregistration"}
     assert one != other

@@ -15,27 +15,25 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import ModuleType
 from typing import NamedTuple
 
 import pytest
 
 import wire
+from functions.runtime import variants
 from functions.runtime.pure import ImpureError, pure
 from functions.runtime.replay import Redecided
-from functions.runtime.variants import load_file
-from functions.ue.dispatch import Procedures
+from functions.runtime.variants import Variant
 from schemas.procedures import Procedure
 from tests.histories import history, record
 from tests.histories.again import redecided
+from tests.variants import folder, wrapped
 
 HISTORY = "deregistration"
-DEREGISTRATION = """
-from functions.gmm.deregistration import procedure
-
-def decide(d, received):
+DEREGISTRATION = "gmm/deregistration/procedure"
+DECIDE = """
+def before(d, received):
     way_out()
-    procedure.decide(d, received)
 """
 
 
@@ -213,29 +211,27 @@ WAYS_OUT = {
 
 
 @pytest.fixture
-def loaded(tmp_path: Path) -> Callable[[str], ModuleType]:
-    """Load a procedure from its text, as `evcore replay --with` does."""
+def loaded(tmp_path: Path) -> Callable[[str], Variant]:
+    """Load a variant of the deregistration, as `evcore replay --with` does."""
 
-    def load(text: str) -> ModuleType:
-        path = tmp_path / f"deregistration_{abs(hash(text))}.py"
-        path.write_text(textwrap.dedent(text) + DEREGISTRATION)
-        return load_file(path)
+    def load(text: str) -> Variant:
+        module = wrapped(DEREGISTRATION, textwrap.dedent(text) + DECIDE)
+        return variants.load(folder(tmp_path, {DEREGISTRATION: module}))
 
     return load
 
 
-async def replayed(module: ModuleType) -> list[Redecided]:
+async def replayed(variant: Variant) -> list[Redecided]:
     """Replay a history, and return the steps that the procedure decides."""
     read = history.read(record.folder() / f"{HISTORY}{history.SUFFIX}")
-    procedures = Procedures(replaced={Procedure.DEREGISTRATION: module})
-    found = await redecided(read, procedures)
+    found = await redecided(read, variant.decide, (Procedure.DEREGISTRATION,))
     others = [again for again in found if again.recorded.procedure != Procedure.DEREGISTRATION]
     assert all(again.same for again in others)
     return [again for again in found if again not in others]
 
 
 @pytest.mark.parametrize("way_out", WAYS_OUT.values(), ids=WAYS_OUT)
-async def test_each_way_out_is_found(way_out: WayOut, loaded: Callable[[str], ModuleType]) -> None:
+async def test_each_way_out_is_found(way_out: WayOut, loaded: Callable[[str], Variant]) -> None:
     found = await replayed(loaded(way_out.text))
     assert found
     for again in found:
@@ -245,7 +241,7 @@ async def test_each_way_out_is_found(way_out: WayOut, loaded: Callable[[str], Mo
 
 
 async def test_a_procedure_that_takes_no_way_out_is_the_same(
-    loaded: Callable[[str], ModuleType],
+    loaded: Callable[[str], Variant],
 ) -> None:
     found = await replayed(loaded("def way_out(): pass"))
     assert found
@@ -253,7 +249,7 @@ async def test_a_procedure_that_takes_no_way_out_is_the_same(
 
 
 async def test_entropy_that_a_procedure_holds_is_refused_by_wire(
-    loaded: Callable[[str], ModuleType],
+    loaded: Callable[[str], Variant],
 ) -> None:
     """The guard replaces names of modules. Native code refuses the rest."""
     text = """

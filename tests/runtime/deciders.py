@@ -1,4 +1,4 @@
-"""Deciders on one store, without a bus: what workers do with a batch of events."""
+"""Deciders on one store without a bus: the work of workers on a batch of events."""
 
 from collections import deque
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from eventing.jetstream.delivery import Delivery
 from eventing.jetstream.messages import Outgoing, outgoing
 from functions.gmm import identification
 from functions.runtime.effects import Effects
+from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
 from functions.runtime.subscriptions import Subscriptions
-from functions.ue.dispatch import Procedures
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -29,7 +29,7 @@ PARTITIONS = 2
 async def decider(
     store: Store,
     script: Script,
-    procedures: Procedures | None = None,
+    hosted: Hosted | None = None,
     *,
     network: Network = NETWORK,
     **more: Any,
@@ -37,7 +37,7 @@ async def decider(
     version = await store.log.publish_network(network)
     subscriptions = Subscriptions(store.subscribers)
     values: dict[str, Any] = {"draw": script.draw, **more}
-    return Decider(store.log, procedures or Procedures(), subscriptions, network, version, **values)
+    return Decider(store.log, hosted or Hosted(), subscriptions, network, version, **values)
 
 
 def job(event: CloudEvent, deliveries: int = 1) -> Job:
@@ -55,19 +55,19 @@ def jobs(events: Iterable[CloudEvent]) -> list[Job]:
 
 
 def ids(some: Sequence[Job | tuple[Job, Any]]) -> list[str]:
-    """The events of jobs, or of what became of them."""
+    """Return the event ids of jobs or of their results."""
     return [(one[0] if isinstance(one, tuple) else one).event.id for one in some]
 
 
 class Bench:
-    """Gives events to a decider one by one, and what its steps hand on after them."""
+    """Gives events to a decider one by one, followed by the events that its steps hand on."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self._effects = Effects(store, PARTITIONS)
 
     async def take(self, decider: Decider, event: CloudEvent) -> None:
-        """An event and all that follows from it, each decided until it is appended."""
+        """Decide an event and all events that follow from it, each until it is appended."""
         todo, rounds = deque(jobs([event])), 0
         while todo:
             rounds += 1

@@ -1,4 +1,4 @@
-"""Workers on a real broker and a real store, what is sent to them and what leaves them."""
+"""Workers on a real broker and a real store, with their input and output."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,6 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import zip_longest
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -19,7 +18,9 @@ from eventing.jetstream.connection import connected
 from eventing.jetstream.messages import MOST, Addressed, addressed, events_of, gathered, is_batch
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
-from functions.runtime.worker import Worker, WorkerConfig, with_variants
+from functions.runtime.hosting import NO_VARIANTS
+from functions.runtime.variants import Variant
+from functions.runtime.worker import Worker, WorkerConfig
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -31,9 +32,9 @@ from tests.runtime.store import Store, opened
 
 ALL = tuple(Procedure)
 BUS = BusConfig(partitions=2, ack_wait=30.0, max_deliveries=2)
-"""Nothing is delivered again for being late."""
+"""An acknowledgement timeout so long that no late event is redelivered."""
 IMPATIENT = replace(BUS, ack_wait=0.2)
-"""What nobody acknowledges comes again soon."""
+"""An unacknowledged event is redelivered soon."""
 
 
 async def _for_ever(_: str) -> None:
@@ -41,7 +42,7 @@ async def _for_ever(_: str) -> None:
 
 
 class Running:
-    """A worker that works."""
+    """A running worker."""
 
     def __init__(self, worker: Worker, store: Store, client: Client) -> None:
         self.worker = worker
@@ -50,13 +51,13 @@ class Running:
         self.task = asyncio.ensure_future(worker.run())
 
     async def stop(self) -> None:
-        """SIGTERM."""
+        """Stop the worker as SIGTERM does."""
         self.worker.stop()
         await asyncio.wait([self.task])
         assert self.task.exception() is None
 
     async def kill(self) -> None:
-        """SIGKILL, as near as it comes within a process: nothing leaves it any more."""
+        """End the worker as SIGKILL does, as far as possible in a process: it sends nothing more."""
         self.store.before = _for_ever
         await self.client.close()
         self.task.cancel()
@@ -64,7 +65,7 @@ class Running:
 
 
 class Heard(NamedTuple):
-    """An event that anybody has published, or a message that has none."""
+    """A published event, or a message without an event."""
 
     subject: str
     reply: str
@@ -77,7 +78,7 @@ class Heard(NamedTuple):
 
 
 async def listen(client: Client, subject: str, heard: list[Heard]) -> None:
-    """Note what is published from now on."""
+    """Record all messages from now on."""
 
     async def hear(message: Msg) -> None:
         subject, reply, data, headers = (
@@ -115,12 +116,12 @@ class Plant:
         self.script = script
         self.client = client
         self.heard: list[Heard] = []
-        """What gateways were sent, in its order."""
+        """The messages to gateways, in order."""
         self.config = config
         self.path = path
         self.together = False
-        """Whether events of one consumer that are published at a time share a message, and lanes
-        are played step by step so that there are many."""
+        """Whether events of one consumer that are published together share a message. The lanes are
+        then played step by step, so that there are many."""
         self._published: set[str] = set()
         self._publisher = Publisher(client, config.partitions)
         self._workers = contextlib.AsyncExitStack()
@@ -139,14 +140,21 @@ class Plant:
         *,
         clock: bool = False,
         network: Network = NETWORK,
-        variants: Mapping[Procedure, ModuleType] | None = None,
+        variants: Mapping[Procedure, Variant] = NO_VARIANTS,
+        as_variant: bool = False,
     ) -> Running:
         """Start a worker with the times and the entropy of the script, or with real ones."""
         client = await self._workers.enter_async_context(connected(self.bus.url, "worker"))
         store = await opened(self.path, self.script)
         self._workers.push_async_callback(store.close)
-        settings = with_variants(
-            WorkerConfig(procedures, self.config, network, HOME_KEYS, "test"), variants or {}
+        settings = WorkerConfig(
+            procedures,
+            self.config,
+            network,
+            HOME_KEYS,
+            "test",
+            variants=variants,
+            as_variant=as_variant,
         )
         draw: dict[str, Any] = {} if clock else {"draw": self.script.draw}
         running = Running(
@@ -160,10 +168,10 @@ class Plant:
         if not running.task.done():
             await running.stop()
 
-    # What is sent
+    # Input
 
     async def publish(self, events: Iterable[CloudEvent]) -> None:
-        """Publish events in their order; what is published once more says so."""
+        """Publish events in order. A repeated event is marked as a copy."""
         messages: list[Addressed] = []
         for event in events:
             repeated = event.id in self._published
@@ -173,8 +181,9 @@ class Plant:
         await self._publisher.publish(gathered(messages, most=most))
 
     async def play(self, *lanes: Lane) -> None:
-        """Send what the lanes hold, side by side; return when the log has it all. With `together`,
-        the first of each lane at once, then the next."""
+        """Send the lanes concurrently, and return when the log has all steps.
+
+        With `together`, send the first stretch of each lane at once, then the next."""
         if not self.together:
             await asyncio.gather(*(self._play(lane) for lane in lanes))
             return
@@ -190,12 +199,12 @@ class Plant:
             await self.reached(stretch.heads)
 
     async def play_all(self) -> None:
-        """The whole script, RAN nodes first."""
+        """Play the whole script, RAN nodes first."""
         await self.play(self.script.lanes[0])
         await self.play(*self.script.lanes[1:])
 
     async def reached(self, heads: dict[str, int]) -> None:
-        """Wait until aggregates have so many steps."""
+        """Wait until aggregates have these numbers of steps."""
 
         async def there() -> bool:
             now = await self.store.heads()
@@ -206,10 +215,10 @@ class Plant:
         except TimeoutError:
             raise AssertionError(await self.store.otherwise(self.script)) from None
 
-    # What is there
+    # State
 
     async def idle(self) -> None:
-        """Wait until no event waits or is worked on: all are acknowledged."""
+        """Wait until every event is acknowledged."""
 
         async def none_waits() -> bool:
             return not await brokers.events(self.client)
@@ -217,7 +226,7 @@ class Plant:
         await until(none_waits)
 
     async def delivered(self) -> int:
-        """How many events workers have and have not answered."""
+        """Return the number of delivered and unacknowledged events."""
         names = [
             subjects.consumer(partition, procedure)
             for procedure in ALL
@@ -226,11 +235,11 @@ class Plant:
         return sum([(await brokers.consumer(self.client, n))["num_ack_pending"] for n in names])
 
     async def letters(self) -> list[Stored]:
-        """The dead letters."""
+        """Return the dead letters."""
         return await brokers.stored(self.client, subjects.DEAD_LETTERS)
 
     def downlinks(self, event_id: str) -> list[Heard]:
-        """How often gateways were sent a PDU."""
+        """Return the number of messages to gateways by PDU."""
         return [heard for heard in self.heard if heard.id == event_id]
 
 

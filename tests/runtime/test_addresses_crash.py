@@ -1,7 +1,8 @@
-"""An address has one UE, whatever dies: many workers on one store, and crashes at every point."""
+"""An address has one UE after any crash: many workers on one store, crashes at every point."""
 
 import asyncio
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from functions.decider import Forward, Inputs, decide
 from functions.decision.env import Env
 from functions.runtime import addresses
+from functions.runtime.hosting import Hosted
 from functions.runtime.round import Decider
 from functions.ue.dispatch import Decision, Procedures
 from schemas.cloudevents import CloudEvent, EventType
@@ -42,7 +45,7 @@ SCRIPT = registrations(1)
 
 
 class Sessions(Procedures):
-    """UEs that take an address and give it back, without the messages around it."""
+    """UEs that take and release an address, without messages."""
 
     def decide(self, ue: Ue, trigger: CloudEvent, env: Env) -> Decision:
         if trigger.data == b"release":
@@ -68,6 +71,21 @@ class Sessions(Procedures):
             n4=N4Session(UPF, seid),
         )
         return Decision(Procedure.SESSION, "1", (SessionRequested(made),), ())
+
+
+class Hosting(Hosted):
+    """Hosts `Sessions`."""
+
+    def decide(
+        self,
+        state: Any,
+        seq: int,
+        event: CloudEvent,
+        given: Inputs,
+        withdraw: Callable[[], None] | None = None,
+    ) -> Step[Any] | Forward | None:
+        del withdraw  # the lookups are made once
+        return decide(Sessions(), state, seq, event, given)
 
 
 def ask(ue: int, what: str, number: int) -> CloudEvent:
@@ -99,7 +117,7 @@ async def unavailable(what: str) -> None:
 
 
 class Site:
-    """Workers on one store, each with an engine of its own."""
+    """Workers on one store, each with its own engine."""
 
     def __init__(self, stores: list[Store], deciders: list[Decider]) -> None:
         self.stores = stores
@@ -108,7 +126,7 @@ class Site:
         self.exhausted = 0
 
     async def batch(self, worker: int, events: list[CloudEvent], fault: str) -> None:
-        """One batch at a worker; what has no step after it is left for another."""
+        """Decide a batch at a worker. Events without a step are left for another worker."""
         store = self.stores[worker]
         todo = [job(event, 2) for event in events]
         taken = len(await self.held())
@@ -138,7 +156,7 @@ class Site:
             assert most >= SIZE, "there were addresses left"
 
     async def held(self) -> list[str]:
-        """The addresses of all UEs, by their logs; the index has the same."""
+        """Return the addresses of all UEs in their logs, and assert that the index agrees."""
         store = self.stores[0]
         names = [name for name in await store.heads() if name.startswith("ue/")]
         found: dict[str, list[str]] = {}
@@ -160,7 +178,7 @@ async def _no_fault(_: str) -> None:
 
 
 async def fresh(store: Store) -> Decider:
-    return await decider(store, SCRIPT, Sessions(), network=N4_NETWORK, draw=draw, partitions=2)
+    return await decider(store, SCRIPT, Hosting(), network=N4_NETWORK, draw=draw, partitions=2)
 
 
 def draw(event: CloudEvent) -> tuple[int, bytes]:
@@ -208,7 +226,7 @@ async def _play(path: Path, batches: list[tuple[int, list[tuple[int, str]], str]
             await site.batch(worker, events, fault)
             await site.held()
         await site.batch(0, site.left, "")
-        # What is released can be had again, by whichever worker, until there is none left.
+        # Any worker can assign a released address again, until the pool is empty.
         for ue in range(1, 7):
             events = [ask(ue, "release", number + n) for n in range(1, SIZE + 1)]
             number += SIZE

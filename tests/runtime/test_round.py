@@ -2,8 +2,6 @@
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,9 +9,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from functions.decision.env import ENTROPY_OCTETS
-from functions.gmm.registration import procedure
+from functions.runtime.hosting import Hosted
 from functions.runtime.round import Decider
-from functions.ue.dispatch import Procedures
+from functions.runtime.variants import load
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.event import Noted
 from schemas.identity import slot_of
@@ -22,6 +20,7 @@ from statestore.contract import IndexKey, StoreUnavailable
 from tests.runtime.deciders import Bench, decider, ids, job, jobs
 from tests.runtime.script import Script, lives, registrations
 from tests.runtime.store import Store, no_fault, opened
+from tests.variants import folder, wrapped
 
 LIVES = lives()
 FOUR = registrations(4)
@@ -41,17 +40,17 @@ async def one(store: Store) -> Decider:
 
 @pytest.fixture
 async def other(store: Store) -> Decider:
-    """Another worker's, on the same store."""
+    """Another worker on the same store."""
     return await decider(store, FOUR)
 
 
 def first(script: Script, lane: int) -> list[CloudEvent]:
-    """What a UE sends to open its first connection."""
+    """Return the message of a UE that opens its first connection."""
     return script.lanes[lane][0].events
 
 
 def then(script: Script, lane: int) -> list[CloudEvent]:
-    """What it sends on that."""
+    """Return the following messages."""
     return script.lanes[lane][1].events
 
 
@@ -152,7 +151,7 @@ async def test_a_copy_of_a_message_of_a_connection_that_is_gone_is_not_the_gnbs_
 async def test_a_copy_by_a_5g_tmsi_that_has_been_replaced_is_of_the_ue_that_took_it(
     store: Store, other: Decider
 ) -> None:
-    """It is one of the last two: the UE is not asked who it is, on a connection that is up."""
+    """It is one of the last two: the UE is not identified on an established connection."""
     bench, script = Bench(store), LIVES
     worker = await decider(store, script)
     stretches = [*script.lanes[0], *script.lanes[1]]
@@ -193,7 +192,7 @@ async def test_a_copy_behind_the_end_of_its_connection_in_the_same_batch(
 async def test_a_connection_that_goes_while_its_owner_is_read_is_looked_for_again(
     store: Store, one: Decider
 ) -> None:
-    """Another worker releases it between the look into the index and that into the log."""
+    """Another worker releases it between the reading of the index and of the log."""
     bench, script = Bench(store), LIVES
     worker = await decider(store, script)
     lane = [event for stretch in script.lanes[5][:2] for event in stretch.events]
@@ -217,7 +216,7 @@ async def test_a_connection_that_goes_while_its_owner_is_read_is_looked_for_agai
 async def test_who_was_second_decides_again_on_what_the_first_left(
     store: Store, one: Decider, other: Decider
 ) -> None:
-    """Two workers think that a UE is theirs, and both have it as it was."""
+    """Two workers own a UE, and both have its old state."""
     bench = Bench(store)
     await bench.take(one, first(FOUR, 1)[0])
     authentication, security_mode, *rest = then(FOUR, 1)
@@ -238,7 +237,7 @@ async def test_who_was_second_decides_again_on_what_the_first_left(
 async def test_any_worker_may_take_any_event(
     tmp_path_factory: pytest.TempPathFactory, picks: list[int]
 ) -> None:
-    """Each has a cache of its own, and none knows what the others have done."""
+    """Each worker has its own cache, and does not see the steps of the others."""
     made = await opened(tmp_path_factory.mktemp("store"), LIVES)
     bench, workers = Bench(made), [await decider(made, LIVES) for _ in range(3)]
     for number, event in enumerate(LIVES.outside):
@@ -262,7 +261,7 @@ async def test_a_worker_that_knows_all_and_one_that_knows_nothing_decide_the_sam
 async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
     store: Store,
 ) -> None:
-    """A wake-up comes to a worker that had the UE before another worker started its timer."""
+    """A wake-up arrives at a worker that had the UE before another worker started its timer."""
     bench = Bench(store)
     script = LIVES
     worker = await decider(store, script)
@@ -287,7 +286,7 @@ async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
 
 
 async def test_an_id_that_another_ue_has_is_drawn_again(store: Store) -> None:
-    """Two UEs that nobody knows, on connections of one slot, with the same randomness."""
+    """Two unknown UEs, on connections of one slot, with the same randomness."""
     drawn = [bytes(ENTROPY_OCTETS), bytes(ENTROPY_OCTETS), b"\x01" * ENTROPY_OCTETS]
 
     def draw(_: CloudEvent) -> tuple[int, bytes]:
@@ -309,7 +308,7 @@ async def test_an_id_that_another_ue_has_is_drawn_again(store: Store) -> None:
 
 
 async def test_a_connection_that_was_handed_over_leads_to_its_new_aggregate(store: Store) -> None:
-    """A late wake-up brings the old aggregate into the cache, whose state still has it."""
+    """A late wake-up loads the old aggregate into the cache. Its state still has the connection."""
     lane = LIVES.lanes[4]
     bench, worker = Bench(store), await decider(store, LIVES)
     initial, connected = lane[0].events, lane[1].events
@@ -340,7 +339,7 @@ async def test_what_comes_between_a_hand_off_and_its_arrival_waits(store: Store)
 
 async def test_a_procedure_that_is_hosted_elsewhere_has_the_event(store: Store) -> None:
     without = {Procedure.REGISTRATION, Procedure.RAN}
-    worker = await decider(store, FOUR, Procedures(frozenset(Procedure) - without))
+    worker = await decider(store, FOUR, Hosted(frozenset(Procedure) - without))
     result = await worker.run(jobs([*first(FOUR, 0), *first(FOUR, 1)]), patient=True)
     assert [to for _, to in result.forward] == [Procedure.RAN, Procedure.REGISTRATION]
     assert await store.heads() == {}
@@ -349,21 +348,20 @@ async def test_a_procedure_that_is_hosted_elsewhere_has_the_event(store: Store) 
 # Faults
 
 
-class Wrong(SimpleNamespace):
+def failing(tmp_path: Path, supi: str) -> Hosted:
     """A registration that fails for one UE."""
+    module = "gmm/registration/procedure"
+    text = f"""
+        def before(d, received):
+            if {supi!r} in (d.ue.supi, d.key):
+                raise RuntimeError("wrong on purpose")
+    """
+    wrong = load(folder(tmp_path, {module: wrapped(module, text)}))
+    return Hosted(variants={Procedure.REGISTRATION: wrong})
 
-    def __init__(self, supi: str) -> None:
-        super().__init__(VERSION="wrong")
-        self._supi = supi
 
-    def decide(self, d: Any, given: Any) -> None:
-        if self._supi in (d.ue.supi, d.key):
-            raise RuntimeError("wrong on purpose")
-        procedure.decide(d, given)
-
-
-async def test_a_decision_that_fails_is_that_ues_alone(store: Store) -> None:
-    wrong = Procedures(replaced={Procedure.REGISTRATION: Wrong("imsi-001010000000002")})
+async def test_a_decision_that_fails_is_that_ues_alone(store: Store, tmp_path: Path) -> None:
+    wrong = failing(tmp_path, "imsi-001010000000002")
     worker = await decider(store, FOUR, wrong)
     initial = [event for lane in range(1, 5) for event in first(FOUR, lane)]
     result = await worker.run(jobs(initial), patient=True)
@@ -372,10 +370,10 @@ async def test_a_decision_that_fails_is_that_ues_alone(store: Store) -> None:
 
 
 async def test_what_follows_a_failed_decision_is_decided_on_what_is_stored(
-    store: Store, one: Decider
+    store: Store, one: Decider, tmp_path: Path
 ) -> None:
     await one.run(jobs(first(FOUR, 1)), patient=True)
-    wrong = Procedures(replaced={Procedure.REGISTRATION: Wrong("imsi-001010000000001")})
+    wrong = failing(tmp_path, "imsi-001010000000001")
     worker = await decider(store, FOUR, wrong)
     result = await worker.run(jobs(then(FOUR, 1)), patient=True)
     assert ids(result.failed) == [then(FOUR, 1)[0].id]
