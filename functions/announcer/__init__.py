@@ -1,1 +1,1 @@
-"""From the feed of the log to a sink: domain events for whoever subscribes."""
+"""The announcer: reads the feed of the log and sends domain events to a sink."""

@@ -1,14 +1,14 @@
-"""A domain event as it is POSTed: CloudEvents 1.0 over HTTP, in binary mode.
+"""A domain event as an HTTP request: CloudEvents 1.0 in binary mode.
 
 | attribute | |
 |---|---|
-| `id` | `<aggregate>/<seq>/<index of the event in the step>/<what it is>` |
+| `id` | `<aggregate>/<seq>/<index of the event in the step>/<type>` |
 | `source` | `/amf/<name>`: the core, by the name of its AMF |
-| `subject` | SUPI, Global RAN node ID or Node ID; left out for a UE without a SUPI |
-| `time` | of the step |
-| `partitionkey` | the aggregate: what has the same is in order |
-| `sequence` | its place in the aggregate; as text, it orders as the events do |
-| `traceparent` | of what caused the step, if it had one |
+| `subject` | SUPI, Global RAN node ID or Node ID; omitted for an unidentified UE |
+| `time` | the time of the step |
+| `partitionkey` | the aggregate; events with the same value are in order |
+| `sequence` | the position in the aggregate; it sorts as text |
+| `traceparent` | of the event that caused the step, if it has one |
 """
 
 from collections.abc import Iterator
@@ -37,9 +37,9 @@ class Announcement(NamedTuple):
 
 
 def announcements(aggregate: Aggregate, step: Step[Any], source: str) -> Iterator[Announcement]:
-    """The domain events of a step, in order; `aggregate` is moved past it.
+    """Return the domain events of a step, in order, and move `aggregate` past the step.
 
-    `source` is what all events of this core have.
+    `source` is the `source` attribute of all events of this core.
     """
     kind, name = aggregate.kind, aggregate.name
     state = aggregate.state
@@ -88,6 +88,6 @@ def _announcement(name: str, step: Step[Any], index: int, fact: Fact, source: st
     if step.trigger.traceparent:
         attributes["traceparent"] = step.trigger.traceparent
     headers = http_binding.binary_headers(attributes)
-    # Always with milliseconds, so that times sort as text; the SDK leaves zeros out.
+    # Always with milliseconds, so that times sort as text. The SDK omits zeros.
     headers["ce-time"] = time.isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Announcement(name, identity, kind, headers, msgspec.json.encode(data))

@@ -1,9 +1,9 @@
-"""The announcer: follows the feed of the log, and POSTs domain events to a sink.
+"""The announcer: reads the feed of the log and sends domain events to a sink by HTTP POST.
 
-Every event is sent at least once. Those of an aggregate are sent in their order, the next when the
-one before is taken; aggregates do not wait for each other, but for the window: where one cannot be
-sent, no more than `WINDOW` steps behind it are. The feed has no signal of its own: while it has
-nothing new it is asked again after 20 ms, then later and later, up to every `IDLE`.
+Every event is sent at least once. The events of an aggregate are sent in order, each after the
+acknowledgement of the one before. Aggregates do not wait for each other, except for the window:
+while an event cannot be sent, at most `WINDOW` later steps are sent. The feed has no notification:
+at its end it is read again after 20 ms, then after longer and longer pauses up to `IDLE`.
 """
 
 import asyncio
@@ -38,39 +38,39 @@ T = TypeVar("T")
 PAGE: Final = 256
 WINDOW: Final = 2048
 IDLE: Final = 0.25
-"""The longest time between two looks at the end of the feed, in seconds."""
+"""Maximum seconds between two reads at the end of the feed."""
 _FIRST_IDLE: Final = 0.02
 _SAVE_EVERY: Final = RENEW / 2
 _DRAIN: Final = 10.0
-"""Seconds that requests under way have to end, when the announcer is stopped."""
+"""Time limit in seconds for running requests when the announcer stops."""
 
 
 class AnnouncerConfig(Struct, frozen=True):
-    """What an announcer is."""
+    """Settings of an announcer."""
 
     sink: str
-    """The URL."""
+    """The URL of the sink."""
     name: str = "default"
-    """Each name has a position of its own."""
+    """The announcer's name. Each name has its own position."""
     core: str = "evcore"
     """The name of the AMF, for the attribute `source`."""
     start: Literal["start", "now"] = "start"
-    """Where a name begins that has no position yet."""
+    """The initial position of a new name."""
     types: frozenset[DomainType] = frozenset(DomainType)
     extensions: Mapping[str, str] = {}
-    """Attributes that every event has, or has in the place of its own."""
+    """Attributes that are added to every event, or replace its own."""
     concurrency: int = 32
-    """How many requests are under way at most."""
+    """Maximum number of concurrent requests."""
     replicas: int = 1
-    """Of the bucket of positions, if this makes it."""
+    """Replicas of the bucket of positions, if this process creates it."""
 
 
 class OtherStoreError(Exception):
-    """The position of the announcer is not one of this store; it says so."""
+    """The position of the announcer belongs to another store. The message says so."""
 
 
 class Announcer:
-    """One process of an announcer; `run` it once."""
+    """One process of an announcer. Call `run` once."""
 
     def __init__(self, config: AnnouncerConfig, client: Client, events: EventLog) -> None:
         self._config = config
@@ -80,16 +80,16 @@ class Announcer:
         self._failure: BaseException | None = None
 
     def stop(self) -> None:
-        """End what is under way, and `run` with it."""
+        """Finish the running requests and stop `run`."""
         self._stopping.set()
 
     async def run(self) -> None:
-        """Announce whenever no other process of this name does, until `stop`.
+        """Announce while no other process of this name does, until `stop`.
 
         Raises:
-            OtherStoreError: see there.
+            OtherStoreError: the position of the announcer belongs to another store.
             StoreError: the log cannot be read.
-            nats.errors.Error: JetStream refuses.
+            nats.errors.Error: JetStream refuses a request.
         """
         config = self._config
         positions = await Positions.opened(self._client, config.name, str(uuid4()), config.replicas)
@@ -113,7 +113,7 @@ class Announcer:
         return Position(await self._events.engine.feed_end())
 
     async def _check(self, position: Position) -> None:
-        """Refuse to go on in a store that does not have what was announced last."""
+        """Raise `OtherStoreError` if the store does not have the step that was announced last."""
         if position.aggregate and not await self._events.engine.read(
             position.aggregate, position.seq - 1, 1
         ):
@@ -123,10 +123,10 @@ class Announcer:
             )
 
     async def _announce(self, positions: Positions, start: Position) -> None:
-        """Announce from a position on, until `stop` or until another process does.
+        """Announce from a position on, until `stop` or until another process takes over.
 
         Raises:
-            NotHolderError: it does.
+            NotHolderError: another process took over.
         """
         config = self._config
         window = Window(start, WINDOW)
@@ -165,7 +165,7 @@ class Announcer:
     async def _follow(
         self, window: Window, lanes: Lanes[str, tuple[Announcement, Pending]]
     ) -> None:
-        """Read the feed without end."""
+        """Read the feed, without end."""
         reader = Reader(self._events, f"/amf/{quote(self._config.core)}")
         cursor, idle = window.position.cursor, _FIRST_IDLE
         while True:
@@ -213,7 +213,7 @@ class Announcer:
             window.done(pending, refused=True)
 
     async def _bury(self, event: Announcement, reason: str) -> None:
-        """Keep an event that the sink refuses, with the reason."""
+        """Store an event that the sink refused, with the reason."""
         headers = {**event.headers, "evcore-reason": header_value(reason)}
         subject = subjects.dead(f"announce.{subjects.token(self._config.name)}")
         js = self._client.jetstream()
@@ -227,10 +227,10 @@ class Announcer:
                 return
 
     async def _keep(self, positions: Positions, window: Window) -> None:
-        """Save the position while it moves, and every second.
+        """Save the position when it changes, and every second.
 
         Raises:
-            NotHolderError: it is another's.
+            NotHolderError: another process took over.
         """
         loop = asyncio.get_running_loop()
         saved, last = window.position, loop.time()
@@ -241,7 +241,7 @@ class Announcer:
                 await positions.save(saved)
 
     async def _unless_stopped(self, awaited: Awaitable[T]) -> T | None:
-        """What is awaited; None where `stop` comes first."""
+        """Return the result of an awaitable; None if `stop` is called first."""
         task = asyncio.ensure_future(awaited)
         stopped = asyncio.ensure_future(self._stopping.wait())
         try:

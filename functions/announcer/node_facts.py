@@ -1,4 +1,4 @@
-"""What of the logs of gNBs and UPFs is told to subscribers."""
+"""Domain events of gNBs and UPFs, from the events of their logs."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from schemas.upf import Upf
 
 
 def of_gnb(node: str, before: Gnb, event: Any, after: Gnb) -> Iterator[Fact]:
-    """What an event of a gNB means to subscribers."""
+    """Yield the domain events for an event of a gNB."""
     match event:
         case ran.NgSetUp():
             yield DomainType.GNB_CONNECTED, _connected(node, after)
@@ -39,7 +39,7 @@ def _connected(node: str, state: Gnb) -> domain.GnbConnectedData:
 
 
 def of_upf(node: str, before: Upf, event: Any, after: Upf) -> Iterator[Fact]:
-    """What an event of a UPF means to subscribers."""
+    """Yield the domain events for an event of a UPF."""
     match event:
         case upf.UpfAssociated():
             yield DomainType.UPF_ASSOCIATED, domain.UpfAssociatedData(node, after.features)

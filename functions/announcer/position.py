@@ -1,10 +1,10 @@
-"""How far an announcer has come, in a key-value bucket, and which process is that announcer.
+"""The position of an announcer in a key-value bucket, and the process that is the announcer.
 
-There is one entry for each announcer, by its name. Whoever writes it says which revision it has
-read, so of two processes one finds out that it is not alone. The active one writes it at least
-once a second; one that stands by takes it when it was not written for as long as `STALE`. So there
-is one at a time, but for a process that was held up and does not know it yet: what both send then
-are copies.
+The bucket has one entry for each announcer, by its name. Each write names the revision that was
+read, so one of two processes notices the other. The active process writes at least once a second. A
+standby process takes over if there was no write for `STALE` seconds. So one process is active at a
+time, except for a delayed process that has not noticed the takeover yet: both then send the same
+events.
 """
 
 import asyncio
@@ -29,36 +29,36 @@ from eventing import subjects
 log = logging.getLogger(__name__)
 
 STALE: Final = 5.0
-"""Seconds without a word after which another process takes over."""
+"""Seconds without a write after which another process takes over."""
 RENEW: Final = 1.0
 _LOOK: Final = 0.5
 
 
 class Position(Struct, frozen=True, omit_defaults=True):
-    """Up to where everything was acknowledged."""
+    """The position up to which all events are acknowledged."""
 
     cursor: bytes = b""
-    """Of the feed; empty for its beginning."""
+    """The cursor of the feed; empty for its start."""
     aggregate: str = ""
-    """The step that it stands behind: a store that does not have it is another one."""
+    """The aggregate of the last announced step. A store without this step is a different store."""
     seq: int = 0
     holder: str = ""
-    """The process that is at it; empty for none."""
+    """The active process; empty for none."""
     sent: int = 0
-    """How many events were taken, ever."""
+    """Total number of events that the sink accepted."""
     refused: int = 0
-    """How many were not, and are dead letters."""
+    """Total number of events that the sink refused, and that are dead letters."""
 
 
 class NotHolderError(Exception):
-    """Another process is the announcer by now, or may be: this one must send nothing more."""
+    """Another process is the announcer, or may be. This one must not send any more events."""
 
 
 class Positions:
     """The entry of one announcer, as one process reads and writes it."""
 
     def __init__(self, kv: KeyValue, name: str, holder: str) -> None:
-        """Use `opened`. `holder` is unique to this process."""
+        """Use `opened` instead. `holder` is unique to this process."""
         self._kv = kv
         self._name = name
         self._holder = holder
@@ -67,10 +67,10 @@ class Positions:
 
     @classmethod
     async def opened(cls, client: Client, name: str, holder: str, replicas: int) -> "Positions":
-        """The entry of the announcer of this name; the bucket is made if it is missing.
+        """Return the entry of the announcer of this name. Create the bucket if it is missing.
 
         Raises:
-            nats.errors.Error: JetStream refuses.
+            nats.errors.Error: JetStream refuses a request.
         """
         js = client.jetstream()
         try:
@@ -81,8 +81,7 @@ class Positions:
         return cls(kv, name, holder)
 
     async def take(self, first: Position) -> Position:
-        """Wait until this process is the announcer; where it is to go on, `first` where nobody
-        ever began."""
+        """Wait until this process is the announcer; return its position, `first` for a new name."""
         loop = asyncio.get_running_loop()
         seen, since = -1, loop.time()
         while True:
@@ -100,18 +99,18 @@ class Positions:
             await asyncio.sleep(_LOOK)
 
     async def save(self, position: Position) -> None:
-        """Write how far this process has come, and that it goes on.
+        """Write the position; this process remains the announcer.
 
         Raises:
-            NotHolderError: see there.
+            NotHolderError: another process is the announcer, or may be.
         """
         await self._save(replace(position, holder=self._holder))
 
     async def leave(self, position: Position) -> None:
-        """Write how far this process has come, for whoever goes on at once.
+        """Write the position, so that another process can continue at once.
 
         Raises:
-            NotHolderError: see there.
+            NotHolderError: another process is the announcer, or may be.
         """
         await self._save(replace(position, holder=""))
 
@@ -127,7 +126,7 @@ class Positions:
             try:
                 if await self._swap(position, self._revision):
                     return
-                # The answer to a write may have been lost: then the entry is still ours.
+                # If only the response to the write was lost, the entry is still ours.
                 self._revision, found = await self._read()
                 if found == position:
                     return

@@ -1,4 +1,4 @@
-"""Reading the feed: steps in their order, with the states that their events are told by."""
+"""Reading the feed: steps in order, with the states that the domain events need."""
 
 import asyncio
 from collections import OrderedDict
@@ -10,12 +10,13 @@ from statestore.contract import FeedEntry
 from statestore.log import Aggregate, EventLog
 
 KEPT: Final = 10_000
-"""Aggregates whose states are kept; another one is folded again when it has its next step."""
+"""Maximum number of cached states. The state of another aggregate is folded again at its next
+step."""
 _AT_ONCE: Final = 16
 
 
 class Reader:
-    """Turns entries of the feed into domain events."""
+    """Converts entries of the feed to domain events."""
 
     def __init__(self, log: EventLog, source: str, kept: int = KEPT) -> None:
         self._log = log
@@ -26,7 +27,7 @@ class Reader:
     async def read(
         self, entries: Sequence[FeedEntry]
     ) -> list[tuple[FeedEntry, list[Announcement]]]:
-        """The domain events of each step, in the order of the feed.
+        """Return the domain events of each step, in the order of the feed.
 
         Raises:
             StoreDamaged: a step cannot be read.

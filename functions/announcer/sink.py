@@ -1,8 +1,8 @@
-"""The sink: an HTTP server that takes CloudEvents, as the ingress of a Knative Broker.
+"""The sink: an HTTP server that accepts CloudEvents, such as the ingress of a Knative Broker.
 
-What an answer means is as in Knative's data plane contract ("Event Acknowledgement and Delivery
-Retry"), but for what is about the sink and not about the event, as 401, 403 or 405: that is tried
-again too, for no other event would fare better.
+Responses are handled as in Knative's data plane contract ("Event Acknowledgement and Delivery
+Retry"), with one exception: responses about the sink and not about the event, such as 401, 403 or
+405, also lead to a retry, because every other event would fail in the same way.
 """
 
 import asyncio
@@ -22,27 +22,27 @@ from functions.announcer.announcement import Announcement
 log = logging.getLogger(__name__)
 
 ATTEMPT: Final = 30.0
-"""Seconds that a sink has to answer."""
+"""Time limit in seconds for a response of the sink."""
 FIRST_DELAY: Final = 0.1
 LONGEST_DELAY: Final = 30.0
 LONGEST_RETRY_AFTER: Final = 300.0
 _LOUD: Final = 5
-"""Attempts after which each one is logged."""
+"""Number of attempts after which each attempt is a warning in the log."""
 
 
 class RefusedError(Exception):
-    """The sink will never take this event; it says why."""
+    """The sink will never accept this event. The message says why."""
 
 
 class Sink:
-    """POSTs events, each until it is taken or refused."""
+    """Sends events by HTTP POST, each until it is accepted or refused."""
 
     def __init__(self, url: str, extensions: Mapping[str, str]) -> None:
-        """`extensions` are attributes that every event has, or has in the place of its own."""
+        """`extensions` are attributes that are added to every event, or replace its own."""
         self._url = url
         self._extra = http_binding.extension_headers(extensions)
         timeout = aiohttp.ClientTimeout(total=ATTEMPT)
-        # As many connections as there are callers: it is they who are bounded.
+        # No limit: the number of callers is already limited.
         connector = aiohttp.TCPConnector(limit=0)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
         self._closing = asyncio.Event()
@@ -59,14 +59,14 @@ class Sink:
         await self._session.close()
 
     def stop(self) -> None:
-        """Let requests under way end, and try nothing again."""
+        """Finish the running requests, without further attempts."""
         self._closing.set()
 
     async def deliver(self, event: Announcement) -> bool:
-        """Send an event until it is taken; False where `stop` came first.
+        """Send an event until it is accepted; return False if `stop` is called first.
 
         Raises:
-            RefusedError: it never will be.
+            RefusedError: the sink will never accept the event.
         """
         attempt = 0
         while not self._closing.is_set():
@@ -81,7 +81,8 @@ class Sink:
         return False
 
     async def _attempt(self, event: Announcement) -> tuple[str | None, float]:
-        """Why it was not taken, None if it was, and how long the sink wants to be left alone."""
+        """Send an event once. Return the problem, None for success, and the sink's Retry-After in
+        seconds."""
         headers = {**event.headers, **self._extra}
         try:
             async with self._session.post(
@@ -108,8 +109,8 @@ class Sink:
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float:
-    """The seconds of a Retry-After header (RFC 9110 10.2.3), five minutes at most; 0 for none, or
-    for one that is not understood."""
+    """Return the seconds of a Retry-After header (RFC 9110 10.2.3), at most five minutes; 0 without
+    a valid header."""
     if value is None:
         return 0.0
     text = value.strip()
@@ -126,6 +127,6 @@ def retry_after(value: str | None, now: datetime | None = None) -> float:
 
 
 def _backoff(attempt: int) -> float:
-    """Twice as long each time, with jitter, so that those who wait do not come together."""
+    """Return an exponential delay with jitter, so that waiting requests do not coincide."""
     longest = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(attempt - 1, 16))
     return longest * (0.5 + random.random() / 2)  # noqa: S311

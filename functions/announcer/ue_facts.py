@@ -1,4 +1,4 @@
-"""What of a UE's log is told to subscribers: from its events and states to domain events."""
+"""Domain events of UEs, from the events and states of their logs."""
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
@@ -14,20 +14,20 @@ from schemas.ue.state import Ue
 Fact = tuple[DomainType, domain.Data]
 
 _EPOCH: Final = datetime(1900, 1, 1, tzinfo=UTC)
-"""Of the times in reports of gNBs, which count seconds as NTP does."""
+"""The epoch of the times in reports of gNBs, which are NTP seconds."""
 
 
 def facts(supi: str, before: Ue, event: Any, after: Ue, rest: Sequence[Any]) -> Iterator[Fact]:
-    """What an event means to subscribers, from the states around it.
+    """Yield the domain events for an event, from the states before and after it.
 
-    `supi` is empty for a UE that has not told it; `rest` are the later events of the step.
+    `supi` is empty for an unidentified UE; `rest` are the later events of the step.
     """
     match event:
         case e.RegistrationRejected(cause):
             failed = domain.UeFailedData(cause, supi, _location(before.connection))
             yield DomainType.UE_REGISTRATION_REJECTED, failed
         case e.AuthenticationFailed(cause):
-            # A UE whose SQN was behind, or whose ngKSI was taken, is challenged again at once.
+            # After a synch failure or an ngKSI collision, the UE is challenged again immediately.
             if not any(isinstance(later, e.AuthenticationStarted) for later in rest):
                 failed = domain.UeFailedData(cause, supi, _location(before.connection))
                 yield DomainType.UE_AUTHENTICATION_FAILED, failed
@@ -48,18 +48,18 @@ def facts(supi: str, before: Ue, event: Any, after: Ue, rest: Sequence[Any]) -> 
         case _:
             pass
     if before.connection is not after.connection or before.parked is not after.parked:
-        yield from _connection(supi, proved(before), event, proved(after))
+        yield from _connection(supi, authenticated(before), event, authenticated(after))
     if before.sessions is not after.sessions:
         yield from _sessions(supi, before, event, after)
 
 
-def proved(ue: Ue) -> Connection | None:
-    """The connection that the UE has proved itself on, None in CM-IDLE."""
+def authenticated(ue: Ue) -> Connection | None:
+    """Return the connection that the UE is authenticated on; None in CM-IDLE."""
     here = ue.connection
     if here is not None and here.secured:
         return here
-    beside = (b.connection for b in reversed(ue.parked) if b.connection.secured)
-    return next(beside, None)
+    parked = (b.connection for b in reversed(ue.parked) if b.connection.secured)
+    return next(parked, None)
 
 
 def _connection(
@@ -68,7 +68,7 @@ def _connection(
     if before is None and after is not None:
         yield DomainType.UE_CONNECTED, domain.UeConnectedData(supi, _at(after))
     elif before is not None and after is None:
-        reason = getattr(event, "reason", "") or "the UE has left its connection"
+        reason = getattr(event, "reason", "") or "the UE left its connection"
         yield DomainType.UE_IDLE, domain.UeIdleData(supi, reason, _at(before))
     elif before is not None and after is not None and before.gnb != after.gnb:
         handover = {"HandoverCompleted": "n2", "PathSwitched": "xn"}.get(type(event).__name__, "")

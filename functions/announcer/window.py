@@ -1,4 +1,4 @@
-"""What is under way between the feed and the sink, and how far everything is done."""
+"""The steps between the feed and the sink, and the position up to which all are acknowledged."""
 
 import asyncio
 from collections import deque
@@ -10,7 +10,7 @@ from statestore.contract import FeedEntry
 
 
 class Pending:
-    """A step of which some events are not acknowledged."""
+    """A step with events that are not acknowledged."""
 
     __slots__ = ("aggregate", "cursor", "left", "seq")
 
@@ -20,12 +20,12 @@ class Pending:
 
 
 class Window:
-    """Steps in the order of the feed, from the first with an event that is not acknowledged."""
+    """Steps in the order of the feed, from the first one with an event that is not acknowledged."""
 
     def __init__(self, start: Position, size: int) -> None:
-        """`size` is how many steps there may be."""
+        """`size` is the maximum number of steps."""
         self.position = start
-        """Up to where everything is acknowledged."""
+        """The position up to which all events are acknowledged."""
         self._size = size
         self._steps: deque[Pending] = deque()
         self._moved = asyncio.Event()
@@ -34,14 +34,14 @@ class Window:
         return len(self._steps)
 
     def add(self, entry: FeedEntry, events: int) -> Pending:
-        """Begin with a step that has this many events, perhaps none."""
+        """Add a step with a number of events, which may be 0."""
         pending = Pending(entry, events)
         self._steps.append(pending)
         self._advance()
         return pending
 
     def done(self, pending: Pending, *, refused: bool = False) -> None:
-        """One event of a step is acknowledged, or is a dead letter."""
+        """Record that one event of a step is acknowledged, or is a dead letter."""
         pending.left -= 1
         self.position = replace(
             self.position,

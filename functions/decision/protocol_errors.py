@@ -74,7 +74,7 @@ def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> b
         return False
     known = connection.find(d, peek.amf_ue_ngap_id or 0)
     releasing = known is not None and bool(known.releasing)
-    answer = ngap_faults.answer(peek, faults, releasing=releasing)
+    answer = ngap_faults.response(peek, faults, releasing=releasing)
     if answer is not None:
         send_to(d, origin, answer)
     return bool(faults["reject"])

@@ -1,1 +1,1 @@
-"""Reading and writing NGAP, NAS and PFCP messages. No decisions."""
+"""Encoding and decoding of NGAP, NAS and PFCP messages. No decisions."""

@@ -1,4 +1,4 @@
-"""Message trees (see wire.pyi), as far as they need types."""
+"""Types for message trees (see wire.pyi)."""
 
 from typing import Any, TypeAlias, cast
 
@@ -6,6 +6,6 @@ Tree: TypeAlias = dict[str, Any]
 
 
 def subtree(tree: Tree, key: str) -> Tree:
-    """The tree under a key; empty for none, or for a value that is no tree."""
+    """Return the tree under a key; empty if the key is missing or its value is not a tree."""
     found = tree.get(key)
     return cast("Tree", found) if isinstance(found, dict) else {}

@@ -1,9 +1,7 @@
-"""RAN and AMF CONFIGURATION UPDATE (TS 38.413 8.7.2, 8.7.3): what either side tells the other of
-itself after NG SETUP.
+"""RAN CONFIGURATION UPDATE and AMF CONFIGURATION UPDATE (TS 38.413 8.7.2, 8.7.3).
 
-An update of the core is one at a time. It is repeated, later and later, until the node has
-answered it or is set up anew, and is the same each time (8.7.3.4); what changes meanwhile has its
-turn after it.
+The core sends one update at a time. It repeats an update unchanged (8.7.3.4), with longer and
+longer pauses, until the node responds or is set up again. Later changes are sent after it.
 """
 
 from typing import Final
@@ -27,23 +25,22 @@ from schemas.ran import (
 REQUEST: Final = "RANConfigurationUpdate"
 
 RETRY: Final = 10
-"""Seconds until an AMF CONFIGURATION UPDATE without an answer is sent again; each time twice as
-many, up to `SLOWEST`. Also until one that was refused is tried again, where the node names no
-time to wait."""
+"""Seconds until an AMF CONFIGURATION UPDATE without a response is sent again; doubled each time, up
+to `SLOWEST`. The same applies to a refused update if the node sent no time to wait."""
 SLOWEST: Final = 640
 
 _CLOCK_SKEW_MS: Final = 250
 
 
 def update(d: GnbDecision, node_id: str | None, ies: Tree) -> None:
-    """RAN CONFIGURATION UPDATE (8.7.2). What the message leaves out stays as it is.
+    """Process a RAN CONFIGURATION UPDATE (8.7.2). Values that are not in the message do not change.
 
-    A node has one association with this core, so that one to be removed is the one there is; its
-    end comes of itself.
+    A node has one association with the core. So an association to be removed is this one, and its
+    loss is reported separately.
     """
     if node_id not in (None, d.gnb.id):
-        # An association more of the node, which it would be the first message on.
-        _refuse(d, ngap.WRONG_STATE, f"the association is that of {d.gnb.id}")
+        # The update would be the first message of an additional association of the node.
+        _refuse(d, ngap.WRONG_STATE, f"the association belongs to {d.gnb.id}")
         return
     supported = None
     if "SupportedTAList" in ies:
@@ -54,11 +51,11 @@ def update(d: GnbDecision, node_id: str | None, ies: Tree) -> None:
             return
     removed = len(ies.get("NGRAN-TNLAssociationToRemoveList", ()))
     if removed:
-        d.note(f"{removed} association(s) will be removed by the node")
+        d.note(f"the node removes {removed} association(s)")
     d.emit(ConfigurationUpdated(name_in(ies), supported, ies.get("DefaultPagingDRX")))
-    answer = f"{REQUEST}Acknowledge"
-    ies_of_answer = node.diagnosed(d.diagnostics)
-    d.send_pdu(wire.ngap_encode({"message": answer, "ies": ies_of_answer}))
+    message = f"{REQUEST}Acknowledge"
+    fields = node.diagnosed(d.diagnostics)
+    d.send_pdu(wire.ngap_encode({"message": message, "ies": fields}))
 
 
 def _refuse(d: GnbDecision, cause: ngap.Cause, text: str) -> None:
@@ -70,18 +67,18 @@ def _refuse(d: GnbDecision, cause: ngap.Cause, text: str) -> None:
 
 
 def network_changed(d: GnbDecision) -> None:
-    """The configuration of the network is another: the node is told what is new for it."""
+    """Send the changed network configuration to the node."""
     if not d.gnb.association:
         return
     if refusal(d.env, d.gnb.supported) is not None:
-        # Its UEs are told where they are not served; it may have other cores for others.
-        d.note("none of what the node serves is served by the network any more")
+        # UEs of unserved areas are rejected individually. The node may have other cores for them.
+        d.note("the network no longer serves any tracking area of the node")
     if d.gnb.updating is None:
-        _tell(d)
+        _send_changes(d)
 
 
-def _tell(d: GnbDecision) -> None:
-    """Send what the node was not told yet, if anything."""
+def _send_changes(d: GnbDecision) -> None:
+    """Send the configuration that the node has not acknowledged yet, if any."""
     now = configuration_of(d.env.network)
     if now != d.gnb.told:
         _send(d, now, 0)
@@ -95,43 +92,47 @@ def _send(d: GnbDecision, now: AmfConfiguration, attempt: int) -> None:
 
 
 def acknowledged(d: GnbDecision) -> None:
-    """AMF CONFIGURATION UPDATE ACKNOWLEDGE."""
+    """Process an AMF CONFIGURATION UPDATE ACKNOWLEDGE."""
     sent = d.gnb.updating
     if sent is None or sent.refused:
-        d.note("AMF CONFIGURATION UPDATE ACKNOWLEDGE that nobody waits for")
+        d.note("AMF CONFIGURATION UPDATE ACKNOWLEDGE without a pending request")
         return
     d.emit(AmfConfigurationAcknowledged(sent.configuration))
-    _tell(d)
+    _send_changes(d)
 
 
 def failed(d: GnbDecision, ies: Tree) -> None:
-    """AMF CONFIGURATION UPDATE FAILURE: again, not before the time to wait is over (8.7.3.3)."""
+    """Process an AMF CONFIGURATION UPDATE FAILURE: send it again after the time to wait
+    (8.7.3.3)."""
     sent = d.gnb.updating
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
     if sent is None or sent.refused:
-        d.note(f"AMF CONFIGURATION UPDATE FAILURE that nobody waits for: {cause}")
+        d.note(f"AMF CONFIGURATION UPDATE FAILURE without a pending request: {cause}")
         return
-    asked = node.TIMES_TO_WAIT.get(ies.get("TimeToWait", ""), 0)
-    seconds = max(asked, min(RETRY << min(sent.attempt, 8), SLOWEST))
+    time_to_wait = node.TIMES_TO_WAIT.get(ies.get("TimeToWait", ""), 0)
+    seconds = max(time_to_wait, min(RETRY << min(sent.attempt, 8), SLOWEST))
     wake_at = d.env.now + seconds * 1000
     d.emit(AmfConfigurationPostponed(cause, wake_at))
     d.wake(wake_at)
 
 
-def not_understood(d: GnbDecision, diagnostics: Tree) -> None:
-    """An ERROR INDICATION about an AMF CONFIGURATION UPDATE: the node does not have the procedure
-    (10.3.4.1). It is told what is new by its next NG SETUP, or when the network changes again."""
+def not_supported(d: GnbDecision, diagnostics: Tree) -> None:
+    """Process an ERROR INDICATION about an AMF CONFIGURATION UPDATE: the node does not have the
+    procedure (10.3.4.1).
+
+    The node gets the configuration with its next NG SETUP, or when the network changes again.
+    """
     code = diagnostics.get("procedureCode")
     if d.gnb.updating is not None and code == node.AMF_CONFIGURATION_UPDATE:
-        d.emit(AmfConfigurationRefused("the node does not understand it"))
+        d.emit(AmfConfigurationRefused("the node does not support it"))
 
 
 def timer(d: GnbDecision) -> None:
-    """The wake-up: the update has had no answer, or may be tried again."""
+    """Process the wake-up: the update has no response, or may be sent again."""
     sent = d.gnb.updating
     if sent is None or d.gnb.wake_at > d.env.now + _CLOCK_SKEW_MS:
         return
-    # One that was refused is not bound to what it was; what changed meanwhile is in it.
+    # After a refusal the update may change, so it includes later changes.
     now = configuration_of(d.env.network) if sent.refused else sent.configuration
     if now == d.gnb.told:
         d.emit(AmfConfigurationAcknowledged(now))

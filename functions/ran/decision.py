@@ -1,4 +1,4 @@
-"""A decision about a RAN node while it is being made."""
+"""The context of a decision about a RAN node."""
 
 from functions.decision import connection
 from functions.decision.connection import Origin
@@ -17,7 +17,7 @@ _FROM_N2 = "/n2/"
 
 
 class GnbDecision:
-    """The RAN node as it will be, the events so far and the outputs so far."""
+    """The new state of the RAN node, and the events and outputs of the decision so far."""
 
     __slots__ = ("diagnostics", "env", "events", "gnb", "order", "origin", "outputs")
 
@@ -25,21 +25,21 @@ class GnbDecision:
         self.gnb = gnb
         self.env = env
         self.origin = _origin(gnb, trigger)
-        """The association that the message came by; for an event of the core itself, the one
-        that the interface is up on."""
+        """The association of the message; for an event of the core, the association of the
+        interface."""
         self.order = order_of(trigger.id)
         self.diagnostics: Tree | None = None
-        """What was wrong with the message and ignored: its response says it (10.3.4.2)."""
+        """Ignored errors in the message, which its response reports (10.3.4.2)."""
         self.events: list[GnbEvent] = []
         self.outputs: list[Output] = []
 
     def emit(self, event: GnbEvent) -> None:
-        """Let a fact be."""
+        """Append an event to this decision and apply it to the state."""
         self.events.append(event)
         self.gnb = fold.evolve(self.gnb, event)
 
     def note(self, text: str) -> None:
-        """Record why something was not done."""
+        """Record why an action was not done."""
         self.emit(Noted(text))
 
     def send_pdu(self, pdu: bytes) -> None:
@@ -47,18 +47,18 @@ class GnbDecision:
         self.outputs.append(SendNgap(self.origin.gnb, self.origin.association, pdu))
 
     def fail(self, request: str, cause: Cause, time_to_wait: str = "") -> None:
-        """Answer a request with its failure message."""
+        """Send the failure message of a request."""
         self.send_pdu(node.failure(request, cause, time_to_wait, self.diagnostics))
 
     def release_ues(self, association: str, reason: str, **ids: tuple[int, ...]) -> None:
-        """Tell the UEs of an association, or those of the ids, that their connection is gone."""
+        """Release the connections of the UEs of an association, or of those with the given ids."""
         to = Procedure.AN_RELEASE
-        # Another association had another gateway, perhaps, which numbered its events by itself.
+        # Another association may belong to another gateway, which numbers its events independently.
         order = self.order if association == self.origin.association else 0
         self.outputs.append(FanOut(self.origin.gnb, association, reason, to, **ids, order=order))
 
     def wake(self, at: int) -> None:
-        """Ask for a wake-up, in the place of one that was asked for before."""
+        """Schedule a wake-up, which replaces an earlier one."""
         self.outputs.append(Wake(at, Procedure.RAN))
 
 

@@ -1,4 +1,4 @@
-"""NG SETUP of a RAN node (TS 38.413 8.7.1), and whether what it serves can be served."""
+"""NG SETUP of a RAN node (TS 38.413 8.7.1), and whether the core can serve the node."""
 
 from typing import Final
 
@@ -27,7 +27,7 @@ TIME_TO_WAIT: Final = "v10s"
 
 
 def configuration_of(network: Network) -> AmfConfiguration:
-    """What RAN nodes are told of the core: PLMNs without a slice are not served anywhere."""
+    """Return the core's configuration for RAN nodes. PLMNs without a slice are not served."""
     plmns = ((plmn, network.slices(plmn)) for plmn in network.plmns)
     return AmfConfiguration(
         network.name,
@@ -38,7 +38,8 @@ def configuration_of(network: Network) -> AmfConfiguration:
 
 
 def name_in(ies: Tree) -> str | None:
-    """The human-readable name of the node, the extended one first (8.7.1.2), None without one."""
+    """Return the human-readable name of the node, preferably the extended one (8.7.1.2); None
+    without one."""
     extended = subtree(ies, "Extended-RANNodeName")
     for part in ("rANNodeNameUTF8String", "rANNodeNameVisibleString"):
         if part in extended:
@@ -47,7 +48,7 @@ def name_in(ies: Tree) -> str | None:
 
 
 def read_supported(items: list[Tree]) -> tuple[SupportedTa, ...]:
-    """A Supported TA List."""
+    """Return a Supported TA List."""
     return tuple(
         SupportedTa(
             item["tAC"],
@@ -67,9 +68,9 @@ def read_supported(items: list[Tree]) -> tuple[SupportedTa, ...]:
 
 
 def refusal(env: Env, supported: tuple[SupportedTa, ...]) -> Tree | None:
-    """The cause that a Supported TA List is refused for, None where it can be served.
+    """Return the cause to refuse a Supported TA List; None if the core can serve it.
 
-    One tracking area in common is enough: the node may serve other cores by its others.
+    One common tracking area is sufficient: other cores may serve the others.
     """
     network = env.network
     broadcast = [(ta.tac, b) for ta in supported for b in ta.broadcast]
@@ -89,7 +90,7 @@ def _overlap(ours: tuple[SNssai, ...], theirs: tuple[SNssai, ...]) -> bool:
 
 
 def setup(d: GnbDecision, node_id: str, ies: Tree) -> None:
-    """NG SETUP REQUEST: what the interface had before is erased by it (8.7.1.1)."""
+    """Process an NG SETUP REQUEST. It erases the previous state of the interface (8.7.1.1)."""
     association = d.origin.association
     supported = read_supported(ies["SupportedTAList"])
     cause = refusal(d.env, supported)
@@ -101,7 +102,7 @@ def setup(d: GnbDecision, node_id: str, ies: Tree) -> None:
         d.fail("NGSetupRequest", cause, TIME_TO_WAIT)
         return
     if d.gnb.association:
-        # All UE contexts go too, as with an NG RESET.
+        # All UE contexts are released, as with an NG RESET.
         d.release_ues(d.gnb.association, "NG SETUP")
     told = configuration_of(d.env.network)
     name, drx = name_in(ies) or "", ies.get("DefaultPagingDRX", "")

@@ -1,6 +1,6 @@
-"""A RAN node: the procedures of its interface (TS 38.413 8.7 to 8.16), and its errors.
+"""A RAN node: the procedures of its interface (TS 38.413 8.7 to 8.16), and protocol errors.
 
-Its state is a `Gnb`, not a `Ue`, so it has a `decide` of its own.
+The state is a `Gnb`, not a `Ue`, so this module has its own `decide`.
 """
 
 from collections.abc import Callable
@@ -21,11 +21,11 @@ from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output
 
 _ERROR_INDICATION: Final = b"\x00\x09"
-"""How one begins, whatever follows: an initiating message, and its procedure code."""
+"""First octets of an ERROR INDICATION: an initiating message, and its procedure code."""
 
 
 def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], list[Output]]:
-    """Decide about one event of a RAN node."""
+    """Decide one event of a RAN node."""
     d = GnbDecision(gnb, env, trigger)
     match trigger.type:
         case EventType.NGAP_UPLINK:
@@ -46,7 +46,7 @@ def _ngap(d: GnbDecision, data: bytes) -> None:
         peek = wire.ngap_peek(data)
         faults = wire.ngap_check(data)
     except wire.WireError as err:
-        # Clause 10.2: nothing of the message can be used.
+        # Clause 10.2: no part of the message can be used.
         d.note(str(err))
         if data[:2] != _ERROR_INDICATION:
             d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
@@ -57,29 +57,32 @@ def _ngap(d: GnbDecision, data: bytes) -> None:
     elif peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
         _not_set_up(d, peek)
     elif peek.message == "PathSwitchRequest" and faults is None:
-        _nobody_to_switch(d, ngap.ies_of(wire.ngap_decode(data)))
+        _refuse_path_switch(d, ngap.ies_of(wire.ngap_decode(data)))
     elif not of_node and peek.amf_ue_ngap_id is not None:
-        _unknown_ue(d, peek)  # before any other fault (10.5)
-    elif faults is not None and _answered_faults(d, peek, faults):
+        _unknown_ue(d, peek)  # takes priority over other errors (10.5)
+    elif faults is not None and _respond_to_faults(d, peek, faults):
         pass
     elif of_node:
         _HANDLERS[peek.message](d, peek, ngap.ies_of(wire.ngap_decode(data)))
     elif peek.direction == "InitiatingMessage":
         _unknown_ue(d, peek)
     else:
-        d.note(f"{peek.message} of nobody")
+        d.note(f"{peek.message} of an unknown UE")
 
 
 def _not_comprehended(d: GnbDecision, peek: wire.NgapPeek, data: bytes) -> None:
-    """A procedure that the core does not have (10.3.4.1): answered by its criticality."""
+    """Respond to an unsupported procedure according to its criticality (10.3.4.1)."""
     d.note(f"{peek.message} (procedure {peek.procedure_code}) is not supported")
-    answer = ngap_faults.not_comprehended(peek, data)
-    if answer is not None:
-        d.send_pdu(answer)
+    response = ngap_faults.not_comprehended(peek, data)
+    if response is not None:
+        d.send_pdu(response)
 
 
 def _not_set_up(d: GnbDecision, peek: wire.NgapPeek) -> None:
-    """Nothing goes before NG SETUP (8.7.1.1): a logical error (10.4), and none of a response."""
+    """Respond to a message before NG SETUP (8.7.1.1), a logical error (10.4).
+
+    There is no response to a response message.
+    """
     d.note(f"{peek.message} before NG SETUP")
     if peek.direction != "InitiatingMessage" or peek.message == "ErrorIndication":
         return
@@ -90,31 +93,31 @@ def _not_set_up(d: GnbDecision, peek: wire.NgapPeek) -> None:
         d.send_pdu(ngap_faults.not_in_this_state(peek.procedure_code, *ids))
 
 
-def _answered_faults(d: GnbDecision, peek: wire.NgapPeek, faults: Tree) -> bool:
-    """Clause 10.3: whether the message was answered for its faults and goes no further.
+def _respond_to_faults(d: GnbDecision, peek: wire.NgapPeek, faults: Tree) -> bool:
+    """Respond to syntax errors (clause 10.3). Return whether processing of the message ends.
 
-    What is only to be notified of is so by the response, where there is one.
+    Errors with the criticality `notify` are reported in the response, if the procedure has one.
     """
     d.note("; ".join(faults["deviations"]))
-    if peek.message in _ANSWERED:
+    if peek.message in _WITH_DIAGNOSTICS:
         d.diagnostics = faults["diagnostics_for_response"]
         if not faults["reject"]:
             return False
         if peek.message in node.FAILURES:
             d.fail(peek.message, faults["cause"])
             return True
-    answer = ngap_faults.answer(peek, faults)
-    if answer is not None:
-        d.send_pdu(answer)
+    response = ngap_faults.response(peek, faults)
+    if response is not None:
+        d.send_pdu(response)
     return bool(faults["reject"])
 
 
-_ANSWERED: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate", "NGReset"})
-"""Requests whose response has a Criticality Diagnostics IE."""
+_WITH_DIAGNOSTICS: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate", "NGReset"})
+"""Requests with a Criticality Diagnostics IE in the response."""
 
 
 def _unknown_ue(d: GnbDecision, peek: wire.NgapPeek) -> None:
-    """A message of a UE whose AMF-UE-NGAP-ID nobody has (10.6)."""
+    """Respond to a message with an unknown AMF-UE-NGAP-ID (10.6)."""
     d.note(f"{peek.message} with the unknown AMF-UE-NGAP-ID {peek.amf_ue_ngap_id}")
     if peek.message == "UEContextReleaseComplete":
         return
@@ -126,9 +129,9 @@ def _unknown_ue(d: GnbDecision, peek: wire.NgapPeek) -> None:
     d.send_pdu(pdu)
 
 
-def _nobody_to_switch(d: GnbDecision, ies: Tree) -> None:
-    """A PATH SWITCH REQUEST for a UE that nobody has: it has a failure message (10.4)."""
-    d.note(f"PATH SWITCH REQUEST with the unknown {ies['SourceAMF-UE-NGAP-ID']}")
+def _refuse_path_switch(d: GnbDecision, ies: Tree) -> None:
+    """Respond to a PATH SWITCH REQUEST for an unknown UE with its failure message (10.4)."""
+    d.note(f"PATH SWITCH REQUEST with the unknown AMF-UE-NGAP-ID {ies['SourceAMF-UE-NGAP-ID']}")
     d.send_pdu(path_switch_refused(ies, ngap.UNKNOWN_LOCAL_ID))
 
 
@@ -154,7 +157,7 @@ def _update_failed(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
 
 def _error(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
     d.note(f"ERROR INDICATION: {ngap.cause_text(ies.get('Cause', {}))}")
-    configuration.not_understood(d, subtree(ies, "CriticalityDiagnostics"))
+    configuration.not_supported(d, subtree(ies, "CriticalityDiagnostics"))
 
 
 _HANDLERS: Final[dict[str, Callable[[GnbDecision, wire.NgapPeek, Tree], None]]] = {
@@ -171,4 +174,4 @@ _HANDLERS: Final[dict[str, Callable[[GnbDecision, wire.NgapPeek, Tree], None]]] 
     "PWSRestartIndication": transfer.pws,
     "PWSFailureIndication": transfer.pws,
 }
-"""Messages about the node itself; their signalling is not associated with a UE."""
+"""Non-UE-associated messages."""

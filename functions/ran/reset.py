@@ -1,5 +1,5 @@
-"""What ends the connections of many UEs at once: NG RESET (TS 38.413 8.7.4), and the loss of the
-association."""
+"""Procedures that release the connections of many UEs: NG RESET (TS 38.413 8.7.4), and the loss of
+the association."""
 
 from msgspec import DecodeError, msgpack
 
@@ -13,7 +13,8 @@ from schemas.ran import AssociationEnded, NgReset
 
 
 def reset(d: GnbDecision, ies: Tree) -> None:
-    """8.7.4.2.2: the contexts are released, and the acknowledge lists what was asked for."""
+    """Process an NG RESET (8.7.4.2.2): release the contexts; the acknowledge lists the requested
+    ones."""
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
     association = d.origin.association
     reason = f"NG RESET ({cause})"
@@ -41,11 +42,11 @@ def _acknowledge(d: GnbDecision, ies: list[Tree]) -> None:
 
 
 def association_lost(d: GnbDecision, data: bytes) -> None:
-    """The gateway has lost an association of the node."""
+    """Process the loss of an association of the node."""
     try:
         lost = msgpack.decode(data, type=AssociationLost)
     except DecodeError as err:
-        d.note(f"the loss of an association without its data: {err}")
+        d.note(f"the data of an association-lost event is not valid: {err}")
         return
     d.emit(AssociationEnded(lost.association, lost.reason))
     d.release_ues(lost.association, f"association lost: {lost.reason}")

@@ -1,5 +1,7 @@
-"""Transfers from one RAN node to another (TS 38.413 8.8, 8.16). What they carry is not read here;
-gNBs find out by them where to set Xn up."""
+"""Transfers between RAN nodes (TS 38.413 8.8, 8.16).
+
+The core does not read their contents. gNBs use them to find each other's Xn addresses.
+"""
 
 from collections.abc import Callable
 
@@ -11,9 +13,9 @@ from schemas.step import SendNgap
 
 
 def configuration(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
-    """UPLINK RAN CONFIGURATION TRANSFER: to the node that it names (8.8.1.2).
+    """Relay an UPLINK RAN CONFIGURATION TRANSFER to its target node (8.8.1.2).
 
-    There is no MME for what concerns an eNB.
+    Information for an eNB is dropped: there is no MME.
     """
     son = subtree(ies, "SONConfigurationTransferUL")
     if son:
@@ -21,11 +23,11 @@ def configuration(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
         _relay(d, son, subtree(son, "targetRANNodeID-SON"), pdu)
     for name in ("ENDC-SONConfigurationTransferUL", "IntersystemSONConfigurationTransferUL"):
         if name in ies:
-            d.note(f"{name}, and no MME to hand it to")
+            d.note(f"{name} is dropped: there is no MME")
 
 
 def rim(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
-    """UPLINK RIM INFORMATION TRANSFER: to the node that it names (8.16.1.2)."""
+    """Relay an UPLINK RIM INFORMATION TRANSFER to its target node (8.16.1.2)."""
     found = subtree(ies, "RIMInformationTransfer")
     if found:
         pdu = ngap_node.downlink_rim_information_transfer
@@ -35,31 +37,31 @@ def rim(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
 def _relay(d: GnbDecision, content: Tree, node: Tree, pdu: Callable[[Tree], bytes]) -> None:
     target = ngap_node.target_of(node)
     if target is None:
-        d.note("a transfer to what is no node of the 5GS")
+        d.note("a transfer to a node outside the 5GS is dropped")
         return
     gnb, tai = target
     association = d.env.association(tai, gnb)
     if not association:
-        d.note(f"a transfer to {gnb}, which does not serve {tai.plmn} {tai.tac}")
+        d.note(f"a transfer is dropped: {gnb} does not serve {tai.plmn} {tai.tac}")
         return
     d.note(f"a transfer to {gnb}")
     d.outputs.append(SendNgap(gnb, association, pdu(content)))
 
 
 def noted(d: GnbDecision, peek: wire.NgapPeek, _: Tree) -> None:
-    """A message that changes nothing."""
-    d.note(f"{peek.message} changes nothing")
+    """Note a message that needs no action."""
+    d.note(f"{peek.message} needs no action")
 
 
 def nrppa(d: GnbDecision, _: wire.NgapPeek, ies: Tree) -> None:
-    """UPLINK NON UE ASSOCIATED NRPPA TRANSPORT: there is no LMF, so that every Routing ID is
-    unknown, and the message is ignored (8.10.4)."""
+    """Ignore an UPLINK NON UE ASSOCIATED NRPPA TRANSPORT: there is no LMF, so every Routing ID is
+    unknown (8.10.4)."""
     d.note(f"NRPPa for the unknown Routing ID {ies['RoutingID']}")
 
 
 def pws(d: GnbDecision, peek: wire.NgapPeek, ies: Tree) -> None:
-    """PWS RESTART INDICATION and PWS FAILURE INDICATION (8.9.3, 8.9.4): there is no CBC that they
-    could be told to (TS 23.041 9.1.3.5)."""
+    """Ignore PWS RESTART INDICATION and PWS FAILURE INDICATION (8.9.3, 8.9.4): there is no CBC to
+    forward them to (TS 23.041 9.1.3.5)."""
     names = ("CellIDListForRestart", "PWSFailedCellIDList")
     count = sum(len(cells) for name in names for cells in subtree(ies, name).values())
-    d.note(f"{peek.message} for {count} cell(s), and no CBC to tell")
+    d.note(f"{peek.message} for {count} cell(s) is dropped: there is no CBC")

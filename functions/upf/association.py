@@ -1,4 +1,4 @@
-"""The association of a UPF (TS 29.244 6.2.6 to 6.2.8), and whether the UPF is the one it was."""
+"""The association of a UPF (TS 29.244 6.2.6 to 6.2.8), and the detection of its restart."""
 
 from collections.abc import Collection
 from typing import Final
@@ -21,14 +21,14 @@ from schemas.upf import (
 )
 
 RETRY: Final = 10
-"""Seconds until what came to nothing is tried again; each time twice as many, up to `SLOWEST`."""
+"""Seconds until a failed request is sent again; doubled each time, up to `SLOWEST`."""
 SLOWEST: Final = 640
 
 SETUP: Final = "AssociationSetupRequest"
 
 
 def alive(d: UpfDecision, recovery_time_stamp: int) -> None:
-    """It answers heartbeats: as it was, or as one that has restarted (TS 23.527 4.3.3)."""
+    """Process a heartbeat response: the UPF is reachable, or has restarted (TS 23.527 4.3.3)."""
     if recovery_time_stamp not in (0, d.upf.recovery_time_stamp):
         d.emit(UpfRestarted(recovery_time_stamp))
         associate(d)
@@ -38,25 +38,25 @@ def alive(d: UpfDecision, recovery_time_stamp: int) -> None:
 
 
 def reachable(d: UpfDecision, *, answers: bool) -> None:
-    """Note whether heartbeats are answered."""
+    """Record whether the UPF answers heartbeats."""
     if d.upf.reachable != answers:
         d.emit(UpfReachable(answers))
 
 
 def since(d: UpfDecision) -> int:
-    """The core's Recovery Time Stamp for a UPF that is told it: from now on, it is that."""
+    """Return the core's Recovery Time Stamp for a UPF, and record it when it is first sent."""
     if not d.upf.since and d.configured:
         d.emit(UpfAsked(d.node_id, "", d.upf.requests, d.since))
     return d.since
 
 
 def _pause(d: UpfDecision, tries: int) -> int:
-    """When what has come to nothing so often is tried again, in milliseconds."""
+    """Return the time of the next attempt after a number of failures, in milliseconds."""
     return d.env.now + min(RETRY * 2 ** min(tries, 8), SLOWEST) * 1000
 
 
 def left_over(d: UpfDecision, up_seid: int) -> None:
-    """The UPF has a session that no UE has: it is to delete it."""
+    """Delete a session of the UPF that belongs to no UE."""
     number = d.upf.requests + 1
     d.emit(UpfAsked(d.node_id, "SessionDeletionRequest", number, d.since))
     d.emit(LeftoverFound(up_seid, number))
@@ -64,19 +64,19 @@ def left_over(d: UpfDecision, up_seid: int) -> None:
 
 
 def delete_leftovers(d: UpfDecision) -> None:
-    """Ask once more for what has not been deleted."""
+    """Repeat the deletion of the leftover sessions."""
     for found in d.upf.leftovers:
         d.delete(found.up_seid, found.number)
 
 
 def await_leftovers(d: UpfDecision) -> None:
-    """Set a wake-up for what has not been deleted, unless one is set."""
+    """Schedule a wake-up for the leftover sessions, unless one is scheduled."""
     if d.upf.associated and d.upf.leftovers and not d.upf.wake_at:
         _wake_for_leftovers(d)
 
 
-def woken(d: UpfDecision) -> None:
-    """The wake-up has come: for what is left over, or for the association."""
+def on_wake_up(d: UpfDecision) -> None:
+    """Process the wake-up for the leftover sessions or for the association."""
     if not d.upf.associated:
         associate(d)
     elif d.upf.leftovers:
@@ -92,17 +92,17 @@ def _wake_for_leftovers(d: UpfDecision) -> None:
 
 
 def associate(d: UpfDecision) -> None:
-    """Ask for an association. A request that is under way keeps its number, so that a gateway
-    which has it already does not send it twice."""
+    """Request an association. A repeated request keeps its number, so that the gateway does not
+    send the same request twice."""
     if not d.configured:
-        d.note("the UPF is not in the configuration")
+        d.note("the UPF is not configured")
         return
     pdu = pfcp.association_setup_request(d.env.network.n4_address, d.since)
-    d.ask(SETUP, pdu, d.upf.asked)
+    d.request(SETUP, pdu, d.upf.asked)
 
 
 def not_associated(d: UpfDecision, cause: str) -> None:
-    """Try again later: the UPF may be short of something, or be another version then."""
+    """Schedule the next attempt: a UPF without resources, or with an old version, may change."""
     wake_at = _pause(d, d.upf.refused)
     d.emit(UpfNotAssociated(cause, wake_at))
     d.outputs.append(Wake(wake_at, Procedure.UPF))
@@ -112,29 +112,32 @@ def _associated(d: UpfDecision, ies: Tree) -> None:
     stamp, known = ies["Recovery Time Stamp"], d.upf.recovery_time_stamp
     d.emit(UpfAssociated(d.node_id, stamp, tuple(ies.get("UP Function Features", ()))))
     if known:
-        # What the association is set up over is gone, restarted or not (6.2.6.2.2).
+        # The association setup deletes the existing sessions, even without a restart (6.2.6.2.2).
         d.sessions_lost(stamp, known)
 
 
 def _unusable(d: UpfDecision, features: Collection[str]) -> str:
-    """Why a UPF cannot be used, empty if it can: it is to choose F-TEIDs (5.5.1), or the core is to
-    know its address on N3 (5.5.2 before Release 16)."""
+    """Return why a UPF cannot be used; empty if it can.
+
+    The UPF must choose F-TEIDs (5.5.1), or the core must know its N3 address (5.5.2 before Release
+    16).
+    """
     node = d.env.network.upf(d.node_id)
     if "FTUP" in features or (node is not None and node.n3):
         return ""
-    return "it does not allocate F-TEIDs, and its n3 is not in the configuration"
+    return "it does not allocate F-TEIDs, and its n3 is not configured"
 
 
 def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
-    """The answer to the request of that `number`.
+    """Process the response to the request with a `number`.
 
-    Where the request crossed with one of the UPF's, the UPF has taken both, and what was put on it
-    between them is gone (6.2.6.2.2).
+    If the request crossed with a request of the UPF, the UPF accepted both, and the sessions that
+    were established in between are lost (6.2.6.2.2).
     """
     late = ies.get("Recovery Time Stamp", 0) < d.upf.recovery_time_stamp
     crossed = d.upf.associated and ies["Cause"] == pfcp.ACCEPTED and not late
     if not crossed and (not d.upf.asked or number != d.upf.asked):
-        d.note(f"an answer to an association setup that nobody waits for: {pfcp.cause_text(ies)}")
+        d.note(f"an association setup response without a pending request: {pfcp.cause_text(ies)}")
         return
     if ies["Cause"] != pfcp.ACCEPTED:
         not_associated(d, pfcp.cause_text(ies))
@@ -142,7 +145,7 @@ def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
     unusable = _unusable(d, ies.get("UP Function Features", ()))
     if unusable:
         own = d.env.network.n4_address
-        d.ask("AssociationReleaseRequest", pfcp.association_release_request(own))
+        d.request("AssociationReleaseRequest", pfcp.association_release_request(own))
         if d.upf.associated:
             released(d, unusable)
         else:
@@ -152,24 +155,25 @@ def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
 
 
 def setup_request(d: UpfDecision, sequence: int, ies: Tree) -> None:
-    """The UPF asks first (6.2.6.3); what there was before is overwritten."""
+    """Process an association setup request of the UPF (6.2.6.3). It replaces an existing
+    association."""
     features = ies.get("UP Function Features", ())
-    unusable = _unusable(d, features) if d.configured else "it is not in the configuration"
+    unusable = _unusable(d, features) if d.configured else "it is not configured"
     if unusable:
         released(d, f"an association setup was refused: {unusable}")
         d.note(f"an association setup is refused: {unusable}")
-        d.answer(SETUP, sequence, [{"Cause": pfcp.REJECTED}, {"Recovery Time Stamp": d.since}])
+        d.respond(SETUP, sequence, [{"Cause": pfcp.REJECTED}, {"Recovery Time Stamp": d.since}])
         return
     stamp = {"Recovery Time Stamp": since(d)}
-    d.answer(SETUP, sequence, [{"Cause": pfcp.ACCEPTED}, stamp, pfcp.FEATURES])
+    d.respond(SETUP, sequence, [{"Cause": pfcp.ACCEPTED}, stamp, pfcp.FEATURES])
     _associated(d, ies)
 
 
 def released(d: UpfDecision, reason: str) -> None:
-    """End the association, and with it all sessions.
+    """Release the association and all sessions.
 
-    The UPF comes back with a setup request of its own, or with another time stamp; should it do
-    neither, it is asked after the longest pause.
+    The UPF returns with its own setup request or with another time stamp. If it does neither, the
+    core requests an association after the longest pause.
     """
     if not d.upf.associated:
         return
@@ -181,14 +185,15 @@ def released(d: UpfDecision, reason: str) -> None:
 
 
 def update_request(d: UpfDecision, ies: Tree) -> None:
-    """6.2.7. A UPF that wants to be released is, at once (6.2.7.3)."""
+    """Process an association update (6.2.7). A UPF that requests its release is released at once
+    (6.2.7.3)."""
     features = tuple(ies.get("UP Function Features", d.upf.features))
     if features != d.upf.features:
         d.emit(UpfUpdated(features))
     unusable = _unusable(d, features)
     if "SARR" in ies.get("PFCP Association Release Request", ()):
-        unusable = "the UPF has asked for it"
+        unusable = "the UPF requested it"
     if unusable:
         own = d.env.network.n4_address
-        d.ask("AssociationReleaseRequest", pfcp.association_release_request(own))
+        d.request("AssociationReleaseRequest", pfcp.association_release_request(own))
         released(d, unusable)

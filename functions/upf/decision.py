@@ -1,4 +1,4 @@
-"""A decision about a UPF while it is being made."""
+"""The context of a decision about a UPF."""
 
 from typing import Final
 
@@ -17,7 +17,7 @@ _SOURCE: Final = "/n4/"
 
 
 def upf_of(trigger: CloudEvent) -> str:
-    """The Node ID of the UPF that an event is of: that of its key, or else of its source."""
+    """Return the Node ID of the UPF of an event: from its key, or from its source."""
     own = upf_aggregate("")
     if trigger.partitionkey.startswith(own):
         return trigger.partitionkey.removeprefix(own)
@@ -25,7 +25,7 @@ def upf_of(trigger: CloudEvent) -> str:
 
 
 class UpfDecision:
-    """A decision about a UPF while it is being made."""
+    """The new state of the UPF, and the events and outputs of the decision so far."""
 
     __slots__ = ("env", "events", "node_id", "outputs", "upf")
 
@@ -38,7 +38,7 @@ class UpfDecision:
 
     @property
     def configured(self) -> bool:
-        """Whether the UPF may be used."""
+        """Whether the UPF is in the configuration."""
         return self.env.network.upf(self.node_id) is not None
 
     @property
@@ -47,30 +47,30 @@ class UpfDecision:
         return self.upf.since or pfcp.time_stamp(self.env.now)
 
     def emit(self, event: UpfEvent) -> None:
-        """Let a fact be."""
+        """Append an event to this decision and apply it to the state."""
         self.events.append(event)
         self.upf = fold.evolve(self.upf, event)
 
     def note(self, text: str) -> None:
-        """Record why something was not done."""
+        """Record why an action was not done."""
         self.emit(Noted(text))
 
-    def answer(self, request: str, sequence: int, ies: list[Tree]) -> None:
-        """Answer a request of the UPF."""
-        self.answer_with(pfcp.answer(request, sequence, self.env.network.n4_address, ies))
+    def respond(self, request: str, sequence: int, ies: list[Tree]) -> None:
+        """Send the response to a request of the UPF."""
+        self.send_response(pfcp.response(request, sequence, self.env.network.n4_address, ies))
 
-    def answer_with(self, pdu: bytes) -> None:
-        """Answer a request of the UPF with a message that is made."""
+    def send_response(self, pdu: bytes) -> None:
+        """Send an encoded response to a request of the UPF."""
         self._send(pdu, None)
 
-    def ask(self, message: str, pdu: bytes, number: int = 0) -> None:
-        """Send a request to the UPF, anew without the `number` it had before."""
+    def request(self, message: str, pdu: bytes, number: int = 0) -> None:
+        """Send a request to the UPF. A repetition has the `number` of the first request."""
         number = number or self.upf.requests + 1
         self.emit(UpfAsked(self.node_id, message, number, self.since))
         self._send(pdu, number)
 
     def delete(self, up_seid: int, number: int) -> None:
-        """Have the UPF delete a session that nobody has."""
+        """Delete a session of the UPF that belongs to no UE."""
         self._send(pfcp.session_message("SessionDeletionRequest", up_seid, []), number)
 
     def _send(self, pdu: bytes, number: int | None) -> None:
@@ -78,8 +78,11 @@ class UpfDecision:
         self.outputs.append(SendPfcp(self.node_id, key, slot_of(self.node_id), pdu, number))
 
     def sessions_lost(self, recovery_time_stamp: int, known: int = 0) -> None:
-        """Tell the sessions of the UPF that it has them no more. `known` is the Recovery Time Stamp
-        that it had before: with the same one it has not restarted, and may have kept them."""
+        """Report the loss of the UPF's sessions to their UEs.
+
+        `known` is the previous Recovery Time Stamp. If it is unchanged, the UPF has not restarted
+        and may have kept the sessions.
+        """
         kept = recovery_time_stamp == known
         lost = FanOutSessions(self.node_id, recovery_time_stamp, self.env.now, kept)
         self.outputs.append(lost)

@@ -1,7 +1,7 @@
-"""A UPF: its association with the core and what its gateway sees of it (TS 29.244 6.2).
+"""A UPF: its association, and its path as its gateway sees it (TS 29.244 6.2).
 
-Its state is a `Upf`, not a `Ue`, so it has a `decide` of its own. Messages of sessions that
-nobody has come here too.
+The state is a `Upf`, not a `Ue`, so this module has its own `decide`. It also processes messages of
+unknown sessions.
 """
 
 from typing import Final
@@ -29,7 +29,7 @@ _CLOCK_SKEW_MS: Final = 250
 
 
 def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], list[Output]]:
-    """Decide about one event of a UPF."""
+    """Decide one event of a UPF."""
     d = UpfDecision(upf, env, trigger)
     match trigger.type:
         case EventType.UPF_PATH:
@@ -40,9 +40,9 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
             _unanswered(d, trigger)
         case EventType.TIMER:
             if d.upf.wake_at and d.upf.wake_at <= env.now + _CLOCK_SKEW_MS:
-                association.woken(d)
+                association.on_wake_up(d)
         case EventType.SESSION_LEFT:
-            _left(d, trigger.data)
+            _session_left(d, trigger.data)
         case EventType.UPF_LOAD:
             _load(d, trigger.data)
         case _:
@@ -51,64 +51,64 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
     return d.events, d.outputs
 
 
-def _left(d: UpfDecision, data: bytes) -> None:
+def _session_left(d: UpfDecision, data: bytes) -> None:
     try:
         left = msgpack.decode(data, type=SessionLeft)
     except DecodeError as err:
-        d.note(f"an event of a session that is left, without its data: {err}")
+        d.note(f"the data of a session-left event is not valid: {err}")
         return
     if d.configured:
         association.left_over(d, left.up_seid)
     else:
-        d.note("a session is left at a UPF that is not in the configuration")
+        d.note("a leftover session is at a UPF that is not configured")
 
 
 def _load(d: UpfDecision, data: bytes) -> None:
     try:
-        told = msgpack.decode(data, type=UpfLoadReported)
+        report = msgpack.decode(data, type=UpfLoadReported)
     except DecodeError as err:
-        d.note(f"an event of a load without its data: {err}")
+        d.note(f"the data of a load event is not valid: {err}")
         return
     if not d.upf.associated:
-        d.note("the load of a UPF that is not associated")
+        d.note("a load report of a UPF that is not associated")
         return
-    if told.load is not None and told.load != d.upf.load:
-        d.emit(UpfLoad(min(told.load, 100)))
-    if told.reduction is not None:
-        d.emit(UpfOverloaded(min(told.reduction, 100), d.env.now + told.period * 1000))
+    if report.load is not None and report.load != d.upf.load:
+        d.emit(UpfLoad(min(report.load, 100)))
+    if report.reduction is not None:
+        d.emit(UpfOverloaded(min(report.reduction, 100), d.env.now + report.period * 1000))
 
 
-# What the gateway sees of it
+# Path
 
 
 def _path(d: UpfDecision, data: bytes) -> None:
     try:
         path = msgpack.decode(data, type=UpfPath)
     except DecodeError as err:
-        d.note(f"an event of a path without its data: {err}")
+        d.note(f"the data of a path event is not valid: {err}")
         return
     if not d.configured:
-        d.note(f"the path is {path.state}, and the UPF is not in the configuration")
+        d.note(f"the path is {path.state}, but the UPF is not configured")
         return
     if path.state == "down":
         association.reachable(d, answers=False)
         if d.upf.associated:
-            # Should this have been late, the answer says so.
-            d.ask("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+            # If this event is late, the response shows it.
+            d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
     elif path.state == "unknown" and d.upf.associated:
         d.emit(UpfRestarted(path.recovery_time_stamp))
         association.associate(d)
     elif not d.upf.associated:
         association.associate(d)
     elif path.state == "served" and path.recovery_time_stamp in (0, d.upf.recovery_time_stamp):
-        d.ask("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+        d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
         association.delete_leftovers(d)
     else:
         association.alive(d, path.recovery_time_stamp)
 
 
 def _node_report(d: UpfDecision, ies: Tree) -> None:
-    """6.2.9. GTP-U paths are the gNBs' and the UPF's; what fails there shows in the sessions."""
+    """Note a node report (6.2.9). GTP-U path failures need no action: they show in the sessions."""
     kinds = ", ".join(ies.get("Node Report Type", ()))
     failure: list[Tree] = ies.get("User Plane Path Failure Report", [])
     peers = [str(v.get("ipv4") or v.get("ipv6")) for item in failure for v in item.values()]
@@ -129,11 +129,11 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     if faults is not None:
         d.note(f"{peek.message}: {faults['text']}")
         if faults["action"] != "ignore":
-            pdu = pfcp.fault_answer(peek, faults, d.env.network.n4_address, d.since)
+            pdu = pfcp.fault_response(peek, faults, d.env.network.n4_address, d.since)
             if pdu is not None:
-                d.answer_with(pdu)
+                d.send_response(pdu)
             elif peek.message == "AssociationSetupResponse" and trigger.sequence == d.upf.asked:
-                association.not_associated(d, "its answer is faulty")
+                association.not_associated(d, "its response is not valid")
             return
     ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
     load = pfcp.load_of(ies)
@@ -146,22 +146,22 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
 
 
 def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:
-    answer: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
+    response: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
     match peek.message:
         case "AssociationSetupRequest":
             association.setup_request(d, peek.sequence, ies)
             return
         case "HeartbeatRequest":
-            answer = {"Recovery Time Stamp": association.since(d)}
+            response = {"Recovery Time Stamp": association.since(d)}
         case "SessionReportRequest":
-            d.note(f"a report of the session {peek.seid or 0:016x}, which nobody has")
-            answer = {"Cause": pfcp.NOT_FOUND}
+            d.note(f"a report of the unknown session {peek.seid or 0:016x}")
+            response = {"Cause": pfcp.NOT_FOUND}
         case "AssociationUpdateRequest" | "AssociationReleaseRequest" | "NodeReportRequest":
             pass
         case _:
             d.note(f"{peek.message} is not supported")
-            answer = {"Cause": pfcp.NOT_SUPPORTED}
-    d.answer(peek.message, peek.sequence, [answer])
+            response = {"Cause": pfcp.NOT_SUPPORTED}
+    d.respond(peek.message, peek.sequence, [response])
     if not d.upf.associated:
         return
     match peek.message:
@@ -170,7 +170,7 @@ def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:
         case "AssociationUpdateRequest":
             association.update_request(d, ies)
         case "AssociationReleaseRequest":
-            association.released(d, "the UPF has released it")
+            association.released(d, "the UPF released it")
         case "NodeReportRequest":
             _node_report(d, ies)
         case _:
@@ -185,35 +185,35 @@ def _response(d: UpfDecision, message: str, number: int | None, ies: Tree) -> No
             if d.upf.associated:
                 association.alive(d, ies["Recovery Time Stamp"])
         case "SessionEstablishmentResponse" if ies["Cause"] == pfcp.ACCEPTED:
-            _established_for_nobody(d, ies)
+            _established_without_ue(d, ies)
         case "SessionDeletionResponse":
             found = any(leftover.number == number for leftover in d.upf.leftovers)
             if found and ies["Cause"] in (pfcp.ACCEPTED, pfcp.NOT_FOUND):
                 d.emit(LeftoverDeleted(number or 0))
             else:
-                d.note(f"{message} that nobody waits for: {pfcp.cause_text(ies)}")
+                d.note(f"{message} without a pending request: {pfcp.cause_text(ies)}")
         case _:
             d.note(f"{message}: {pfcp.cause_text(ies)}")
 
 
-def _established_for_nobody(d: UpfDecision, ies: Tree) -> None:
-    """A session was established that its UE has given up since: it must not stay."""
+def _established_without_ue(d: UpfDecision, ies: Tree) -> None:
+    """Delete a session that was established after its UE had abandoned it."""
     up_seid: int = ies.get("F-SEID", {}).get("seid", 0)
     if not up_seid:
-        d.note("a session was established for nobody, and its F-SEID is missing")
+        d.note("a session was established without a UE, and its F-SEID is missing")
         return
     association.left_over(d, up_seid)
 
 
 def _unanswered(d: UpfDecision, trigger: CloudEvent) -> None:
-    """A gateway has repeated a request in vain."""
+    """Process a request without a response after all repetitions of the gateway."""
     try:
         message = wire.pfcp_peek(trigger.data).message
     except wire.WireError as err:
-        d.note(f"no answer to what is no request: {err}")
+        d.note(f"no response to a request that is not valid: {err}")
         return
     if message == association.SETUP and trigger.sequence == d.upf.asked and not d.upf.associated:
-        association.not_associated(d, "no answer")
+        association.not_associated(d, "no response")
     else:
-        # Heartbeats tell whether it is there, and what it has too much is deleted once it is.
-        d.note(f"no answer to {message}")
+        # Heartbeats show when the UPF is reachable again, and then leftover sessions are deleted.
+        d.note(f"no response to {message}")

@@ -1,12 +1,12 @@
-"""What a subscriber would keep: a picture of the core made of domain events alone."""
+"""The state of the core as a subscriber builds it from domain events only."""
 
-from functions.announcer.ue_facts import proved
+from functions.announcer.ue_facts import authenticated
 from schemas.ue.state import Ue
 from tests.announcer.told import Told
 
 
 class Ledger:
-    """Who is registered, where, and with which sessions. It refuses what cannot follow."""
+    """The registered UEs, their places and sessions. It refuses an event that cannot follow."""
 
     def __init__(self) -> None:
         self.registered: set[str] = set()
@@ -15,7 +15,7 @@ class Ledger:
         self.ended: set[str] = set()
 
     def note(self, one: Told) -> None:
-        """Take one event, in its order."""
+        """Apply the next event."""
         group = one.name.partition(".")[0]
         if group == "session":
             self._session(one)
@@ -68,8 +68,8 @@ class Ledger:
                 pass
 
     def agrees(self, about: str, ue: Ue) -> bool:
-        """Whether it is what the state of a UE says."""
-        here = proved(ue)
+        """Whether it agrees with the state of a UE."""
+        here = authenticated(ue)
         up = {f"{s.n4.seid:016x}" for s in ue.sessions if s.stage in ("active", "modifying")}
         there = {f"{s.n4.seid:016x}" for s in ue.sessions if s.stage != "released"}
         return (

@@ -1,4 +1,4 @@
-"""What subscribers are told of real logs: the recorded histories, and lives that are played."""
+"""The domain events of real logs: the recorded histories and random sequences."""
 
 import base64
 from collections import Counter
@@ -42,7 +42,7 @@ def of(name: str) -> list[Told]:
 
 
 def of_now(scenario: str) -> list[Told]:
-    """What is told of a scenario as this version records it."""
+    """Return the domain events of a scenario as this version records it."""
     return of(f"{recordings.folder().name}/{scenario}")
 
 
@@ -119,7 +119,7 @@ VALIDATORS = {
 
 @pytest.mark.parametrize("name", HISTORIES)
 def test_what_is_told_adds_up_to_the_state(name: str) -> None:
-    """Whoever keeps what was told knows who is registered, where, and with which sessions."""
+    """A subscriber knows from domain events which UEs are registered, where, and their sessions."""
     ledger = Ledger()
     last: dict[str, Any] = {}
     for one in of(name):
@@ -134,7 +134,7 @@ def test_what_is_told_adds_up_to_the_state(name: str) -> None:
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_it_does_after_whatever_happens(chunk: int) -> None:
-    """The same of random sequences of what UEs, gNBs, UPFs and time do."""
+    """The same for random sequences of actions of UEs, gNBs, UPFs and time."""
     for number in range(chunk, 400, 4):
         core = play(draw(Random(f"announcer/{number}"))).core
         ledger = Ledger()
@@ -215,7 +215,7 @@ UPF_EVENTS = (
 
 def made(name: str, *events: Any, **changes: Any) -> tuple[str, Step[Any]]:
     trigger = CloudEvent("t-1", "/n4", EventType.TIMER, name)
-    step: Step[Any] = Step(1, 1_700_000_000_000, "upf", "0.1.0", trigger, b"", "1", events, ())
+    step: Step[Any] = Step(1, 1_700_000_000_000, "upf", "3f2a9c01", trigger, b"", "1", events, ())
     return name, structs.replace(step, **changes)
 
 
@@ -247,7 +247,7 @@ def test_every_type_is_told_of_some_log() -> None:
 
 
 async def test_no_key_is_told(tmp_path: Any) -> None:
-    """No key of a UE, of the core or of its configuration is in what subscribers get."""
+    """No domain event holds a key of a UE, of the core or of its configuration."""
     keys = (await record(tmp_path / "data", played())).keys
     for name in HISTORIES:
         for one in of(name):

@@ -1,4 +1,4 @@
-"""Reading the feed: the same is told wherever it begins, and however little is kept."""
+"""Reading the feed yields the same events from any start, and with any size of the cache."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -31,7 +31,7 @@ async def engine(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncGenerat
 
 
 async def stored(engine: Engine) -> list[str]:
-    """Lives of UEs and nodes beside each other in a store; the ids that are told of them."""
+    """Store interleaved logs of UEs and nodes. Return the ids of their domain events."""
     log = EventLog(engine, Vault(KEY))
     lives = [[(f"{name}-{n}", step) for name, step in played().order] for n in range(3)]
     random = Random(3)
@@ -84,14 +84,14 @@ async def test_another_master_key_ends_it(engine: Engine) -> None:
 
 
 async def test_a_step_of_a_later_version_is_not_passed_over(engine: Engine) -> None:
-    """What it means to subscribers nobody here can say: a version that knows it goes on."""
+    """This version cannot translate the step: a version that knows it continues."""
     await stored(engine)
     log = EventLog(engine, Vault(KEY))
     ((name, head),) = await engine.aggregates("ue/imsi-001010000000002-1")
     at, last = await log.at(name, head), await log.step(name, head)
     tree = msgspec.msgpack.decode(encode(last))
-    tree |= {"seq": head + 1, "version": "0.9.0", "events": [{"event": "Weighed"}]}
+    tree |= {"seq": head + 1, "code": "0.9.0", "events": [{"event": "Weighed"}]}
     body = at.sealer.seal("step", head + 1, encode(tree))
     assert await engine.append([Append(name, head + 1, "later", body)]) == [Appended()]
-    with pytest.raises(StoreDamaged, match=r"version 0\.9\.0 wrote the event Weighed"):
+    with pytest.raises(StoreDamaged, match=r"code 0\.9\.0 wrote the event Weighed"):
         await Reader(log, SOURCE).read(await engine.feed())

@@ -181,7 +181,7 @@ def test_a_node_none_of_whose_areas_is_served_any_more() -> None:
     assert told(world).keys() == {"PLMNSupportList"}
     assert gnb(world).association == ASSOCIATION
     notes = [e.text for e in world.order[-1][1].events if isinstance(e, Noted)]
-    assert notes == ["none of what the node serves is served by the network any more"]
+    assert notes == ["the network no longer serves any tracking area of the node"]
     world.verify()
 
 

@@ -439,7 +439,7 @@ def test_what_is_left_over_is_asked_for_again(world: World) -> None:
 
 def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
     world.told_load(UpfLoadReported(load=30))
-    assert notes(world) == ["the load of a UPF that is not associated"]
+    assert notes(world) == ["a load report of a UPF that is not associated"]
     world.associate(UPF)
     world.told_load(UpfLoadReported(load=40))
     assert world.usable_upfs() == (UsableUpf(UPF, 40),)

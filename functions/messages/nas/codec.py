@@ -1,8 +1,7 @@
-"""NAS messages by their trees, where many UEs send or get the same: what was worked out is kept.
+"""Caches for NAS messages that are the same for many UEs.
 
-Writing a NAS message from its tree takes tens of microseconds, reading one nearly as many. What is
-kept is octets or frozen, never a tree, which somebody could change. 5GMM messages with a key or an
-identity in them are none to keep.
+Encoding or decoding a NAS message takes tens of microseconds. The caches hold octets and frozen
+values, never a tree, which is mutable. 5GMM messages with a key or an identity must not be cached.
 """
 
 from functools import lru_cache
@@ -14,15 +13,15 @@ import wire
 from functions.messages.trees import Tree
 
 KEPT: Final = 1024
-"""Messages of each kind, of which those used least recently go."""
+"""Cache size in messages of each kind; the least recently used are evicted."""
 LONGEST: Final = 512
-"""Octets of a message that is kept: a UE could fill the memory with long ones."""
+"""Maximum octets of a cached message: a UE could fill the memory with long messages."""
 LARGEST: Final = 4096
-"""Octets of a tree that is kept with what was made of it, for the same reason."""
+"""Maximum octets of a tree in a cache key, for the same reason."""
 
 
 def encode(message: Tree) -> bytes:
-    """The octets of a message that is the same for many UEs.
+    """Return the octets of a message that is the same for many UEs.
 
     Raises:
         wire.WireError: kind ``nas-encode``.
@@ -32,7 +31,7 @@ def encode(message: Tree) -> bytes:
 
 
 def template(message: Tree) -> wire.NasTemplate:
-    """The template of a message that differs from UE to UE in what a template replaces.
+    """Return the template of a message with a few values that differ between UEs.
 
     Raises:
         wire.WireError: kind ``nas-encode``.
@@ -42,14 +41,14 @@ def template(message: Tree) -> wire.NasTemplate:
 
 
 def read(octets: bytes) -> Tree | None:
-    """The tree of an uplink message; None for one that clause 7 has another answer to than its
-    procedure's, and for one that cannot be read."""
+    """Return the tree of an uplink message; None if it cannot be decoded, or if clause 7 requires
+    an error response."""
     found = _read(octets) if len(octets) <= LONGEST else _read.__wrapped__(octets)
     return _trees.decode(found) if found else None
 
 
 def decode(octets: bytes) -> Tree:
-    """The tree of a message that is read more than once, or that comes from many UEs.
+    """Return the tree of a message that is decoded repeatedly, or that many UEs send.
 
     Raises:
         wire.WireError: kind ``nas-decode``.

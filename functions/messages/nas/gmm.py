@@ -17,7 +17,7 @@ DISASTER: Final = (
 
 
 def kind_of(request: Tree) -> Any:
-    """The registration type that a REGISTRATION REQUEST has."""
+    """Return the registration type of a REGISTRATION REQUEST."""
     return subtree(request, "5gs-registration-type").get("registration-type")
 
 
@@ -25,7 +25,8 @@ _DAYLIGHT_SAVING: Final = ("no-adjustment", "plus-one-hour", "plus-two-hours")
 
 
 def network_name_and_time(nitz: Nitz, now: int) -> Tree:
-    """The IEs of a CONFIGURATION UPDATE COMMAND; `now` is in milliseconds since the Unix epoch."""
+    """Return the IEs of a CONFIGURATION UPDATE COMMAND; `now` is in milliseconds since the Unix
+    epoch."""
     found: Tree = {}
     if nitz.full_name:
         found["full-name-for-network"] = _name(nitz.full_name)
@@ -49,5 +50,5 @@ def _name(text: str) -> Tree:
 
 
 def s_nssai(value: SNssai) -> Tree:
-    """An S-NSSAI as NAS trees have it."""
+    """Return an S-NSSAI in the form of NAS trees."""
     return {"sst": value.sst} if value.sd is None else {"sst": value.sst, "sd": value.sd}

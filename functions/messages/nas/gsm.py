@@ -1,4 +1,4 @@
-"""5GSM messages that the core sends (TS 24.501 8.3), in the DL NAS TRANSPORT that carries them."""
+"""5GSM messages of the core (TS 24.501 8.3), and the DL NAS TRANSPORT that carries them."""
 
 from ipaddress import ip_address
 from typing import Final
@@ -18,7 +18,7 @@ RELEASE_REQUEST: Final = "pdu-session-release-request"
 
 
 def transport(message: Tree, psi: int) -> Tree:
-    """DL NAS TRANSPORT of a 5GSM message (8.2.11)."""
+    """Return the DL NAS TRANSPORT of a 5GSM message (8.2.11)."""
     return {
         "message-type": "dl-nas-transport",
         "payload-container-type": "n1-sm-information",
@@ -28,12 +28,13 @@ def transport(message: Tree, psi: int) -> Tree:
 
 
 def not_forwarded(message: Tree, psi: int, cause: GmmCause) -> Tree:
-    """A 5GSM message back to the UE, which no procedure was given (5.4.5.3.1, case h and i)."""
+    """Return a 5GSM message of the UE that was not forwarded, for the UE (5.4.5.3.1, cases h and
+    i)."""
     return {**transport(message, psi), "5gmm-cause": int(cause)}
 
 
 def head(kind: str, psi: int, pti: int) -> Tree:
-    """What every 5GSM message begins with."""
+    """Return the header of a 5GSM message."""
     return {
         "message-type": kind,
         "pdu-session-identity": psi,
@@ -42,7 +43,7 @@ def head(kind: str, psi: int, pti: int) -> Tree:
 
 
 def reject(psi: int, pti: int, cause: GsmCause) -> Tree:
-    """PDU SESSION ESTABLISHMENT REJECT (8.3.3)."""
+    """Return a PDU SESSION ESTABLISHMENT REJECT (8.3.3)."""
     message = {**head("pdu-session-establishment-reject", psi, pti), "5gsm-cause": int(cause)}
     if cause == GsmCause.UNSUPPORTED_SSC_MODE:
         message["allowed-ssc-mode"] = {"ssc1": True, "ssc2": False, "ssc3": False}
@@ -50,24 +51,24 @@ def reject(psi: int, pti: int, cause: GsmCause) -> Tree:
 
 
 def status(psi: int, pti: int, cause: GsmCause) -> Tree:
-    """5GSM STATUS (8.3.16)."""
+    """Return a 5GSM STATUS (8.3.16)."""
     return {**head("5gsm-status", psi, pti), "5gsm-cause": int(cause)}
 
 
 def refusal(request: Tree, cause: GsmCause) -> Tree:
-    """The reject of a request of the UE about a session, to modify or to release it."""
+    """Return the reject of a modification or release request of the UE."""
     kind = str(request["message-type"]).replace("-request", "-reject")
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
     return {**head(kind, psi, pti), "5gsm-cause": int(cause)}
 
 
 def release_command(session: PduSession, pti: int, cause: GsmCause) -> Tree:
-    """PDU SESSION RELEASE COMMAND (8.3.14)."""
+    """Return a PDU SESSION RELEASE COMMAND (8.3.14)."""
     return {**head("pdu-session-release-command", session.id, pti), "5gsm-cause": int(cause)}
 
 
 def modification_command(session: PduSession, pti: int, ambr: Ambr) -> Tree:
-    """PDU SESSION MODIFICATION COMMAND (8.3.9) with another session AMBR."""
+    """Return a PDU SESSION MODIFICATION COMMAND (8.3.9) with another session AMBR."""
     return {
         **head("pdu-session-modification-command", session.id, pti),
         "session-ambr": _ambr(ambr),
@@ -75,7 +76,7 @@ def modification_command(session: PduSession, pti: int, ambr: Ambr) -> Tree:
 
 
 def accept(session: PduSession, request: Tree, network: DataNetwork) -> bytes:
-    """PDU SESSION ESTABLISHMENT ACCEPT (8.3.2), in its DL NAS TRANSPORT."""
+    """Return a PDU SESSION ESTABLISHMENT ACCEPT (8.3.2) in its DL NAS TRANSPORT."""
     address = session.address
     interface_id = address.interface_id if address.ipv6 else None
     container = codec.template(_accept(session, request, network)).establishment_accept(
@@ -85,7 +86,7 @@ def accept(session: PduSession, request: Tree, network: DataNetwork) -> bytes:
 
 
 def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
-    """What of an accept is the same for many sessions; its identities are only examples."""
+    """Return the part of an accept that many sessions share. Its identities are placeholders."""
     rule = {
         "rule-id": 1,
         "op-code": "create",
@@ -122,7 +123,7 @@ def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
     if session.cause:
         message["5gsm-cause"] = session.cause
     if "always-on-pdu-session-requested" in request:
-        # 6.4.1.3: a UE that asks is told; no session is always-on here.
+        # 6.4.1.3: a UE that requests always-on gets an indication; no session is always-on.
         message["always-on-pdu-session-indication"] = {"octets": "00"}
     options = _options(request, network)
     if options:
@@ -135,7 +136,7 @@ def _ambr(ambr: Ambr) -> Tree:
 
 
 def _options(request: Tree, network: DataNetwork) -> list[Tree]:
-    """What the UE asked for of the protocol configuration options (TS 24.008 10.5.6.3)."""
+    """Return the protocol configuration options that the UE requested (TS 24.008 10.5.6.3)."""
     asked: list[str | Tree] = request.get("extended-protocol-configuration-options", [])
     found: list[Tree] = []
     for version in (4, 6):
@@ -154,7 +155,8 @@ _IPCP_DNS: Final = ("primary-dns-server-address", "secondary-dns-server-address"
 
 
 def _ipcp(item: Tree, network: DataNetwork) -> list[Tree]:
-    """What an IPCP Configure-Request for DNS servers gets: the values to ask for (RFC 1877)."""
+    """Return the response to an IPCP Configure-Request for DNS servers: the values to request (RFC
+    1877)."""
     ipcp = subtree(item, "ipcp")
     servers = [text for text in network.dns if ip_address(text).version == 4]
     if ipcp.get("code") != "configure-request" or not servers:

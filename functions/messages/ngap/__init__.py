@@ -1,4 +1,4 @@
-"""NGAP messages that the core sends (TS 38.413 clause 9.2), and reading those it receives."""
+"""NGAP messages of the core (TS 38.413 clause 9.2), and common parts of received messages."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -24,11 +24,11 @@ NAS_UNSPECIFIED: Cause = {"nas": "unspecified"}
 WRONG_STATE: Cause = {"protocol": "message-not-compatible-with-receiver-state"}
 TRANSFER_SYNTAX_ERROR: Cause = {"protocol": "transfer-syntax-error"}
 UNSPECIFIED: Cause = {"radioNetwork": "unspecified"}
-"""In place of a Cause IE that a message should have and has not."""
+"""The default for a missing Cause IE."""
 
 
 def ies_of(tree: Tree) -> Tree:
-    """The IEs of a decoded message by name; of a repeated one, the first."""
+    """Return the IEs of a decoded message by name; the first if an IE is repeated."""
     found: Tree = {}
     for item in tree["ies"]:
         for name, value in item.items():
@@ -37,18 +37,18 @@ def ies_of(tree: Tree) -> Tree:
 
 
 def cause_text(cause: Cause) -> str:
-    """A cause as events record it: ``"radioNetwork: user-inactivity"``."""
+    """Return a cause as events record it: ``"radioNetwork: user-inactivity"``."""
     return ", ".join(f"{group}: {value}" for group, value in cause.items())
 
 
 def cause_of(text: str) -> Cause:
-    """The cause that `cause_text` gave."""
+    """Return the cause that `cause_text` formatted."""
     group, _, value = text.partition(": ")
     return {group: value} if value else UNSPECIFIED
 
 
 def location_of(ies: Tree) -> tuple[Tai, int] | None:
-    """The TAI and the cell identity of a User Location Information IE, None without one.
+    """Return the TAI and the cell identity of a User Location Information IE; None without the IE.
 
     The cell is the 36-bit NR or 28-bit E-UTRA cell identity.
     """
@@ -64,17 +64,17 @@ def location_of(ies: Tree) -> tuple[Tai, int] | None:
 
 
 def s_nssai(value: SNssai) -> Tree:
-    """An S-NSSAI as NGAP trees have it."""
+    """Return an S-NSSAI in the form of NGAP trees."""
     return {"sST": value.sst} if value.sd is None else {"sST": value.sst, "sD": value.sd}
 
 
 def read_s_nssai(tree: Mapping[str, Any]) -> SNssai:
-    """The value of an S-NSSAI of an NGAP tree."""
+    """Return the S-NSSAI of an NGAP tree."""
     return SNssai(tree["sST"], tree.get("sD"))
 
 
 def guami(value: Guami) -> Tree:
-    """A GUAMI as NGAP trees have it."""
+    """Return a GUAMI in the form of NGAP trees."""
     return {
         "pLMNIdentity": value.plmn,
         "aMFRegionID": value.region,
@@ -84,7 +84,7 @@ def guami(value: Guami) -> Tree:
 
 
 def ids(connection: Connection) -> list[Tree]:
-    """The two ids of a UE that most messages begin with."""
+    """Return the two ids of a UE, the first IEs of most messages."""
     return [
         {"AMF-UE-NGAP-ID": connection.amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": connection.ran_ue_ngap_id},
@@ -94,7 +94,7 @@ def ids(connection: Connection) -> list[Tree]:
 def downlink_nas_transport(
     connection: Connection, nas: bytes, allowed_nssai: Sequence[SNssai] = ()
 ) -> bytes:
-    """DOWNLINK NAS TRANSPORT (9.2.5.2); with an allowed NSSAI that the gNB is to go by from now."""
+    """Return a DOWNLINK NAS TRANSPORT (9.2.5.2), with a new allowed NSSAI for the gNB if given."""
     ies: list[Tree] = [{"NAS-PDU": EXAMPLE}]
     if allowed_nssai:
         ies.append({"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]})
@@ -103,16 +103,16 @@ def downlink_nas_transport(
 
 
 def _algorithm_bits(octets: bytes, index: int) -> str:
-    """16 bits of NEA1..NEA3 or NIA1..NIA3 of a UE security capability octet (9.3.1.86).
+    """Return 16 bits for NEA1..NEA3 or NIA1..NIA3 of a UE security capability octet (9.3.1.86).
 
-    The NAS octet starts with algorithm 0, which NGAP leaves out.
+    The NAS octet starts with algorithm 0, which NGAP omits.
     """
     octet = octets[index] if index < len(octets) else 0
     return f"{(octet << 1 & 0xFF) << 8:04x}"
 
 
 def security_capabilities(capability: bytes) -> Tree:
-    """UE Security Capabilities (9.3.1.86) of those that the UE has told in NAS."""
+    """Return the UE Security Capabilities (9.3.1.86) of a UE security capability in NAS."""
     return {
         "nRencryptionAlgorithms": _algorithm_bits(capability, 0),
         "nRintegrityProtectionAlgorithms": _algorithm_bits(capability, 1),
@@ -122,7 +122,7 @@ def security_capabilities(capability: bytes) -> Tree:
 
 
 def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
-    """PAGING (9.2.4.1) of a 5G-S-TMSI in a registration area."""
+    """Return a PAGING (9.2.4.1) for a 5G-S-TMSI in a registration area."""
     identity = {
         "aMFSetID": guami_value.set,
         "aMFPointer": guami_value.pointer,
@@ -137,7 +137,7 @@ def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
 
 
 def ue_ambr(ambr: Ambr) -> Tree:
-    """The UE Aggregate Maximum Bit Rate IE (9.3.1.58)."""
+    """Return a UE Aggregate Maximum Bit Rate IE (9.3.1.58)."""
     return {
         "UEAggregateMaximumBitRate": {
             "uEAggregateMaximumBitRateDL": ambr.downlink,
@@ -147,12 +147,12 @@ def ue_ambr(ambr: Ambr) -> Tree:
 
 
 def masked_imeisv(imeisv: str) -> str:
-    """The 64 bits of a Masked IMEISV IE: the last four digits of the SNR are ones (9.3.1.54)."""
+    """Return a Masked IMEISV (64 bits): the last four digits of the SNR are ones (9.3.1.54)."""
     return f"{imeisv[:10]}ffff{imeisv[14:]}"
 
 
 def ue_context_release_command(connection: Connection, cause: Cause) -> bytes:
-    """UE CONTEXT RELEASE COMMAND (9.2.2.5)."""
+    """Return a UE CONTEXT RELEASE COMMAND (9.2.2.5)."""
     amf, ran = connection.amf_ue_ngap_id, connection.ran_ue_ngap_id
     name = "UEContextReleaseCommand"
     if ran == NO_RAN_UE_NGAP_ID:
@@ -170,7 +170,7 @@ def error_indication(
     ran_ue_ngap_id: int | None = None,
     diagnostics: Tree | None = None,
 ) -> bytes:
-    """ERROR INDICATION (9.2.7.2): a cause or diagnostics, or both."""
+    """Return an ERROR INDICATION (9.2.7.2) with a cause or diagnostics, or both."""
     ies: list[Tree] = []
     if amf_ue_ngap_id is not None:
         ies.append({"AMF-UE-NGAP-ID": amf_ue_ngap_id})

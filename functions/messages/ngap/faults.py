@@ -1,4 +1,4 @@
-"""What an NGAP message with an error of protocol is answered with (TS 38.413 clause 10)."""
+"""Responses to NGAP messages with protocol errors (TS 38.413 clause 10)."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -9,20 +9,22 @@ from functions.messages.ngap import Cause
 from functions.messages.trees import Tree
 
 UNKNOWN: Final = "unknown"
-"""The name of a message whose procedure NGAP does not have (`wire.NgapPeek`)."""
+"""The name of a message with an unknown procedure code (`wire.NgapPeek`)."""
 
 FAILURES: Final[Mapping[str, str]] = {
     "HandoverRequired": "HandoverPreparationFailure",
     "UEContextSuspendRequest": "UEContextSuspendFailure",
     "UEContextResumeRequest": "UEContextResumeFailure",
 }
-"""The failure message of each request about a UE that needs no more than its ids and a cause.
-PATH SWITCH REQUEST FAILURE lists sessions, which a faulty request may not tell."""
+"""The failure message of each UE-associated request, if its ids and a cause are sufficient. PATH
+SWITCH REQUEST FAILURE is not included: it lists sessions, which a faulty request may not
+contain."""
 
 REPORTED: Final = frozenset(
     {"UEContextSuspendRequest", "UEContextResumeRequest", "PDUSessionResourceModifyIndication"}
 )
-"""Requests about a UE whose response says what was ignored in them (`UeDecision.diagnostics`)."""
+"""UE-associated requests with Criticality Diagnostics in the response
+(`UeDecision.diagnostics`)."""
 
 _BY_CRITICALITY: Final[tuple[tuple[str, Cause] | None, ...]] = (
     ("reject", {"protocol": "abstract-syntax-error-reject"}),
@@ -30,7 +32,7 @@ _BY_CRITICALITY: Final[tuple[tuple[str, Cause] | None, ...]] = (
     ("notify", {"protocol": "abstract-syntax-error-ignore-and-notify"}),
     None,
 )
-"""How a procedure that is not comprehended is answered, by its criticality: not, if ignored."""
+"""The response to an unknown procedure, by its criticality; None for `ignore`."""
 
 _TRIGGERS: Final = {
     "InitiatingMessage": "initiating-message",
@@ -42,7 +44,7 @@ _TRIGGERS: Final = {
 def refusal(
     request: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int, cause: Cause, diagnostics: Tree | None
 ) -> bytes:
-    """The failure message of one of `FAILURES`."""
+    """Return the failure message of a request in `FAILURES`."""
     ies: list[Tree] = [
         {"AMF-UE-NGAP-ID": amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
@@ -53,15 +55,15 @@ def refusal(
     return wire.ngap_encode({"message": FAILURES[request], "ies": ies})
 
 
-def answer(
+def response(
     peek: wire.NgapPeek, faults: Mapping[str, Any], *, releasing: bool = False
 ) -> bytes | None:
-    """What the syntax errors of a message are answered with (10.3), None for nothing.
+    """Return the response to a message with syntax errors (10.3); None for no response.
 
-    The failure message of the procedure, where it has one, else an ERROR INDICATION; that also on a
-    connection that is being released, where no procedure has an outcome any more. An ERROR
-    INDICATION never brings another (10.5), and a response that is rejected ends its procedure
-    without one (10.3.4.2).
+    The response is the failure message of the procedure, if it has one, or an ERROR INDICATION. On
+    a connection that is being released it is always an ERROR INDICATION, because procedures there
+    have no outcome. There is no response to an ERROR INDICATION (10.5), and a response that is
+    rejected ends its procedure without one (10.3.4.2).
     """
     if peek.message == "ErrorIndication":
         return None
@@ -83,8 +85,8 @@ def answer(
 def not_in_this_state(
     procedure_code: int, amf_ue_ngap_id: int | None, ran_ue_ngap_id: int | None
 ) -> bytes:
-    """The ERROR INDICATION for a message that the state of the receiver forbids, of a procedure
-    that has no failure message (10.4)."""
+    """Return the ERROR INDICATION for a message that the state of the receiver forbids, if its
+    procedure has no failure message (10.4)."""
     return ngap.error_indication(
         ngap.WRONG_STATE,
         amf_ue_ngap_id=amf_ue_ngap_id,
@@ -97,10 +99,10 @@ def not_in_this_state(
 
 
 def not_comprehended(peek: wire.NgapPeek, pdu: bytes) -> bytes | None:
-    """The ERROR INDICATION for a procedure that is not supported (10.3.4.1), None for none.
+    """Return the ERROR INDICATION for an unsupported procedure (10.3.4.1); None for no response.
 
-    Its criticality, in the third octet, says whether the other side wants to know. A response of a
-    procedure that NGAP has, and that nobody has begun, is an error of its own (10.4).
+    The criticality in the third octet says whether the sender must be notified. A response in a
+    known procedure without a request is a logical error (10.4).
     """
     if peek.direction != "InitiatingMessage" and peek.message != UNKNOWN:
         return None

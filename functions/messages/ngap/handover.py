@@ -1,4 +1,4 @@
-"""Reading the NGAP messages of gNBs about handovers (TS 38.413 9.2.3)."""
+"""NGAP messages about handovers (TS 38.413 9.2.3)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, NamedTuple
@@ -22,11 +22,11 @@ TRIGGERED: Final = frozenset(
         "xn-handover-triggered",
     )
 )
-"""The causes, as texts, of a gNB that does not do something because it hands the UE over."""
+"""The causes, as texts, of a gNB that refuses a request because of a handover."""
 
 
 class Admitted(NamedTuple):
-    """A PDU session as a target has taken it, or a gNB asks for it to be switched."""
+    """A PDU session that a target admitted, or that a gNB requests to switch."""
 
     psi: int
     access: Tunnel | None
@@ -34,13 +34,13 @@ class Admitted(NamedTuple):
 
 
 def switched(ies: Tree) -> list[Admitted]:
-    """The PDU Session Resource to be Switched in Downlink List of a PATH SWITCH REQUEST."""
+    """Return the PDU Session Resource to be Switched in Downlink List of a PATH SWITCH REQUEST."""
     items = ies.get("PDUSessionResourceToBeSwitchedDLList", ())
     return [_admitted(item, "pathSwitchRequestTransfer") for item in items]
 
 
 def admitted(ies: Tree) -> list[Admitted]:
-    """The PDU Session Resource Admitted List of a HANDOVER REQUEST ACKNOWLEDGE."""
+    """Return the PDU Session Resource Admitted List of a HANDOVER REQUEST ACKNOWLEDGE."""
     items = ies.get("PDUSessionResourceAdmittedList", ())
     return [_admitted(item, "handoverRequestAcknowledgeTransfer") for item in items]
 
@@ -52,7 +52,7 @@ def _admitted(item: Tree, name: str) -> Admitted:
 
 
 def failures(ies: Tree) -> dict[int, Cause]:
-    """Why a target has not set sessions up, by their identities."""
+    """Return the causes of sessions that a target could not set up, by their identities."""
     found: dict[int, Cause] = {}
     for name, transfer in (
         ("PDUSessionResourceFailedToSetupListHOAck", _RESOURCES),
@@ -68,14 +68,14 @@ _RESOURCES: Final = "handoverResourceAllocationUnsuccessfulTransfer"
 
 
 class Target(NamedTuple):
-    """A Target ID: a gNB by the name that its NG SETUP gave it, and the tracking area."""
+    """A Target ID: the gNB's name as in its NG SETUP, and the tracking area."""
 
     gnb: str
     tai: Tai
 
 
 def target_of(ies: Tree) -> Target | None:
-    """The target of a HANDOVER REQUIRED; None for one that is no gNB of the 5GS."""
+    """Return the target of a HANDOVER REQUIRED; None if it is not a gNB of the 5GS."""
     node = subtree(subtree(ies, "TargetID"), "targetRANNodeID")
     found = subtree(subtree(node, "globalRANNodeID"), "globalGNB-ID")
     tai, bits = subtree(node, "selectedTAI"), subtree(subtree(found, "gNB-ID"), "gNB-ID")
@@ -100,12 +100,12 @@ OVERDUE: Final[Cause] = {"radioNetwork": "tngrelocoverall-expiry"}
 
 
 class NextHop(NamedTuple):
-    """What a target makes its keys of (TS 33.501 6.9.2.1.1)."""
+    """The input of a target's key derivation (TS 33.501 6.9.2.1.1)."""
 
     ncc: int
     nh: bytes
     new: bool
-    """Whether they begin a new chain, of another K_AMF than the keys in use."""
+    """Whether they start a new chain, with another K_AMF than the keys in use."""
 
 
 # Path switch
@@ -119,7 +119,7 @@ def path_switch_request_acknowledge(
     released: Mapping[int, Cause],
     allowed_nssai: Sequence[SNssai],
 ) -> bytes:
-    """PATH SWITCH REQUEST ACKNOWLEDGE (9.2.3.9)."""
+    """Return a PATH SWITCH REQUEST ACKNOWLEDGE (9.2.3.9)."""
     ies: list[Tree] = [
         *ngap.ids(connection),
         {"UESecurityCapabilities": ngap.security_capabilities(capability)},
@@ -140,7 +140,7 @@ def path_switch_request_acknowledge(
 def path_switch_request_failure(
     amf_ue_ngap_id: int, ran_ue_ngap_id: int, released: Mapping[int, Cause]
 ) -> bytes:
-    """PATH SWITCH REQUEST FAILURE (9.2.3.10): it has no cause but those of the sessions."""
+    """Return a PATH SWITCH REQUEST FAILURE (9.2.3.10). It has only the causes of the sessions."""
     ies: list[Tree] = [
         {"AMF-UE-NGAP-ID": amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
@@ -150,7 +150,7 @@ def path_switch_request_failure(
 
 
 def path_switch_refused(ies: Tree, cause: Cause) -> bytes:
-    """The failure for all that a PATH SWITCH REQUEST asks for."""
+    """Return the failure of all sessions of a PATH SWITCH REQUEST."""
     released = dict.fromkeys((item.psi for item in switched(ies)), cause)
     amf, ran = ies["SourceAMF-UE-NGAP-ID"], ies["RAN-UE-NGAP-ID"]
     return path_switch_request_failure(amf, ran, released)
@@ -164,7 +164,7 @@ def _unswitched(released: Mapping[int, Cause]) -> list[Tree]:
 
 
 def _security_context(hop: NextHop) -> Tree:
-    """Security Context (9.3.1.88)."""
+    """Return a Security Context (9.3.1.88)."""
     return {"SecurityContext": {"nextHopChainingCount": hop.ncc, "nextHopNH": hop.nh.hex()}}
 
 
@@ -180,7 +180,7 @@ def handover_request(
     network: Network,
     subscriber: Subscriber,
 ) -> bytes:
-    """HANDOVER REQUEST (9.2.3.4) for what a HANDOVER REQUIRED asks."""
+    """Return a HANDOVER REQUEST (9.2.3.4) for a HANDOVER REQUIRED."""
     capability = ue.security.capability if ue.security is not None else b""
     direct = required.get("DirectForwardingPathAvailability") is not None
     items = [
@@ -213,7 +213,7 @@ def handover_request(
 
 
 def _transfer(session: PduSession, *, direct: bool) -> list[Tree]:
-    """The setup transfer of a session; without a path between the gNBs nothing is forwarded."""
+    """Return the setup transfer of a session. Without a direct path there is no data forwarding."""
     more: Tree = {"DataForwardingNotPossible": "data-forwarding-not-possible"}
     if direct:
         more = {"DirectForwardingPathAvailability": "direct-path-available"}
@@ -221,7 +221,7 @@ def _transfer(session: PduSession, *, direct: bool) -> list[Tree]:
 
 
 def _restrictions(plmn: str, subscriber: Subscriber) -> Tree:
-    """Mobility Restriction List (9.3.1.85)."""
+    """Return a Mobility Restriction List (9.3.1.85)."""
     tacs = list(subscriber.forbidden_tacs)[:_MAX_FORBIDDEN]
     return {
         "servingPLMN": plmn,
@@ -239,7 +239,7 @@ def handover_command(
     released: Mapping[int, Cause],
     container: str,
 ) -> bytes:
-    """HANDOVER COMMAND (9.2.3.2), with the tunnels that the target takes forwarded packets by."""
+    """Return a HANDOVER COMMAND (9.2.3.2), with the target's tunnels for forwarded packets."""
     items = [
         {"pDUSessionID": item.psi, "handoverCommandTransfer": _forwarding(item.transfer)}
         for item in sessions
@@ -251,14 +251,15 @@ def handover_command(
     ]
     if released:
         name = "handoverPreparationUnsuccessfulTransfer"
-        gone = [{"pDUSessionID": p, name: {"cause": dict(c)}} for p, c in released.items()]
-        ies.append({"PDUSessionResourceToReleaseListHOCmd": gone})
+        items = [{"pDUSessionID": p, name: {"cause": dict(c)}} for p, c in released.items()]
+        ies.append({"PDUSessionResourceToReleaseListHOCmd": items})
     ies.append({"TargetToSource-TransparentContainer": container})
     return wire.ngap_encode({"message": "HandoverCommand", "ies": ies})
 
 
 def _forwarding(transfer: Tree) -> Tree:
-    """Handover Command Transfer (9.3.4.10) of a Handover Request Acknowledge Transfer."""
+    """Return the Handover Command Transfer (9.3.4.10) for a Handover Request Acknowledge
+    Transfer."""
     found: Tree = {}
     for name in ("dLForwardingUP-TNLInformation", "dataForwardingResponseDRBList"):
         if name in transfer:
@@ -276,7 +277,7 @@ def _forwarding(transfer: Tree) -> Tree:
 def handover_preparation_failure(
     source: Connection, cause: Cause, container: str | None = None
 ) -> bytes:
-    """HANDOVER PREPARATION FAILURE (9.2.3.3)."""
+    """Return a HANDOVER PREPARATION FAILURE (9.2.3.3)."""
     ies = [*ngap.ids(source), {"Cause": dict(cause)}]
     if container is not None:
         ies.append({"TargettoSource-Failure-TransparentContainer": container})
@@ -284,18 +285,18 @@ def handover_preparation_failure(
 
 
 def handover_cancel_acknowledge(source: Connection) -> bytes:
-    """HANDOVER CANCEL ACKNOWLEDGE (9.2.3.12)."""
+    """Return a HANDOVER CANCEL ACKNOWLEDGE (9.2.3.12)."""
     return wire.ngap_encode({"message": "HandoverCancelAcknowledge", "ies": ngap.ids(source)})
 
 
 def downlink_ran_status_transfer(target: Connection, container: Tree) -> bytes:
-    """DOWNLINK RAN STATUS TRANSFER (9.2.3.14)."""
+    """Return a DOWNLINK RAN STATUS TRANSFER (9.2.3.14)."""
     ies = [*ngap.ids(target), {"RANStatusTransfer-TransparentContainer": container}]
     return wire.ngap_encode({"message": "DownlinkRANStatusTransfer", "ies": ies})
 
 
 def resource_release_command(connection: Connection, sessions: Iterable[int]) -> bytes:
-    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3) for what a target has set up in vain."""
+    """Return a PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3) for unused resources of a target."""
     transfer = {"cause": {"nas": "normal-release"}}
     name = "pDUSessionResourceReleaseCommandTransfer"
     items = [{"pDUSessionID": psi, name: transfer} for psi in sessions]

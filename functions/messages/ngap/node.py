@@ -1,4 +1,4 @@
-"""NGAP messages about a RAN node as a whole that the core sends (TS 38.413 9.2.6, 9.2.7)."""
+"""NGAP messages of the core about a RAN node as a whole (TS 38.413 9.2.6, 9.2.7)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -11,27 +11,27 @@ from schemas.identity import Tai
 from schemas.ran import AmfConfiguration, PlmnSupport
 
 AMF_CONFIGURATION_UPDATE: Final = 0
-"""Its procedure code (9.4.7)."""
+"""The procedure code of AMF CONFIGURATION UPDATE (9.4.7)."""
 
 FAILURES: Final[Mapping[str, str]] = {
     "NGSetupRequest": "NGSetupFailure",
     "RANConfigurationUpdate": "RANConfigurationUpdateFailure",
 }
-"""The failure message of each request of a RAN node about itself."""
+"""The failure message of each node-level request of a RAN node."""
 
 TIMES_TO_WAIT: Final = {"v1s": 1, "v2s": 2, "v5s": 5, "v10s": 10, "v20s": 20, "v60s": 60}
 """The values of the Time to Wait IE in seconds (9.3.1.56)."""
 
 
 def diagnosed(diagnostics: Tree | None) -> list[Tree]:
-    """The Criticality Diagnostics IE of a response, nothing for None."""
+    """Return the Criticality Diagnostics IE of a response; no IE for None."""
     return [] if diagnostics is None else [{"CriticalityDiagnostics": diagnostics}]
 
 
 def failure(
     request: str, cause: Cause, time_to_wait: str = "", diagnostics: Tree | None = None
 ) -> bytes:
-    """The failure message of one of `FAILURES`."""
+    """Return the failure message of a request in `FAILURES`."""
     ies: list[Tree] = [{"Cause": dict(cause)}]
     if time_to_wait:
         ies.append({"TimeToWait": time_to_wait})
@@ -40,14 +40,14 @@ def failure(
 
 
 def ng_setup_response(configuration: AmfConfiguration, diagnostics: Tree | None = None) -> bytes:
-    """NG SETUP RESPONSE (9.2.6.2)."""
+    """Return an NG SETUP RESPONSE (9.2.6.2)."""
     ies = [*_configuration(None, configuration), *diagnosed(diagnostics)]
     return wire.ngap_encode({"message": "NGSetupResponse", "ies": ies})
 
 
 def amf_configuration_update(before: AmfConfiguration | None, now: AmfConfiguration) -> bytes:
-    """AMF CONFIGURATION UPDATE (9.2.6.7) with what is new; with all of it where `before`, what
-    the node was told, is not known."""
+    """Return an AMF CONFIGURATION UPDATE (9.2.6.7) with the changes since `before`, which the node
+    acknowledged; with the complete configuration if `before` is None."""
     return wire.ngap_encode(
         {"message": "AMFConfigurationUpdate", "ies": _configuration(before, now)}
     )
@@ -72,8 +72,8 @@ def _supported(support: PlmnSupport) -> Tree:
 
 
 def target_of(node: Tree) -> tuple[str, Tai] | None:
-    """The node that a Target RAN Node ID of a transfer names, by the name that its NG SETUP gave
-    it, and the tracking area; None for one that is no gNB or ng-eNB."""
+    """Return the name, as in NG SETUP, and the tracking area of the target node of a transfer; None
+    if it is not a gNB or ng-eNB."""
     named, tai = subtree(node, "globalRANNodeID"), subtree(node, "selectedTAI")
     gnb, ng_enb = subtree(named, "globalGNB-ID"), subtree(named, "globalNgENB-ID")
     bits = subtree(subtree(gnb, "gNB-ID"), "gNB-ID")
@@ -93,12 +93,12 @@ _NG_ENB_BITS: Final = {"macroNgENB-ID": 20, "shortMacroNgENB-ID": 18, "longMacro
 
 
 def downlink_ran_configuration_transfer(son: Tree) -> bytes:
-    """DOWNLINK RAN CONFIGURATION TRANSFER (9.2.7.2) of a SON Configuration Transfer."""
+    """Return a DOWNLINK RAN CONFIGURATION TRANSFER (9.2.7.2) with a SON Configuration Transfer."""
     ies = [{"SONConfigurationTransferDL": son}]
     return wire.ngap_encode({"message": "DownlinkRANConfigurationTransfer", "ies": ies})
 
 
 def downlink_rim_information_transfer(rim: Tree) -> bytes:
-    """DOWNLINK RIM INFORMATION TRANSFER (9.2.15.2)."""
+    """Return a DOWNLINK RIM INFORMATION TRANSFER (9.2.15.2)."""
     ies = [{"RIMInformationTransfer": rim}]
     return wire.ngap_encode({"message": "DownlinkRIMInformationTransfer", "ies": ies})

@@ -1,4 +1,4 @@
-"""NGAP messages that differ from UE to UE in a few values: what was worked out is kept."""
+"""A cache of templates for NGAP messages that differ in a few values between UEs."""
 
 from functools import lru_cache
 from typing import Final
@@ -9,16 +9,16 @@ import wire
 from functions.messages.trees import Tree
 
 KEPT: Final = 1024
-"""Templates, of which those used least recently go."""
+"""Cache size in templates; the least recently used are evicted."""
 
 EXAMPLE: Final = "00"
-"""The octets of an IE in the tree of a template, which others come in the place of."""
+"""Placeholder octets of an IE in the tree of a template."""
 EXAMPLE_KEY: Final = "00" * 32
 EXAMPLE_IMEISV: Final = "00" * 8
 
 
 def template(message: str, ies: list[Tree]) -> wire.NgapTemplate:
-    """The template of a message with these IEs, in the order of the specification.
+    """Return the template of a message with these IEs, in the order of the specification.
 
     Raises:
         wire.WireError: kind ``ngap-encode``.
@@ -27,7 +27,8 @@ def template(message: str, ies: list[Tree]) -> wire.NgapTemplate:
 
 
 def of_ue(message: str, ies: list[Tree]) -> wire.NgapTemplate:
-    """The same of a message that begins with the two ids of a UE, which are not among these IEs."""
+    """Return the template of a message that starts with the two ids of a UE, followed by these
+    IEs."""
     return template(message, [*_IDS, *ies])
 
 

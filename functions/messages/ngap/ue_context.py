@@ -1,4 +1,4 @@
-"""NGAP messages that give a gNB a UE's context and PDU sessions (TS 38.413 9.2.1, 9.2.2)."""
+"""NGAP messages about UE contexts and PDU sessions at a gNB (TS 38.413 9.2.1, 9.2.2)."""
 
 from collections.abc import Sequence
 
@@ -26,10 +26,10 @@ def initial_context_setup_request(
     sessions: Sequence[tuple[PduSession, bytes]] = (),
     ambr: Ambr | None = None,
 ) -> bytes:
-    """INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
+    """Return an INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
 
-    `sessions` are to be set up with it, each with its NAS message or none, under `ambr`, the
-    AMBR of the UE.
+    `sessions` are set up with it, each with its NAS message, which may be empty. `ambr` is the UE
+    AMBR.
     """
     items = [_session_item(session) for session, _ in sessions]
     imeisv = pei.removeprefix("imeisv-") if pei.startswith("imeisv-") else ""
@@ -58,7 +58,8 @@ def initial_context_setup_request(
 def ue_context_modification_request(
     connection: Connection, security: SecurityContext | None, ambr: Ambr | None
 ) -> bytes:
-    """UE CONTEXT MODIFICATION REQUEST (9.2.2.7): the K_gNB of a context, an AMBR of the UE."""
+    """Return a UE CONTEXT MODIFICATION REQUEST (9.2.2.7) with the K_gNB of a context, a UE AMBR, or
+    both."""
     ies = ngap.ids(connection)
     if security is not None:
         ies.append({"SecurityKey": wire.kgnb(security.kamf, connection.kgnb_count).hex()})
@@ -75,7 +76,8 @@ def pdu_session_resource_setup_request(
     ambr: Ambr | None,
     nas: bytes = b"",
 ) -> bytes:
-    """PDU SESSION RESOURCE SETUP REQUEST (9.2.1.1), each session with its NAS message or none."""
+    """Return a PDU SESSION RESOURCE SETUP REQUEST (9.2.1.1), each session with its NAS message,
+    which may be empty."""
     ies: list[Tree] = [
         *([{"NAS-PDU": EXAMPLE}] if nas else []),
         {"PDUSessionResourceSetupListSUReq": [_session_item(session) for session, _ in sessions]},
@@ -92,7 +94,7 @@ def pdu_session_resource_setup_request(
 def pdu_session_resource_release_command(
     connection: Connection, sessions: Sequence[PduSession], cause: ngap.Cause, nas: bytes = b""
 ) -> bytes:
-    """PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
+    """Return a PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
     transfer = {"cause": dict(cause)}
     items = [
         {"pDUSessionID": s.id, "pDUSessionResourceReleaseCommandTransfer": transfer}
@@ -110,7 +112,7 @@ def pdu_session_resource_release_command(
 def pdu_session_resource_modify_request(
     connection: Connection, session: PduSession, ambr: Ambr, nas: bytes
 ) -> bytes:
-    """PDU SESSION RESOURCE MODIFY REQUEST (9.2.1.5) for another session AMBR."""
+    """Return a PDU SESSION RESOURCE MODIFY REQUEST (9.2.1.5) with another session AMBR."""
     item = {
         "pDUSessionID": session.id,
         "nAS-PDU": nas.hex(),
@@ -121,7 +123,7 @@ def pdu_session_resource_modify_request(
 
 
 def _session_item(session: PduSession) -> Tree:
-    """A session in the list of a template: what of it is not its own alone."""
+    """Return a session in the list of a template: the values that many sessions share."""
     example = Tunnel(0, _uplink(session).address)
     return {
         "pDUSessionID": 1,
@@ -131,18 +133,20 @@ def _session_item(session: PduSession) -> Tree:
 
 
 def _sessions(sessions: Sequence[tuple[PduSession, bytes]]) -> list[tuple[int, bytes, int]]:
-    """What each has of its own: its identity, its NAS message and the TEID of its UPF."""
+    """Return the individual values of each session: its identity, its NAS message and the UPF's
+    TEID."""
     return [(session.id, nas, _uplink(session).teid) for session, nas in sessions]
 
 
 def _uplink(session: PduSession) -> Tunnel:
     if session.uplink is None:
-        raise ValueError("the UPF has not given an F-TEID")
+        raise ValueError("the session has no F-TEID of its UPF")
     return session.uplink
 
 
 def setup_transfer(session: PduSession) -> list[Tree]:
-    """PDU Session Resource Setup Request Transfer (9.3.4.1) of a session that its UPF has."""
+    """Return the PDU Session Resource Setup Request Transfer (9.3.4.1) of an established
+    session."""
     return _transfer(session, _uplink(session))
 
 
@@ -172,14 +176,14 @@ def _transfer(session: PduSession, uplink: Tunnel) -> list[Tree]:
 
 
 def gtp_tunnel(tunnel: Tunnel) -> Tree:
-    """A GTP Tunnel (9.3.2.2) as NGAP trees have it."""
+    """Return a GTP Tunnel (9.3.2.2) in the form of NGAP trees."""
     return {"transportLayerAddress": tunnel.address, "gTP-TEID": tunnel.teid}
 
 
 def read_tunnel(information: Tree) -> Tunnel | None:
-    """The tunnel of a UP Transport Layer Information; None for one that is none.
+    """Return the tunnel of a UP Transport Layer Information; None if it has no GTP tunnel.
 
-    Of two addresses, the IPv4 one, which comes first (TS 38.414 5.1).
+    If it has two addresses, the IPv4 address is returned, which is the first (TS 38.414 5.1).
     """
     tunnel = subtree(information, "gTPTunnel")
     address = tunnel.get("transportLayerAddress")

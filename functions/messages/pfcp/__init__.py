@@ -1,4 +1,5 @@
-"""PFCP messages of nodes (TS 29.244 7.4) and what all messages share: Node ID, Cause, faults."""
+"""PFCP node messages (TS 29.244 7.4), and the common parts of all messages: Node ID, Cause,
+faults."""
 
 from ipaddress import ip_address
 from typing import Any, Final
@@ -13,20 +14,20 @@ NO_ASSOCIATION: Final = "No established PFCP Association"
 NOT_SUPPORTED: Final = "Service not supported"
 
 FEATURES: Final[Tree] = {"CP Function Features": ["LOAD"]}
-"""Of the optional features of a CP function (8.2.58): Load Control Information is read."""
+"""The optional features of the CP function (8.2.58): it supports Load Control Information."""
 
 _EPOCH: Final = 2_208_988_800
 """Seconds from 1900 to 1970."""
 
 
 def time_stamp(milliseconds: int) -> int:
-    """A time since the Unix epoch as in a Recovery Time Stamp (8.2.65): seconds since 1900, of
-    which 32 bits are left from 2036 on."""
+    """Return the Recovery Time Stamp (8.2.65) of a time in milliseconds since the Unix epoch:
+    seconds since 1900, modulo 2**32 from 2036 on."""
     return (milliseconds // 1000 + _EPOCH) & 0xFFFF_FFFF
 
 
 def node_id(text: str) -> Tree:
-    """A Node ID (8.2.38) of an address or a domain name."""
+    """Return the Node ID (8.2.38) of an address or a domain name."""
     try:
         return {f"ipv{ip_address(text).version}": text}
     except ValueError:
@@ -34,7 +35,7 @@ def node_id(text: str) -> Tree:
 
 
 def ies_of(ies: list[Tree]) -> Tree:
-    """The IEs of a message or of a group by name; of a repeated one, the first."""
+    """Return the IEs of a message or a group by name; the first if an IE is repeated."""
     found: Tree = {}
     for item in ies:
         for name, value in item.items():
@@ -43,48 +44,50 @@ def ies_of(ies: list[Tree]) -> Tree:
 
 
 def cause_text(ies: Tree) -> str:
-    """The Cause of an answer for people; ``"no cause"`` without one."""
+    """Return the Cause of a response as text; ``"no cause"`` without the IE."""
     return str(ies.get("Cause", "no cause"))
 
 
 def load_of(ies: Tree) -> int | None:
-    """The metric of a Load Control Information in per cent (7.5.3.3), None without one."""
+    """Return the metric of a Load Control Information in per cent (7.5.3.3); None without the
+    IE."""
     control: list[Tree] = ies.get("Load Control Information", [])
     metric: Any = ies_of(control).get("Metric")
     return metric if isinstance(metric, int) else None
 
 
 def node_message(message: str, ies: list[Tree], sequence: int = 0) -> bytes:
-    """A message of a node. `sequence` is that of the request which it answers; the gateway gives
-    a request its own."""
+    """Return a node message. `sequence` is the sequence number of the request that it responds to;
+    the gateway sets the sequence number of a request."""
     return wire.pfcp_encode({"message": message, "sequence": sequence, "ies": ies})
 
 
 def session_message(message: str, seid: int, ies: list[Tree], sequence: int = 0) -> bytes:
-    """A message of a session; `seid` is that of the receiver, 0 where there is none."""
+    """Return a session message. `seid` is the SEID of the receiver, 0 if unknown."""
     return wire.pfcp_encode({"message": message, "seid": seid, "sequence": sequence, "ies": ies})
 
 
 def association_setup_request(own: str, since: int) -> bytes:
-    """PFCP ASSOCIATION SETUP REQUEST (7.4.4.1)."""
+    """Return a PFCP ASSOCIATION SETUP REQUEST (7.4.4.1)."""
     ies = [{"Node ID": node_id(own)}, {"Recovery Time Stamp": since}, FEATURES]
     return node_message("AssociationSetupRequest", ies)
 
 
 def heartbeat_request(since: int) -> bytes:
-    """HEARTBEAT REQUEST (7.4.2.1)."""
+    """Return a HEARTBEAT REQUEST (7.4.2.1)."""
     return node_message("HeartbeatRequest", [{"Recovery Time Stamp": since}])
 
 
 def association_release_request(own: str) -> bytes:
-    """PFCP ASSOCIATION RELEASE REQUEST (7.4.4.5)."""
+    """Return a PFCP ASSOCIATION RELEASE REQUEST (7.4.4.5)."""
     return node_message("AssociationReleaseRequest", [{"Node ID": node_id(own)}])
 
 
-def answer(request: str, sequence: int, own: str, ies: list[Tree]) -> bytes:
-    """The answer to a request of a UPF whose SEID is not known: of a node, or of no session.
+def response(request: str, sequence: int, own: str, ies: list[Tree]) -> bytes:
+    """Return the response to a request of a UPF: a node request, or a request for an unknown
+    session.
 
-    The Node ID of the core, `own`, goes before `ies` where the answer has one.
+    `own` is the Node ID of the core. It is put before `ies` if the response has a Node ID.
     """
     if request in _WITH_NODE_ID:
         ies = [{"Node ID": node_id(own)}, *ies]
@@ -94,8 +97,8 @@ def answer(request: str, sequence: int, own: str, ies: list[Tree]) -> bytes:
     return node_message(message, ies, sequence)
 
 
-def fault_answer(peek: wire.PfcpPeek, faults: Tree, own: str, since: int) -> bytes | None:
-    """What a request with faults of syntax is answered with (7.6), None for nothing.
+def fault_response(peek: wire.PfcpPeek, faults: Tree, own: str, since: int) -> bytes | None:
+    """Return the response to a request with syntax errors (7.6); None for no response.
 
     The cause and the offending IE are those of `wire.pfcp_check`.
     """
@@ -108,7 +111,7 @@ def fault_answer(peek: wire.PfcpPeek, faults: Tree, own: str, since: int) -> byt
         ies.append({"Offending IE": faults["offending_ie_type"]})
     if peek.message == "AssociationSetupRequest":
         ies.append({"Recovery Time Stamp": since})
-    return answer(peek.message, peek.sequence, own, ies)
+    return response(peek.message, peek.sequence, own, ies)
 
 
 _WITH_NODE_ID: Final = frozenset(
@@ -122,4 +125,4 @@ _WITH_NODE_ID: Final = frozenset(
         "SessionEstablishmentRequest",
     }
 )
-"""Requests whose answers have a Node ID (7.4.4 to 7.4.7, 7.5.3)."""
+"""Requests with a Node ID in the response (7.4.4 to 7.4.7, 7.5.3)."""

@@ -1,8 +1,8 @@
-"""The rules of the PFCP session of a PDU session, as the IEs of its messages (TS 29.244 7.5).
+"""The rules of a PDU session at the UPF, as IEs of PFCP session messages (TS 29.244 7.5).
 
-Two PDRs: uplink packets of the gNB's tunnel go to the data network, downlink packets of the UE's
-address go to the gNB, or into the buffer while it has no tunnel. One QER holds the session AMBR
-and marks the one QoS flow.
+There are two PDRs. Uplink packets in the UPF's tunnel are forwarded to the data network. Downlink
+packets for the UE's address are forwarded to the gNB, or buffered while the gNB has no tunnel. One
+QER enforces the session AMBR and marks the one QoS flow.
 """
 
 from typing import Final
@@ -13,14 +13,15 @@ from schemas.gsm.state import N4Request, N4Session, PduSession, Tunnel
 from schemas.subscriber import Ambr
 
 UPLINK, DOWNLINK = 1, 2
-"""The ids of the two PDRs, and of their FARs."""
+"""The ids of the two PDRs and of their FARs."""
 QER: Final = 1
 
 _PRECEDENCE: Final = 255
 
 
 def establishment(own: str, session: PduSession, request: N4Request) -> list[Tree]:
-    """Those of a SESSION ESTABLISHMENT REQUEST (7.5.2) of the core, whose address is `own`."""
+    """Return the IEs of a SESSION ESTABLISHMENT REQUEST (7.5.2); `own` is the address of the
+    core."""
     n4 = session.n4
     ies: list[Tree] = [
         {"Node ID": pfcp.node_id(own)},
@@ -55,7 +56,7 @@ def establishment(own: str, session: PduSession, request: N4Request) -> list[Tre
 
 
 def _instance(dnn: str) -> str:
-    """A DNN as a Network Instance has it (8.2.4, TS 23.003 9.1): labels behind their lengths."""
+    """Return a DNN as a Network Instance (8.2.4, TS 23.003 9.1): each label after its length."""
     return "".join(chr(len(label)) + label for label in dnn.split("."))
 
 
@@ -63,8 +64,11 @@ _PDN_TYPES: Final = {"IPV4": "IPv4", "IPV6": "IPv6", "IPV4V6": "IPv4v6"}
 
 
 def _uplink_pdr(session: PduSession) -> list[Tree]:
-    """The UPF chooses the F-TEID (5.5.1); one that it had chosen before is restored. One that
-    does not choose is told it."""
+    """Return the uplink PDR. The UPF chooses the F-TEID (5.5.1), except one that it had chosen
+    before.
+
+    If the UPF does not choose F-TEIDs, the F-TEID is the core's.
+    """
     f_teid: Tree = {"choose": ["V4"]}
     removal = "GTP-U/UDP/IPv4"
     if session.uplink is not None:
@@ -113,20 +117,21 @@ def _ue_address(session: PduSession, *, destination: bool) -> Tree:
 
 
 def _qer(ambr: Ambr) -> list[Tree]:
-    """Open gates, and the session AMBR in kbit/s."""
+    """Return open gates and the session AMBR in kbit/s."""
     rates = {"uplink": kbps(ambr.uplink), "downlink": kbps(ambr.downlink)}
     return [{"Gate Status": {"uplink": "OPEN", "downlink": "OPEN"}}, {"MBR": rates}]
 
 
 def kbps(bits_per_second: int) -> int:
-    """A rate in kbit/s, rounded up: a slow session is not a dead one."""
+    """Return a bit rate in kbit/s, rounded up, so that a low rate does not become 0."""
     return -(-bits_per_second // 1000)
 
 
 def modification(n4: N4Session, request: N4Request) -> list[Tree]:
-    """Those of a SESSION MODIFICATION REQUEST (7.5.4): what changes, and nothing else (5.6.3)."""
+    """Return the IEs of a SESSION MODIFICATION REQUEST (7.5.4): only the changes (5.6.3)."""
     ies: list[Tree] = []
-    if request.downlink != n4.downlink or n4.ambr is None:  # which says that nothing is known
+    unknown = n4.ambr is None
+    if request.downlink != n4.downlink or unknown:
         far = _downlink("Update Forwarding", request.downlink, end_marker=request.end_marker)
         ies.append({"Update FAR": [{"FAR ID": DOWNLINK}, *far]})
     if request.ambr is not None and request.ambr != n4.ambr:
@@ -135,7 +140,7 @@ def modification(n4: N4Session, request: N4Request) -> list[Tree]:
 
 
 def _downlink(kind: str, tunnel: Tunnel | None, *, end_marker: bool = False) -> list[Tree]:
-    """To the gNB, with the parameters of a `kind`, or into the buffer."""
+    """Return the FAR parameters of a `kind`, to forward to the gNB or to buffer."""
     if tunnel is None:
         return [{"Apply Action": ["BUFF", "NOCP"]}]
     parameters = _to(tunnel)
@@ -145,7 +150,7 @@ def _downlink(kind: str, tunnel: Tunnel | None, *, end_marker: bool = False) -> 
 
 
 def _version(address: str) -> int:
-    """The IP version of a tunnel's address."""
+    """Return the IP version of a tunnel's address."""
     return 6 if ":" in address else 4
 
 
@@ -160,7 +165,7 @@ def _to(tunnel: Tunnel) -> list[Tree]:
 
 
 def created(tree: Tree) -> Tunnel | None:
-    """The F-TEID that the UPF chose for the uplink PDR."""
+    """Return the F-TEID that the UPF chose for the uplink PDR."""
     for item in tree["ies"]:
         parts = {k: v for part in item.get("Created PDR", ()) for k, v in part.items()}
         f_teid = parts.get("F-TEID", {})
