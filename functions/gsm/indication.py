@@ -1,7 +1,7 @@
-"""PDU SESSION RESOURCE MODIFY INDICATION (TS 38.413 8.2.5, TS 37.340 10.14): the gNB wants downlink
-packets of PDU sessions elsewhere, at the secondary node of dual connectivity or back.
+"""The PDU SESSION RESOURCE MODIFY INDICATION procedure (TS 38.413 8.2.5, TS 37.340 10.14).
 
-The UPFs are asked by `functions.ue.reconcile`, and the gNB is told once they have answered.
+The gNB moves the downlink tunnels of PDU sessions to the secondary node of dual connectivity, or
+back. `functions.ue.reconcile` asks the UPFs, and the gNB gets the confirm once they have answered.
 """
 
 from collections import Counter
@@ -25,13 +25,15 @@ from schemas.gsm.state import IndicatedSession, Indication, PduSession, Tunnel
 UNKNOWN_SESSION: Final[Cause] = {"radioNetwork": "unknown-PDU-session-ID"}
 SAME_SESSION_TWICE: Final[Cause] = {"radioNetwork": "multiple-PDU-session-ID-instances"}
 UNKNOWN_FLOW: Final[Cause] = {"radioNetwork": "unkown-qos-flow-ID"}
-"""Spelt as in the ASN.1."""
+"""Spelled as in the ASN.1."""
 UPF_FAILED: Final[Cause] = {"transport": "transport-resource-unavailable"}
 
 
 def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """Take an indication, session by session. One that comes before the one before it is confirmed
-    is refused: there is one procedure of a kind at a time."""
+    """Process an indication, session by session.
+
+    An indication is refused while another one waits for its confirm.
+    """
     here = connection.find(d, amf_ue_ngap_id)
     if here is None or here.releasing:
         d.note("an indication on a connection that is being released")
@@ -86,9 +88,9 @@ def _wanted(d: UeDecision, item: Tree, amf_ue_ngap_id: int) -> IndicatedSession:
 
 
 def _flows(transfer: Tree) -> Iterator[tuple[Tunnel, int]]:
-    """Each QoS flow of a PDU Session Resource Modify Indication Transfer (9.3.4.6) with its tunnel.
+    """Return each QoS flow of a Modify Indication Transfer (9.3.4.6), with its tunnel.
 
-    A session is split between two tunnels by its flows, so that one that has one flow is not.
+    A session can use two tunnels for different flows. The sessions of this core have one flow.
     """
     split: list[Tree] = transfer.get("additionalDLQosFlowPerTNLInformation", [])
     found = [subtree(part, "qosFlowPerTNLInformation") for part in split]
@@ -100,7 +102,7 @@ def _flows(transfer: Tree) -> Iterator[tuple[Tunnel, int]]:
 
 
 def unanswered(d: UeDecision, session: PduSession) -> None:
-    """The UPF does not answer: the gNB goes on where it was, and so will the UPF."""
+    """Move the session back to the tunnel that its UPF still uses: the UPF does not answer."""
     waiting = d.ue.indication.sessions if d.ue.indication is not None else ()
     for item in waiting:
         if item.seid == session.n4.seid and not item.cause and item.before is not None:
@@ -108,8 +110,8 @@ def unanswered(d: UeDecision, session: PduSession) -> None:
 
 
 def reconcile(d: UeDecision) -> None:
-    """Confirm an indication whose UPFs have all answered; one of a connection that is gone has
-    nobody to tell."""
+    """Confirm an indication if all its UPFs have answered. Drop it if its connection was
+    released."""
     waiting = d.ue.indication
     if waiting is None:
         return
@@ -127,7 +129,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def _session_of(d: UeDecision, item: IndicatedSession) -> PduSession | None:
-    """The session of an item that can still be, or has been, moved as the gNB wants it."""
+    """Return the session of an item if it has the tunnel that the gNB wants, None if not."""
     session = n4.find(d, item.seid) if not item.cause else None
     if session is None or session.stage not in ("active", "modifying"):
         return None
@@ -140,7 +142,7 @@ def _waits(d: UeDecision, item: IndicatedSession) -> bool:
 
 
 def _confirm(d: UeDecision, here: Connection, answered: Indication) -> None:
-    """PDU SESSION RESOURCE MODIFY CONFIRM (9.2.1.9)."""
+    """Send PDU SESSION RESOURCE MODIFY CONFIRM (9.2.1.9)."""
     modified: list[Tree] = []
     failed: list[Tree] = []
     for item in answered.sessions:

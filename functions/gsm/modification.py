@@ -13,15 +13,15 @@ from schemas.subscriber import Ambr
 
 
 def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
-    """PDU SESSION MODIFICATION REQUEST.
+    """Process a PDU SESSION MODIFICATION REQUEST.
 
-    What only tells of the UE (its capability, its filters) is granted without a change. A request
-    for QoS beyond the subscription is rejected: #26 (6.4.2.4).
+    A request that only informs (capability, filters) is accepted without a change. A request for
+    other QoS than the subscribed one is rejected with #26 (6.4.2.4).
     """
     psi, pti = request["pdu-session-identity"], request["procedure-transaction-identity"]
     verdict = check(d, Start.SESSION_MODIFICATION_BY_UE, session)
     if verdict is Verdict.IGNORE:
-        d.note("a modification of a session that is being released")  # 6.3.3.5: the release goes on
+        d.note("a modification of a session that is being released")  # 6.3.3.5
     elif verdict is Verdict.REJECT:
         cause = GsmCause.MESSAGE_NOT_COMPATIBLE_WITH_STATE
         d.send_nas(gsm.transport(gsm.refusal(request, cause), psi))
@@ -33,8 +33,11 @@ def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
 
 
 def subscribed(d: UeDecision, session: PduSession, ambr: Ambr) -> None:
-    """The subscription has another session AMBR (TS 23.502 4.3.3.2): UE, gNB and UPF get it, once
-    the UE can be told and its gNB is not about the session."""
+    """Give the UE, the gNB and the UPF the session AMBR of a changed subscription (TS 23.502
+    4.3.3.2).
+
+    It waits as the table of collisions says.
+    """
     if session.ambr == ambr:
         return
     if check(d, Start.SESSION_MODIFICATION_BY_NETWORK, session) is Verdict.START:
@@ -65,7 +68,7 @@ def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: in
 
 
 def completed(d: UeDecision, session: PduSession, message: Tree) -> None:
-    """PDU SESSION MODIFICATION COMPLETE, or COMMAND REJECT: over, either way."""
+    """Process a PDU SESSION MODIFICATION COMPLETE or COMMAND REJECT: each ends the procedure."""
     if session.stage != "modifying":
         d.note(f"{message['message-type']} that was not asked for")
         return
@@ -76,13 +79,14 @@ def completed(d: UeDecision, session: PduSession, message: Tree) -> None:
 
 
 def answered(d: UeDecision, ies: Tree) -> None:
-    """PDU SESSION RESOURCE MODIFY RESPONSE: nothing is to be done about a gNB that refuses."""
+    """Process a PDU SESSION RESOURCE MODIFY RESPONSE. A session that the gNB did not modify is
+    only noted."""
     for item in ies.get("PDUSessionResourceFailedToModifyListModRes", ()):
         d.note(f"the gNB has not modified the PDU session {item['pDUSessionID']}")
 
 
 def expired(d: UeDecision, session: PduSession, count: int) -> None:
-    """T3591: the command again, four times; then the modification is given up (6.3.2.5)."""
+    """T3591: send the command again, four times; then end the procedure (6.3.2.5)."""
     if session.stage != "modifying":
         d.note("T3591 expired for a session that is not being modified")
     elif count >= RETRANSMISSIONS or not user_plane.reachable(d):

@@ -1,4 +1,4 @@
-"""The PFCP session of a PDU session (TS 29.244 6.3): the requests for it, and their answers."""
+"""The PFCP session of a PDU session (TS 29.244 6.3): requests to its UPF, and their answers."""
 
 from typing import Final
 
@@ -20,60 +20,64 @@ from schemas.step import HandOff, SendPfcp, encode
 TIMER: Final = "n4"
 
 REPETITIONS: Final = 3
-"""How often an establishment is handed to the gateway again, before it is given up."""
+"""Number of times that an establishment is given to the gateway again before it fails."""
 
 GIVE_UP: Final = 10
-"""The same of one that nobody wants any more: an answer that comes after all is deleted."""
+"""The same for a session that was released meanwhile. An answer after that is deleted at the
+UPF."""
 
 _SLOWEST: Final = 1024
-"""How many times its first interval a repetition waits at most."""
+"""Longest interval between repetitions, in first intervals."""
 
 
 def find(d: UeDecision, seid: int) -> PduSession | None:
-    """The session of a SEID of the core."""
+    """Return the session of a SEID of the core, None if there is none."""
     return next((s for s in d.ue.sessions if s.n4.seid == seid), None)
 
 
 def establish(d: UeDecision, session: PduSession) -> None:
-    """Ask the UPF for a session, or for one again that it has lost (TS 23.527 4.3.2)."""
+    """Ask the UPF to establish a session, or to establish it again after a loss (TS 23.527
+    4.3.2)."""
     number, to = d.ue.n4_requests + 1, session.access
     _send(d, session, N4Request("establish", number, d.env.now, downlink=to, ambr=session.ambr))
 
 
 def modify(d: UeDecision, session: PduSession) -> None:
-    """Have the UPF send downlink packets where the session has them, at the session's AMBR."""
+    """Ask the UPF to use the downlink tunnel and the AMBR of the session."""
     number, to, before = d.ue.n4_requests + 1, session.access, session.n4.downlink
     request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
     if to is not None and before not in (None, to):
-        # From one gNB to another: the first is told when the last packet has come (23.502 4.9.1.2).
+        # An end marker tells the first gNB that no packet follows (TS 23.502 4.9.1.2).
         features = d.env.upf_features(session.n4.upf)
         request = replace(request, end_marker="EMPU" in features)
     _send(d, session, request)
 
 
 def delete(d: UeDecision, session: PduSession) -> None:
-    """Have the UPF let the session go. One that is not gone is then established anew."""
+    """Ask the UPF to delete the session. A session that is not released is then established
+    again."""
     _send(d, session, N4Request("delete", d.ue.n4_requests + 1, d.env.now))
 
 
 def renew(d: UeDecision, session: PduSession) -> None:
-    """Have the UPF forget what it holds of a session, and get it anew.
+    """Delete the session at the UPF and establish it again.
 
-    After that every UPF buffers from the start, and reports the first packet. Less would do by
-    TS 29.244, and does not everywhere: most releases of Open5GS pass DROBU (8.2.31) over, and go
-    on after DROP (8.2.26) as if they had reported.
+    A UPF then buffers from the start and reports the first packet. TS 29.244 has lighter ways that
+    not every UPF implements: most releases of Open5GS ignore DROBU (8.2.31), and do not report
+    again after DROP (8.2.26).
     """
     if session.n4.sent is None and session.n4.up_seid:
         delete(d, session)
 
 
 def established_twice(d: UeDecision, session: PduSession, tree: Tree, number: int | None) -> None:
-    """A UPF has established what nobody waits for: its request was given up, or was repeated.
+    """Delete one of two PFCP sessions of a PDU session, after an establishment that was repeated or
+    given up.
 
-    One of the two SEIDs is let go, and repeated with the UPF's leftovers until it is. A UPF that
-    was asked to restore the session has put the later one in the place of the earlier, or has
-    both; where gNBs send to both, the later is the session. An answer that its gateway cannot
-    tell the request of has no `number`: it is late, and of the one before.
+    The UPF is asked to delete it as a leftover until it has. A UPF that was asked to restore the
+    session has replaced the earlier one by the later one, or has both. If gNBs send to both, the
+    later one is the session. An answer without a `number`, which its gateway could not match, is
+    late and belongs to the earlier one.
     """
     ies = pfcp.ies_of(tree["ies"])
     up_seid, mine = ies.get("F-SEID", {}).get("seid", 0), session.n4.up_seid
@@ -89,37 +93,38 @@ def established_twice(d: UeDecision, session: PduSession, tree: Tree, number: in
 
 
 def due(d: UeDecision, sent: N4Request) -> int:
-    """When a request is handed to the gateway again; later and later, should the UPF be away."""
+    """Return the time at which a request is given to the gateway again. The interval doubles
+    each time."""
     return sent.at + d.env.network.timers.n4 * 1000 * min(2 ** min(sent.count, 10), _SLOWEST)
 
 
 def repeat(d: UeDecision, session: PduSession) -> None:
-    """Hand the request that waits to the gateway again, which may have died with it."""
+    """Give the waiting request to the gateway again: the gateway may have stopped."""
     sent = session.n4.sent
     if sent is not None:
         _send(d, session, replace(sent, at=d.env.now, count=sent.count + 1))
 
 
 def ask_again(d: UeDecision, session: PduSession) -> None:
-    """Hand the request that waits over once more, to a UPF that is another than was asked."""
+    """Give the waiting request to the gateway again, for a UPF that has restarted since."""
     sent = session.n4.sent
     if sent is not None:
         _send(d, session, replace(sent, at=d.env.now))
 
 
 def reconcile(d: UeDecision) -> None:
-    """Ask each UPF for what it is not known to have."""
+    """Ask each UPF for the session as it is to be."""
     for session in d.ue.sessions:
         _reconcile(d, session)
 
 
 def _reconcile(d: UeDecision, session: PduSession) -> None:
-    """Send the next request of a session, unless one waits for its answer."""
+    """Send the next request of a session, if no request waits for its answer."""
     current = session.n4
     if current.sent is not None:
         waited = d.env.now - current.sent.at
         if current.sent.count and d.from_gnb and waited >= d.env.network.timers.n4 * 1000:
-            repeat(d, session)  # a UE that is here does not wait for a timer that has slowed
+            repeat(d, session)  # The UE is connected: do not wait for the long interval.
         if session.stage == "released" and d.env.network.upf(current.upf) is None:
             d.emit(SessionDeleted(current.seid, "its UPF is no more of this network"))
     elif session.stage == "released":
@@ -128,7 +133,7 @@ def _reconcile(d: UeDecision, session: PduSession) -> None:
         else:
             d.emit(SessionDeleted(current.seid, "no UPF has it"))
     elif session.stage == "releasing":
-        return  # it is deleted once the UE has answered, or T3592 has given up
+        return  # The UE answers first, or T3592 expires.
     elif not current.up_seid:
         establish(d, session)
     elif (current.downlink, current.ambr) != (session.access, session.ambr):
@@ -136,7 +141,7 @@ def _reconcile(d: UeDecision, session: PduSession) -> None:
 
 
 def rearm(d: UeDecision) -> None:
-    """Have the timer expire when the first of the requests that wait is due."""
+    """Start the timer for the waiting request that is due first."""
     dues = [due(d, s.n4.sent) for s in d.ue.sessions if s.n4.sent is not None]
     timer = d.ue.timers.get(TIMER)
     if not dues:
@@ -146,7 +151,7 @@ def rearm(d: UeDecision) -> None:
 
 
 def answered(d: UeDecision, session: PduSession, tree: Tree) -> str:
-    """Take the answer of the UPF. Returns what is wrong with it, empty if it is done."""
+    """Process the answer of the UPF. Return its fault, empty for none."""
     sent, ies = session.n4.sent, pfcp.ies_of(tree["ies"])
     cause = ies.get("Cause", "no cause")
     seid = session.n4.seid
@@ -172,7 +177,7 @@ def answered(d: UeDecision, session: PduSession, tree: Tree) -> str:
 
 
 def read(octets: bytes) -> tuple[str, Tree | None, str]:
-    """A PFCP message: its name, its tree as far as it can be used, and what is wrong with it."""
+    """Return the name of a PFCP message, its usable tree if it has one, and its faults."""
     try:
         name, faults = wire.pfcp_peek(octets).message, wire.pfcp_check(octets)
         if faults is None:

@@ -17,7 +17,7 @@ RELEASED: Final = {"nas": "normal-release"}
 
 
 def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
-    """PDU SESSION RELEASE REQUEST: granted, always."""
+    """Process a PDU SESSION RELEASE REQUEST. It is always accepted."""
     pti = request["procedure-transaction-identity"]
     if session.stage == "releasing" and session.pti == pti:
         d.note("the same PDU SESSION RELEASE REQUEST again")
@@ -26,9 +26,9 @@ def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
 
 
 def by_network(d: UeDecision, session: PduSession, cause: GsmCause) -> None:
-    """Release a session for a reason of the network; at once, where the UE cannot be told.
+    """Release a session by the network, locally if the UE cannot be sent a message.
 
-    A UE in CM-IDLE learns it from the PDU session status, when it next comes (TS 23.502 4.3.4.2).
+    A UE in CM-IDLE learns it from the PDU session status when it connects (TS 23.502 4.3.4.2).
     """
     verdict = check(d, Start.SESSION_RELEASE_BY_NETWORK, session)
     if verdict is Verdict.LOCAL:
@@ -51,7 +51,7 @@ def _start(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> Non
 def _command(
     d: UeDecision, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool
 ) -> None:
-    """PDU SESSION RELEASE COMMAND, with that of the gNB's resources while it has any."""
+    """Send PDU SESSION RELEASE COMMAND, with the release of the gNB's resources if it has any."""
     message = gsm.transport(gsm.release_command(session, pti, cause), session.id)
     here, nas = d.connection, d.protect(codec.encode(message))
     if at_gnb:
@@ -61,7 +61,7 @@ def _command(
 
 
 def completed(d: UeDecision, session: PduSession, _: Tree) -> None:
-    """PDU SESSION RELEASE COMPLETE."""
+    """Process a PDU SESSION RELEASE COMPLETE."""
     if session.stage != "releasing":
         d.note("a PDU SESSION RELEASE COMPLETE that was not asked for")
         return
@@ -69,7 +69,7 @@ def completed(d: UeDecision, session: PduSession, _: Tree) -> None:
 
 
 def expired(d: UeDecision, session: PduSession, count: int) -> None:
-    """T3592: the command again, four times; then the session is released all the same (6.3.3.5)."""
+    """T3592: send the command again, four times; then release the session locally (6.3.3.5)."""
     if session.stage != "releasing":
         d.note("T3592 expired for a session that is not being released")
     elif count >= RETRANSMISSIONS or not user_plane.reachable(d):
@@ -81,7 +81,7 @@ def expired(d: UeDecision, session: PduSession, count: int) -> None:
 
 
 def forget(d: UeDecision, session: PduSession, reason: str) -> None:
-    """End a session that the UE does not have any more, without a word to it (6.1.4.1)."""
+    """Release a session that the UE does not have any more, without a message to it (6.1.4.1)."""
     if session.user_plane in ("on", "requested") and user_plane.reachable(d):
         here = d.connection
         d.send(ue_context.pdu_session_resource_release_command(here, [session], RELEASED))
@@ -99,8 +99,10 @@ def _stop_timers(d: UeDecision, session: PduSession) -> None:
 
 
 def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources by itself.
-    Those that another gNB has by now stay."""
+    """Process a PDU SESSION RESOURCE NOTIFY (TS 38.413 8.2.4): the gNB has released resources.
+
+    Resources that another gNB has now stay.
+    """
     for item in ies.get("PDUSessionResourceReleasedListNot", ()):
         session = user_plane.by_id(d, item["pDUSessionID"])
         transfer = subtree(item, "pDUSessionResourceNotifyReleasedTransfer")
@@ -112,7 +114,8 @@ def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def reconcile(d: UeDecision) -> None:
-    """End what cannot go on without a registration or without a connection."""
+    """End the procedures and sessions that need a registration or a connection, if there is
+    none."""
     here = d.ue.connection
     connected = here is not None and not here.releasing
     if connected and d.ue.registered:
@@ -131,7 +134,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def match_status(d: UeDecision, status: list[int] | None) -> None:
-    """Forget the sessions that the UE does not have, by its PDU session status (5.5.1.3.4)."""
+    """Release the sessions that the PDU session status of the UE does not have (5.5.1.3.4)."""
     if status is None:
         return
     for session in user_plane.live(d):

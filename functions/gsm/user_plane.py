@@ -1,4 +1,5 @@
-"""The user plane of PDU sessions at the gNB: set up, and lost (TS 23.502 4.2.3, TS 38.413 8.2)."""
+"""The resources of PDU sessions at the gNB: their setup and their loss (TS 23.502 4.2.3, TS
+38.413 8.2)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -26,22 +27,22 @@ from schemas.ue.state import connections
 
 
 def live(d: UeDecision) -> list[PduSession]:
-    """The sessions that the UE has, or is getting."""
+    """Return the sessions that are not released."""
     return [session for session in d.ue.sessions if session.stage != "released"]
 
 
 def by_id(d: UeDecision, psi: int) -> PduSession | None:
-    """The session of a PDU session identity that is not gone."""
+    """Return the session of a PDU session identity that is not released, None if there is none."""
     return next((session for session in live(d) if session.id == psi), None)
 
 
 def reachable(d: UeDecision) -> bool:
-    """Whether the UE has a connection that messages can be sent on."""
+    """Whether the UE has a connection that NAS messages can be sent on."""
     return states.reachable(d.ue)
 
 
 def activate(d: UeDecision, ids: Iterable[int]) -> list[PduSession]:
-    """Have the user plane of sessions come up; those that this does something for."""
+    """Mark sessions as in need of resources. Return those that had none and needed none."""
     chosen = set(ids)
     found = [
         session
@@ -56,9 +57,9 @@ def activate(d: UeDecision, ids: Iterable[int]) -> list[PduSession]:
 
 
 def lose(d: UeDecision) -> None:
-    """Sessions whose resources went with the connection that they were asked for by.
+    """Record that the resources of sessions were lost with their connection.
 
-    A connection that the UE has left keeps them until the UE has proved itself on another.
+    A connection that the UE has left keeps them until the UE has proved its identity on another.
     """
     if all(session.user_plane == "off" for session in d.ue.sessions):
         return
@@ -69,17 +70,18 @@ def lose(d: UeDecision) -> None:
         if (asked and by not in alive) or (session.user_plane == "pending" and not alive):
             d.emit(UserPlaneOff(session.n4.seid, "the connection is gone"))
             if session.stage == "establishing" and alive:
-                d.emit(UserPlanePending(session.n4.seid))  # its accept goes by the other one
+                d.emit(UserPlanePending(session.n4.seid))  # its accept goes on the other connection
 
 
 def wanted(d: UeDecision) -> list[PduSession]:
-    """The sessions that the gNB can be asked for: their UPFs have them."""
+    """Return the sessions that the gNB can be asked for: they need resources, and their UPF has
+    them."""
     return [s for s in live(d) if s.user_plane == "pending" and s.n4.up_seid and s.uplink]
 
 
 def request(d: UeDecision) -> None:
-    """Ask the gNB for the sessions that are wanted, unless it is busy setting up the context, or
-    handing the UE over (TS 23.502 4.9.1.3.2), or the UE is taking another key into use."""
+    """Ask the gNB for the resources that sessions need, if the table of collisions lets it
+    start."""
     sessions = wanted(d)
     if not sessions or check(d, Start.RESOURCE_SETUP) is not Verdict.START:
         return
@@ -92,9 +94,9 @@ def request(d: UeDecision) -> None:
 def request_context(
     d: UeDecision, nas: bytes = b"", *, sessions: Sequence[PduSession] = ()
 ) -> None:
-    """Have the gNB set the UE context up (TS 38.413 8.3.1), with sessions whose UPFs have them.
+    """Ask the gNB to set up the UE context (TS 38.413 8.3.1), with sessions that their UPFs have.
 
-    A session that is being established has its accept there.
+    A session that is being established has its accept in the request.
     """
     if d.ue.security is None:
         return
@@ -131,7 +133,8 @@ def _request_resources(d: UeDecision, sessions: Sequence[PduSession]) -> None:
 
 
 def _accept(d: UeDecision, session: PduSession) -> bytes:
-    """The protected PDU SESSION ESTABLISHMENT ACCEPT of a session in the making, else nothing."""
+    """Return the protected PDU SESSION ESTABLISHMENT ACCEPT, empty for a session that is
+    established."""
     if session.stage != "establishing":
         return b""
     asked = codec.decode(session.request)
@@ -139,12 +142,12 @@ def _accept(d: UeDecision, session: PduSession) -> bytes:
 
 
 def established(d: UeDecision) -> list[int]:
-    """The PDU session status: the sessions that the UE has (9.11.3.44)."""
+    """Return the PDU session status: the sessions that the UE has (9.11.3.44)."""
     return sorted(s.id for s in live(d) if s.stage in ("active", "modifying"))
 
 
 def not_reactivated(d: UeDecision, asked: list[int]) -> list[int]:
-    """The PDU session reactivation result: those that stay without resources (9.11.3.42)."""
+    """Return the PDU session reactivation result: the sessions without resources (9.11.3.42)."""
     coming = {s.id for s in live(d) if s.user_plane != "off"}
     return [psi for psi in asked if psi not in coming]
 
@@ -153,9 +156,9 @@ def not_reactivated(d: UeDecision, asked: list[int]) -> list[int]:
 
 
 def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """Take what the gNB says of the sessions that it was asked for (9.2.1.2, 9.2.2.2, 9.2.2.3).
+    """Process the answer of the gNB about the sessions of a request (9.2.1.2, 9.2.2.2, 9.2.2.3).
 
-    Of one that another gNB has been asked for since, it has nothing to say.
+    It does not apply to a session that another gNB was asked for since.
     """
     for suffix in ("SURes", "CxtRes"):
         for item in ies.get(f"PDUSessionResourceSetupList{suffix}", ()):
@@ -178,7 +181,7 @@ def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def _asked(d: UeDecision, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
-    """A session that was asked for on a connection, and has no answer yet."""
+    """Return a session that the gNB of a connection was asked for, and has not answered about."""
     session = by_id(d, psi)
     if session is None or session.user_plane != "requested":
         return None
@@ -186,15 +189,18 @@ def _asked(d: UeDecision, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
 
 
 def unanswered(d: UeDecision) -> None:
-    """The gNB has said nothing of sessions that it was asked for."""
+    """Fail the sessions that the answer of the gNB does not have."""
     for session in live(d):
         if session.user_plane == "requested":
             _failed(d, session, "not in the answer of the gNB")
 
 
 def _failed(d: UeDecision, session: PduSession, reason: str) -> None:
-    """No resources. A session in the making ends, and the UE is told (TS 23.502 4.3.2.2.1); but
-    what a handover has come in between is wanted again after that."""
+    """Record that the gNB has no resources for a session.
+
+    The UE gets a reject for a session that is being established (TS 23.502 4.3.2.2.1). If a
+    handover is the reason, the session needs resources again after it.
+    """
     if reason in TRIGGERED and reachable(d):
         connection.handover_triggered(d)
     if reason in TRIGGERED and d.ue.handover is not None:

@@ -1,4 +1,4 @@
-"""The chain of keys that a handover goes along (TS 33.501 6.9.2)."""
+"""The key chain of handovers (TS 33.501 6.9.2)."""
 
 import wire
 from functions.decision.collisions import Start, Verdict, reasons
@@ -14,11 +14,11 @@ def may_go(d: UeDecision, start: Start) -> bool:
 
 
 def next_hop(d: UeDecision) -> NextHop:
-    """The next {NH, NCC} pair of the UE's connection, for one target and no other (6.9.2.3).
+    """Return the next {NH, NCC} pair of the UE's connection. Each is for one target (6.9.2.3).
 
-    The K_gNB of the context setup has NCC 0, and the NH made of it, which no gNB is given, NCC 1.
-    Where a SECURITY MODE COMMAND has given the UE another K_AMF since, the chain begins anew with
-    the K_gNB of that.
+    The K_gNB of the context setup has NCC 0. The NH derived from it has NCC 1, and no gNB gets it.
+    After a SECURITY MODE COMMAND with another K_AMF, the chain starts again with the K_gNB of that
+    key.
     """
     here, security = d.connection, d.ue.security
     if security is None:

@@ -23,11 +23,11 @@ from schemas.network import TrackingArea
 from schemas.subscriber import Ambr
 
 MOVABLE: Final = ("active", "modifying")
-"""The stages of a session that goes along."""
+"""Stages of a session that a handover can move."""
 
 
 def required(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """HANDOVER REQUIRED. One that comes while a handover is under way takes its place."""
+    """Process HANDOVER REQUIRED. It replaces a handover that the same gNB has started before."""
     source = connection.find(d, amf_ue_ngap_id)
     if source is None or source.releasing:
         d.note("HANDOVER REQUIRED crosses the UE CONTEXT RELEASE COMMAND")
@@ -45,13 +45,13 @@ def required(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def _refusal(d: UeDecision, source: Connection) -> Cause | None:
-    """Why a UE cannot be handed over from a connection."""
+    """Return the reason that a UE cannot be handed over from a connection, None if it can."""
     here = d.connection_is(source.amf_ue_ngap_id)
     return None if here and may_go(d, Start.N2_HANDOVER) else ngap.WRONG_STATE
 
 
 def _prepare(d: UeDecision, ies: Tree) -> Cause | None:
-    """Ask the target for resources; why it cannot be asked, None if it is."""
+    """Ask the target for resources. Return the reason if it cannot be asked, None if it is."""
     found, subscriber = read.target_of(ies), d.env.subscriber
     if found is None:
         return messages.UNKNOWN_TARGET
@@ -80,7 +80,8 @@ _SESSIONS: Final = "PDUSessionResourceListHORqd"
 
 
 def _movable(d: UeDecision, psi: int, area: TrackingArea) -> PduSession | None:
-    """A session that can go to a tracking area: it has resources, and its slice is there."""
+    """Return a session that can move to a tracking area: it has resources, and the area its
+    slice."""
     session = user_plane.by_id(d, psi)
     if session is None or session.stage not in MOVABLE or session.nssai not in area.slices:
         return None
@@ -102,7 +103,7 @@ def _target(d: UeDecision, found: Target, association: str, ambr: Ambr) -> Conne
 
 
 def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """HANDOVER REQUEST ACKNOWLEDGE: the UE is told to go."""
+    """Process HANDOVER REQUEST ACKNOWLEDGE: send HANDOVER COMMAND."""
     ongoing, target = d.ue.handover, d.ue.target
     if ongoing is None or target is None or target.amf_ue_ngap_id != amf_ue_ngap_id:
         _too_late(d, amf_ue_ngap_id)
@@ -113,7 +114,7 @@ def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     asked = {moving.psi: moving.seid for moving in ongoing.sessions}
     taken = [a for a in read.admitted(ies) if a.psi in asked and a.access is not None]
     along = tuple(Moving(asked[a.psi], a.psi, a.access) for a in taken)
-    ran_ue_ngap_id = ies.get("RAN-UE-NGAP-ID")  # ignored where it is malformed, by its criticality
+    ran_ue_ngap_id = ies.get("RAN-UE-NGAP-ID")  # its criticality has it ignored if it is malformed
     if ran_ue_ngap_id is not None:
         d.emit(HandoverAdmitted(ran_ue_ngap_id, along, d.order))
     if not taken or ran_ue_ngap_id is None:
@@ -130,8 +131,11 @@ def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def _too_late(d: UeDecision, amf_ue_ngap_id: int) -> None:
-    """A target has resources for a handover that is over. It releases them by the UE CONTEXT
-    RELEASE COMMAND that it has got since, or by another if that one has come before."""
+    """Release the resources of a target for a handover that has ended.
+
+    The target has had a UE CONTEXT RELEASE COMMAND. If that came before the request, it gets
+    another.
+    """
     d.note("HANDOVER REQUEST ACKNOWLEDGE of a handover that is over")
     found = connection.find(d, amf_ue_ngap_id)
     if found is not None and found.releasing == end.UNKNOWN_TO_TARGET:
@@ -140,7 +144,7 @@ def _too_late(d: UeDecision, amf_ue_ngap_id: int) -> None:
 
 
 def failed(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """HANDOVER FAILURE: the target has nothing of the UE."""
+    """Process HANDOVER FAILURE: the target has no resources."""
     ongoing, target = d.ue.handover, d.ue.target
     found = connection.find(d, amf_ue_ngap_id)
     if found is None or found.ran_ue_ngap_id != NO_RAN_UE_NGAP_ID:

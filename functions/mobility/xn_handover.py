@@ -1,7 +1,7 @@
 """The path switch after a handover by Xn (TS 23.502 4.9.1.2.2, TS 38.413 8.4.4).
 
-The AMF-UE-NGAP-ID stays, and the connection ends at the other gNB from the request on. The answer
-goes out once the UPFs have the tunnels, which `functions.ue.reconcile` asks them for.
+The request moves the connection to the other gNB, with the same AMF-UE-NGAP-ID. The gNB gets the
+answer once the UPFs have the new tunnels, which `functions.ue.reconcile` asks them for.
 """
 
 from functions.decision import connection, protocol_errors
@@ -26,7 +26,7 @@ from schemas.mobility.state import Moving
 
 
 def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """PATH SWITCH REQUEST."""
+    """Process PATH SWITCH REQUEST."""
     here = d.ue.connection
     before = (here.tai, here.cell) if here is not None else (Tai("", 0), 0)
     tai, cell = ngap.location_of(ies) or before
@@ -59,7 +59,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
-    """Why the UE cannot be where the gNB says, None if it can."""
+    """Return the reason that the UE cannot move to the gNB, None if it can."""
     subscriber = d.env.subscriber
     if not d.connection_is(amf_ue_ngap_id) or not may_go(d, Start.XN_HANDOVER):
         return ngap.WRONG_STATE
@@ -74,7 +74,7 @@ def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]
 
 
 def _switchable(d: UeDecision, asked: Admitted) -> PduSession | None:
-    """The session that a gNB has taken over, if it is one that a gNB has."""
+    """Return the session that the gNB has taken over, None if no gNB had resources for it."""
     session = user_plane.by_id(d, asked.psi)
     if session is None or asked.access is None or not session.n4.up_seid:
         return None
@@ -83,7 +83,7 @@ def _switchable(d: UeDecision, asked: Admitted) -> PduSession | None:
 
 
 def _instead(d: UeDecision, place: Place) -> None:
-    """End another handover, in whose place this one comes."""
+    """End another handover, which this one replaces."""
     ongoing = d.ue.handover
     if ongoing is None or not reasons(d, Start.XN_HANDOVER, Verdict.ABORT):
         return
@@ -100,7 +100,8 @@ def _instead(d: UeDecision, place: Place) -> None:
 
 
 def _check_capability(d: UeDecision, ies: Tree) -> None:
-    """TS 33.501 6.7.3.1: what the UE has told itself stands, and a difference is an alarm."""
+    """Note UE security capabilities that differ from those of the UE, which win (TS 33.501
+    6.7.3.1)."""
     security = d.ue.security
     told = ies.get("UESecurityCapabilities")
     if security is None or told is None:
@@ -111,7 +112,8 @@ def _check_capability(d: UeDecision, ies: Tree) -> None:
 
 
 def _left(d: UeDecision, session: PduSession, reason: str) -> None:
-    """The gNB has no resources for a session; one that it was asked for in vain is wanted again."""
+    """Record that the gNB has not taken a session over. A session that waited for resources
+    still needs them."""
     d.emit(UserPlaneOff(session.n4.seid, reason))
     if session.user_plane == "requested":
         d.emit(UserPlanePending(session.n4.seid))
@@ -127,7 +129,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def _waits(session: PduSession | None, moving: Moving) -> bool:
-    """Whether the UPF does not have a tunnel yet that it is to have."""
+    """Whether a UPF does not have the new tunnel yet."""
     return _has(session, moving) and session is not None and not _at_upf(session, moving)
 
 
@@ -145,7 +147,8 @@ def _at_upf(session: PduSession, moving: Moving) -> bool:
 
 
 def conclude(d: UeDecision) -> None:
-    """PATH SWITCH REQUEST ACKNOWLEDGE for what the UPFs have, or FAILURE if that is nothing."""
+    """Send PATH SWITCH REQUEST ACKNOWLEDGE for the sessions that have switched, FAILURE if none
+    has."""
     ongoing, security = d.ue.handover, d.ue.security
     if ongoing is None:
         return
@@ -174,7 +177,7 @@ def conclude(d: UeDecision) -> None:
 
 
 def _fail(d: UeDecision, released: dict[int, Cause]) -> None:
-    """The UE is at a gNB that cannot serve it: it has to come anew."""
+    """Release the UE from a gNB that cannot serve it. The UE has to connect again."""
     _send_failure(d, released)
     d.emit(PathSwitchFailed())
     for session in user_plane.live(d):
