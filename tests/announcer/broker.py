@@ -1,4 +1,4 @@
-"""A Broker's ingress for tests: a real HTTP server that fails as it is told to."""
+"""The ingress of a Broker for tests: a real HTTP server that fails on request."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
@@ -10,7 +10,7 @@ from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
 
 class Request(NamedTuple):
-    """What was POSTed, and what was answered."""
+    """A POST request and its response."""
 
     id: str
     type: str
@@ -22,18 +22,18 @@ class Request(NamedTuple):
 
 
 Answer = Callable[[web.Request, int], "tuple[int, dict[str, str]]"]
-"""The status and the headers for a request, by how many came before it."""
+"""Returns status and headers of the response to a request, given the number of earlier requests."""
 
 
 class Ingress:
-    """What came, in the order in which it was answered."""
+    """The received requests, in the order of their responses."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
         self.requests: list[Request] = []
         self.url = ""
         self.most = 0
-        """How many were under way at once."""
+        """The highest number of concurrent requests."""
         self._came = asyncio.Condition()
         self._now = 0
 
@@ -69,7 +69,7 @@ class Ingress:
         return web.Response(status=status, headers=extra)
 
     async def until(self, enough: Callable[[], bool]) -> None:
-        """Wait until what came is enough."""
+        """Wait until the received requests satisfy a condition."""
         async with self._came:
             await self._came.wait_for(enough)
 
@@ -80,7 +80,7 @@ def always(_: web.Request, __: int) -> tuple[int, dict[str, str]]:
 
 @asynccontextmanager
 async def ingress(answer: Answer = always, port: int = 0) -> AsyncGenerator[Ingress]:
-    """A server on the loopback interface, on a free port unless one is given."""
+    """Run a server on the loopback interface, on a free port by default."""
     made = Ingress(answer)
     application = web.Application()
     application.router.add_post("/{path:.*}", made.handle)

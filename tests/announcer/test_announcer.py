@@ -1,7 +1,7 @@
-"""`evcore announce` as a process: killed, stopped and started anew before a Broker that fails.
+"""`evcore announce` as a process: killed, stopped and restarted, with a Broker that fails.
 
-The log is a real one: what happens to UEs, gNBs and UPFs in the recorded scenarios, stored in
-SQLite, and growing while it is announced.
+The log is a real log: the recorded scenarios of UEs, gNBs and UPFs, stored in SQLite. It grows
+while it is announced.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ KEY = bytes(range(32))
 
 
 class Place(NamedTuple):
-    """A store, a broker of messages and the files that name them."""
+    """A store, a NATS server and their configuration files."""
 
     folder: Path
     log: EventLog
@@ -47,7 +47,7 @@ class Place(NamedTuple):
         return self.broker.url
 
     async def grow(self, copies: range) -> list[str]:
-        """Append lives of other UEs on other nodes; the ids of their domain events, in order."""
+        """Append logs of more UEs on other nodes. Return their domain event ids, in order."""
         ids: list[str] = []
         for copy in copies:
             order = [(f"{name}-{copy}", step) for name, step in played().order]
@@ -56,7 +56,7 @@ class Place(NamedTuple):
                 before = aggregate.state
                 aggregate.apply(step)
                 entry = self.log.entry(aggregate, step, before)
-                entry = replace(entry, put=(), drop=())  # indexes are of no matter here
+                entry = replace(entry, put=(), drop=())  # indexes do not matter here
                 assert await self.log.engine.append([entry]) == [Appended()]
             ids += [one.event.id for one in told(order)]
         return ids
@@ -86,7 +86,7 @@ class Place(NamedTuple):
         return msgspec.json.decode(entry.value or b"", type=Position)
 
     async def reached(self, cursor: bytes) -> None:
-        """Wait until everything up to here was announced, as the position says."""
+        """Wait until the position of the announcer reaches the end of the log."""
         async with connected(self.nats, "test") as client:
             kv = await client.jetstream().key_value("evcore-announcers")
             watcher = await kv.watch("default")
@@ -112,7 +112,7 @@ async def place(tmp_path: Path) -> AsyncGenerator[Place]:
 
 
 def firsts(broker: Ingress) -> list[str]:
-    """The ids that were taken, each where it was taken first."""
+    """Return the accepted ids, each at its first position."""
     return list(dict.fromkeys(request.id for request in broker.taken))
 
 
@@ -141,7 +141,7 @@ async def test_what_happens_is_announced_in_order(place: Place) -> None:
 
 @pytest.mark.slow
 async def test_a_killed_announcer_loses_nothing(place: Place) -> None:
-    """Two are killed at any moment, one after the other, before a Broker that often fails."""
+    """Two announcers are killed in turn at random moments, with a Broker that often fails."""
     rng = random.Random(5)
     statuses = [*[202] * 16, 500, 503, 429, 404]
 
@@ -162,7 +162,7 @@ async def test_a_killed_announcer_loses_nothing(place: Place) -> None:
         killed_at = await place.position()
         assert killed_at.cursor < await place.log.engine.feed_end()
         async with place.announcer(broker.url) as child:
-            # What one that was killed had sent may still fail now: the position says what is done.
+            # Requests of a killed announcer may still fail now: the position counts.
             await place.reached(await place.log.engine.feed_end())
             child.send_signal(signal.SIGTERM)
             assert await child.wait() == 0
@@ -202,7 +202,7 @@ async def test_types_names_and_the_end_of_the_feed(place: Place) -> None:
 
 
 async def taken(place: Place, name: str) -> Position:
-    """Wait until a process is the announcer of this name."""
+    """Wait until a process is the active announcer of this name."""
     async with connected(place.nats, "test") as client:
         subject = f"$KV.evcore-announcers.{name}"
         subscription = await client.subscribe(subject)
@@ -267,7 +267,7 @@ async def test_a_sink_that_is_away_loses_nothing(place: Place) -> None:
 
 @pytest.mark.slow
 async def test_without_jetstream_it_waits_and_then_goes_on(place: Place) -> None:
-    """What cannot write its position sends no more, and ends in order all the same."""
+    """An announcer that cannot write its position stops sending, and still ends in order."""
     wanted = await place.grow(range(3))
     async with ingress() as broker, place.announcer(broker.url) as child:
         await broker.until(lambda: len(broker.requests) >= len(wanted))
@@ -278,7 +278,7 @@ async def test_without_jetstream_it_waits_and_then_goes_on(place: Place) -> None
             pass
         began = asyncio.get_running_loop().time()
         late: list[str] = []
-        while asyncio.get_running_loop().time() < began + 2 * IDLE:  # it would have seen them
+        while asyncio.get_running_loop().time() < began + 2 * IDLE:  # long enough to see them
             late += await place.grow(range(6 + len(late), 7 + len(late)))
         assert not set(late) & set(firsts(broker)), "it has stopped by itself"
         await place.broker.run()

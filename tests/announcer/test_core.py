@@ -1,4 +1,4 @@
-"""A core that works: what its UEs do is announced, each once, while its workers write the log."""
+"""A running core: the events of its UEs are announced once each while its workers write the log."""
 
 import asyncio
 import signal

@@ -1,4 +1,4 @@
-"""Two processes of one announcer, and the entry that they share: one is active at a time."""
+"""Two processes of one announcer share an entry: one is active at a time."""
 
 import asyncio
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""POSTing to a real HTTP server: what is tried again, what is refused, and how it looks."""
+"""POST to a real HTTP server: retries, refusals, and the format of a request."""
 
 import asyncio
 import json

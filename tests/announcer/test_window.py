@@ -1,4 +1,4 @@
-"""The position of an announcer: never behind an event that nobody has acknowledged."""
+"""The position of an announcer never passes an unacknowledged event."""
 
 from hypothesis import given
 from hypothesis import strategies as st

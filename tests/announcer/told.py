@@ -1,4 +1,4 @@
-"""Domain events of logs that were recorded, without a store or a sink."""
+"""Domain events of recorded logs, without a store or a sink."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Told(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its type, in short."""
+        """The type without its prefix."""
         return self.event.type.removeprefix(PREFIX)
 
     @property
@@ -34,7 +34,7 @@ class Told(NamedTuple):
 
 
 def told(order: Iterable[tuple[str, Step[Any]]]) -> list[Told]:
-    """What subscribers are told of steps, in order."""
+    """Return the domain events of steps, in order."""
     states: dict[str, Aggregate] = {}
     found: list[Told] = []
     for name, step in order:

@@ -1,4 +1,4 @@
-"""What must be true of the logs after every run."""
+"""Invariants of the logs after every run."""
 
 import asyncio
 from collections import Counter
@@ -13,12 +13,12 @@ from statestore.contract import Engine, IndexKey
 
 
 def failed(report: Report) -> str:
-    """Why a load was not as it must be; as one text, because pytest shortens all else."""
+    """Return the failures of a load as one text, because pytest shortens other values."""
     return f"failed={report.failed[:9]} violations={report.violations[:9]} cut_off={report.cut_off}"
 
 
 async def verified(data: DataDirectory) -> Verification:
-    """Every step decides the same again, every snapshot is the fold, no trigger is there twice."""
+    """Assert that steps are decided the same, snapshots are the fold, and triggers are unique."""
     async with opened(data.root) as access:
         names = [name async for name, _ in all_aggregates(access.log)]
         result = await verify_aggregates(access, names)
@@ -31,7 +31,7 @@ async def verified(data: DataDirectory) -> Verification:
 
 
 async def ues(data: DataDirectory) -> dict[str, Ue]:
-    """The states of the UEs that are known by their SUPIs."""
+    """Return the states of the UEs with a known SUPI."""
     async with opened(data.root) as access:
         names = [name async for name, _ in all_aggregates(access.log, "ue/imsi-")]
         found = await access.log.load(names)
@@ -39,7 +39,7 @@ async def ues(data: DataDirectory) -> dict[str, Ue]:
 
 
 async def index_entries(data: DataDirectory, kind: str) -> list[tuple[str, str]]:
-    """All entries of an index, at one moment: what is left of connections, of 5G-TMSIs."""
+    """Return all entries of an index at one moment."""
     async with opened(data.root) as access:
         engine = access.log.engine
         found = await _scanned(engine, kind)
@@ -48,7 +48,7 @@ async def index_entries(data: DataDirectory, kind: str) -> list[tuple[str, str]]
             if owners == [owner for _, owner in found]:
                 return found
             before, found = found, await _scanned(engine, kind)
-            assert found != before  # else a core that runs has written in between
+            assert found != before  # otherwise a running core has written in between
 
 
 async def _scanned(engine: Engine, kind: str) -> list[tuple[str, str]]:
@@ -61,18 +61,18 @@ async def _scanned(engine: Engine, kind: str) -> list[tuple[str, str]]:
 
 
 async def no_sessions(data: DataDirectory) -> None:
-    """No PDU session is left, nor an address or a SEID of one."""
+    """Assert that no PDU session, address or SEID is left."""
     assert {name for name, ue in (await ues(data)).items() if ue.sessions} == set()
     for kind in ("seid", "upf", "address"):
         assert await index_entries(data, kind) == []
 
 
 async def upfs_associated(data: DataDirectory, count: int) -> None:
-    """Wait until so many UPFs are associated."""
+    """Wait until this number of UPFs is associated."""
     while True:
         async with opened(data.root) as access:
             names = [name async for name, _ in all_aggregates(access.log, "upf/")]
             found = await access.log.load(names)
         if sum(aggregate.state.associated for aggregate in found) == count:
             return
-        await asyncio.sleep(0.05)  # it is another process that writes
+        await asyncio.sleep(0.05)  # another process writes

@@ -1,4 +1,4 @@
-"""JetStream stands still or dies: the gateway holds its gNBs back, and nothing is lost."""
+"""JetStream stops or dies: the gateway sends OVERLOAD START, and no message is lost."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ PROGRAMME = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)
 
 
 async def test_the_broker_stands_still(tmp_path: Path) -> None:
-    """More than the gateway may hold comes meanwhile: its gNBs are told OVERLOAD START."""
+    """The gateway receives more than it may hold, and sends OVERLOAD START to its gNBs."""
 
     async def stop_and_go(it: Site) -> None:
         await asyncio.sleep(3.0)

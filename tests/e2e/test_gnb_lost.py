@@ -1,4 +1,4 @@
-"""A gNB that is lost takes the connections of all its UEs along: the mass release is the storm."""
+"""The loss of a gNB releases the connections of all its UEs at once."""
 
 import asyncio
 from pathlib import Path
@@ -19,7 +19,7 @@ async def test_the_ues_of_a_lost_gnb_are_idle_and_may_come_back(tmp_path: Path) 
     async with site(tmp_path, UES) as it:
         report = await run(it.load(gnbs=1))
         assert report.ok, checks.failed(report)
-        # The load has ended, and its gNB with it, while every UE was connected.
+        # The load and its gNB have ended while every UE was connected.
         while await checks.index_entries(it.data, "gnb"):  # noqa: ASYNC110 - in other processes
             await asyncio.sleep(0.1)
         await it.settled()

@@ -1,4 +1,4 @@
-"""Handovers among gNBs on real SCTP, whose UEs check every key and whose UPFs every rule."""
+"""Handovers among gNBs on real SCTP. The UEs check every key and the UPFs every rule."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ PROGRAMME = (
 
 
 async def test_ues_go_from_gnb_to_gnb(tmp_path: Path) -> None:
-    """A PATH SWITCH REQUEST follows at once on what the gNB before has said."""
+    """A PATH SWITCH REQUEST follows at once on the last message of the source gNB."""
     async with with_upfs(tmp_path, 100) as (it, upfs):
         report = await run(it.load(programme=PROGRAMME, gnbs=3), downlink_data=upfs.downlink_data)
         assert report.ok, checks.failed(report)

@@ -1,4 +1,4 @@
-"""The same functions over HTTP, called by dispatchers as Knative would have it, and pulling."""
+"""The same functions over HTTP, called by dispatchers as in Knative, and as pulling workers."""
 
 import asyncio
 import sys
@@ -32,7 +32,7 @@ EVCORE = (sys.executable, "-m", "evcore")
 
 
 class Deployed:
-    """Functions that run as processes, in one of the two ways."""
+    """Functions as processes, in one of the two ways."""
 
     def __init__(self, it: Site) -> None:
         self._it = it
@@ -64,7 +64,7 @@ class Deployed:
         self.dispatchers[group] = await Process.start(name, command, self._it.data.log(name))
 
     async def kill_each(self) -> None:
-        """SIGKILL one process after the other, and start it anew."""
+        """Kill one process after the other, and restart it."""
         for group in GROUPS:
             for processes, start in (
                 (self.functions, self.serve),
@@ -85,7 +85,7 @@ class Deployed:
 async def deployed(
     folder: Path, ues: int, mode: str
 ) -> AsyncGenerator[tuple[Site, EmulatedUpfs, Deployed]]:
-    """A core whose functions nobody scales: they are deployed here."""
+    """A core without an autoscaler: the test starts its functions."""
     tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
     networks = (emulated.DATA_NETWORK,)
     async with (

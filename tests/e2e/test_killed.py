@@ -1,4 +1,4 @@
-"""Any process may die at any moment, and no UE fails for it."""
+"""Any process may die at any moment without a failed UE."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 @asynccontextmanager
 async def meanwhile(work: "asyncio.Future[None]") -> AsyncGenerator[None]:
-    """Something that goes on for the length of a block."""
+    """Run a coroutine for the duration of a block."""
     try:
         yield
     finally:
@@ -71,7 +71,7 @@ async def test_the_gateway_is_killed_and_comes_back(tmp_path: Path) -> None:
             report = await run(it.load(rate=30.0, programme=programme, drain=90.0))
         assert report.violations == [], report.violations
         assert report.reassociations >= 4, "two gNBs, three times"
-        # Every UE is registered and deregistered again in the end, none is stuck: its next
+        # No UE is stuck: every UE is registered and deregistered again at the end. Its next
         # programme works.
         again = await run(it.load(programme=programme))
         assert again.ok, (again.violations, again.procedures)

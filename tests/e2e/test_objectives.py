@@ -1,4 +1,4 @@
-"""Objectives change the order in which UEs are served, and nothing else."""
+"""Objectives only change the order in which UEs are served."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every message of a run, read by pycrate: an implementation that shares nothing with `wire`."""
+"""pycrate, which shares no code with `wire`, decodes every message of a run."""
 
 import asyncio
 from pathlib import Path
@@ -29,7 +29,7 @@ PROTECTED = range(1, 5)
 class Recording(NamedTuple):
     messages: list[Captured]
     contexts: list[SecurityContext]
-    """Every NAS security context that there ever was."""
+    """All NAS security contexts of the run."""
 
 
 async def contexts_of(data: DataDirectory) -> list[SecurityContext]:
@@ -74,7 +74,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 
 def deciphered(pdu: bytes, contexts: list[SecurityContext], *, downlink: bool) -> bytes:
-    """The plain message of a protected one, by the context that its MAC is of."""
+    """Return the plain message, deciphered with the context that verifies its MAC."""
     for context in contexts:
         security = wire.NasSecurity(context.kamf, context.nia, context.nea, 0, 0)
         try:

@@ -37,7 +37,7 @@ async def test_functions_start_at_zero_and_nothing_is_left(tmp_path: Path) -> No
 
 
 async def test_each_procedure_in_a_worker_of_its_own(tmp_path: Path) -> None:
-    """Messages that a worker has deciphered and does not host go on through JetStream."""
+    """A deciphered message of a procedure on another worker is sent through JetStream."""
     async with site(tmp_path, 30, groups_of("each", 1)) as it:
         report = await run(it.load(programme=PROGRAMME))
         assert report.ok, checks.failed(report)
@@ -47,7 +47,7 @@ async def test_each_procedure_in_a_worker_of_its_own(tmp_path: Path) -> None:
 
 
 async def test_every_identity_a_ue_can_come_with(tmp_path: Path) -> None:
-    """Stored context, SUCI anew while registered, and 5G-GUTIs that nobody gave."""
+    """Stored context, SUCI while registered, and unassigned 5G-GUTIs."""
     async with site(tmp_path, 30) as it:
         config = it.load(
             programme=(
@@ -77,7 +77,7 @@ async def test_stale_usims_are_re_synchronised(tmp_path: Path) -> None:
 
 
 async def test_eap_aka_prime(tmp_path: Path) -> None:
-    """As the subscription says, with a USIM that is ahead among them."""
+    """The subscription selects it. The SQN of one USIM is ahead."""
     async with site(tmp_path, 20) as it:
         async with opened(it.data.root) as access:
             names = [one["supi"] for one in it.population.to_json()]

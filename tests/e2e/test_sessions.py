@@ -1,4 +1,4 @@
-"""PDU sessions on emulated UPFs, which check every rule: idle, back, paged, released."""
+"""PDU sessions on emulated UPFs, which check every rule: idle, return, paging, release."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -35,7 +35,7 @@ PROGRAMME = (
 async def with_upfs(
     folder: Path, ues: int, groups: tuple[Group, ...] = ALL_IN_ONE
 ) -> AsyncGenerator[tuple[Site, EmulatedUpfs]]:
-    """A core with two UPFs in this process."""
+    """Run a core with two UPFs in this process."""
     tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(2))
     networks = (emulated.DATA_NETWORK,)
     async with (
@@ -58,7 +58,7 @@ async def test_nothing_is_left_of_sessions(tmp_path: Path) -> None:
 
 
 async def test_the_ue_is_paged_by_functions_that_start_from_zero(tmp_path: Path) -> None:
-    """Each procedure has a worker of its own, and none of paging or service request runs."""
+    """Each procedure has its own worker, and no worker of paging or service request runs."""
     async with with_upfs(tmp_path, 3, groups_of("each", 1)) as (it, upfs):
         programme = PROGRAMME[:3]
         report = await run(it.load(programme=programme), downlink_data=upfs.downlink_data)

@@ -1,4 +1,4 @@
-"""Whatever dies while sessions are made: each is there or was refused, and nothing leaks."""
+"""Processes die during session establishment: each session exists or was refused; no leaks."""
 
 import asyncio
 import random
@@ -21,7 +21,7 @@ UES = 300
 async def kill_in_turn(
     it: Site, upfs: list[UpfProcess], killed: list[str], over: asyncio.Event
 ) -> None:
-    """A worker, the N4 gateway, a UPF: one a second. What was killed is there again in the end."""
+    """Kill a worker, the N4 gateway or a UPF each second. All of them run again at the end."""
     rng = random.Random(1)
     while not over.is_set():
         await asyncio.sleep(1.0)
@@ -42,7 +42,7 @@ async def kill_in_turn(
 
 
 async def agree(it: Site, upfs: list[UpfProcess]) -> int:
-    """Wait until the core and the UPFs have the same sessions; how many."""
+    """Wait until the core and the UPFs have the same sessions. Return their number."""
     while True:
         ues = await checks.ues(it.data)
         sessions = [session for ue in ues.values() for session in ue.sessions]
@@ -52,7 +52,7 @@ async def agree(it: Site, upfs: list[UpfProcess]) -> int:
         if ours == theirs and len(sessions) == len(ours):
             assert len({address for address, _ in ours}) == len(ours), "an address was given twice"
             return len(ours)
-        await asyncio.sleep(0.2)  # it is in other processes
+        await asyncio.sleep(0.2)  # other processes change it
 
 
 async def test_sessions_survive_the_death_of_anything(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Each trigger of a recorded run delivered twice and out of order: the log holds each once.
+"""Each trigger of a recorded run is delivered twice and out of order: the log has each once.
 
-The recorded time and entropy of each decision are given to the second core, so that what it
-appends can be compared octet for octet with what the first one appended.
+The second core gets the recorded time and entropy of each decision, so that its log must be equal
+to the first log, octet for octet.
 """
 
 import asyncio
@@ -38,14 +38,14 @@ from tests.servers import nats_server, site
 pytestmark = pytest.mark.slow
 
 UNHURRIED = Timers(t3550=3600, t3560=3600, t3570=3600, ng_release=3600)
-"""None of them ends in either core, however slow the machine: the second has the times of the
-first, and a wake-up that came there at its real time would be a step more."""
+"""Seconds so long that no timer expires in either core. The second core has the times of the first,
+and an expiry there would add a step."""
 
 History = dict[str, list[Step[Any]]]
 
 
 async def history(data: DataDirectory) -> tuple[History, dict[str, bytes]]:
-    """Every step of every aggregate, and the states they fold to."""
+    """Return the steps and the folded state of every aggregate."""
     steps: History = {}
     states: dict[str, bytes] = {}
     async with opened(data.root) as access:
@@ -61,17 +61,17 @@ def from_outside(event: CloudEvent) -> bool:
 
 
 class Wave(NamedTuple):
-    """Events that could be on their way at the same time, and the heads they lead to."""
+    """Events that can be in flight at the same time, and the heads after them."""
 
     events: list[CloudEvent]
     heads: dict[str, int]
 
 
 def chains(recorded: History) -> Iterator[list[tuple[str, Step[Any]]]]:
-    """The steps of each UE and each RAN node in the order they were decided.
+    """Return the steps of each UE and each RAN node in the order of the decisions.
 
-    The steps of a UE unknown are in the chain of the UE that it turned out to be, before the
-    step that took its connection over.
+    The steps of an unidentified UE are in the chain of the identified UE, before the step that
+    took its connection over.
     """
     unknown = {
         event.partitionkey: name
@@ -93,10 +93,10 @@ def chains(recorded: History) -> Iterator[list[tuple[str, Step[Any]]]]:
 
 
 def waves(recorded: History) -> list[Wave]:
-    """The events from outside of a recorded run, one wave for each stretch of a connection.
+    """Return the external events of a recorded run, one wave for each stretch of a connection.
 
-    Nobody has two stretches in a wave: who opens a connection waits for the answer. What
-    follows the first message of a connection is one stretch. The RAN nodes come first, and
+    A UE has one stretch in a wave, because it waits for the answer after it opens a connection.
+    All messages after the first of a connection are one stretch. The RAN nodes come first, and
     their associations end last.
     """
     found: list[Wave] = [Wave([], {})]
@@ -120,7 +120,7 @@ def waves(recorded: History) -> list[Wave]:
 
 
 def twice(events: list[CloudEvent], rng: random.Random) -> Iterator[tuple[CloudEvent, bool]]:
-    """Each event two times, in any order, and whether it is the second time."""
+    """Return each event twice, in random order, with a flag for the second time."""
     seen: set[str] = set()
     for event in rng.sample(events * 2, len(events) * 2):
         yield event, event.id in seen
@@ -128,18 +128,18 @@ def twice(events: list[CloudEvent], rng: random.Random) -> Iterator[tuple[CloudE
 
 
 async def reached(log: EventLog, heads: dict[str, int]) -> None:
-    """Wait until the aggregates have so many steps."""
+    """Wait until the aggregates have these numbers of steps."""
     async with asyncio.timeout(60):
         while True:
             now = {name: head async for name, head in all_aggregates(log)}
             missing = {name: head for name, head in heads.items() if now.get(name, 0) < head}
             if not missing:
                 return
-            await asyncio.sleep(0.05)  # another process appends them
+            await asyncio.sleep(0.05)  # another process appends the steps
 
 
 async def replayed(broker: Broker, data: DataDirectory, recorded: History) -> None:
-    """Give the events of a run to a fresh core in `data`, with its time and entropy."""
+    """Send the events of a run to a new core in `data`, with the recorded time and entropy."""
     drawn = {s.trigger.id: (s.at, s.entropy) for own in recorded.values() for s in own}
 
     def draw(event: CloudEvent) -> tuple[int, bytes]:

@@ -1,4 +1,4 @@
-"""An emulated UPF in a process of its own, which can be killed."""
+"""An emulated UPF in its own process, which can be killed."""
 
 import asyncio
 import json
@@ -9,7 +9,7 @@ from schemas.config.reading import UpfConfig
 
 
 class UpfProcess:
-    """`python -m loadgen.upf`; one that was killed starts anew with nothing."""
+    """`python -m loadgen.upf`. A killed one restarts without sessions."""
 
     def __init__(self, config: UpfConfig) -> None:
         self.config = config
@@ -29,7 +29,7 @@ class UpfProcess:
         await self.status()
 
     async def kill(self) -> None:
-        """SIGKILL, after a look at what it has found wrong."""
+        """Read the violations that it has found, then kill it with SIGKILL."""
         status = await self.status()
         self.violations += status["violations"]
         process = self._running()

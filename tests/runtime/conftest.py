@@ -1,4 +1,4 @@
-"""A broker and a store for the whole lives of some UEs."""
+"""A broker and a store for the complete scenarios of some UEs."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -28,7 +28,7 @@ async def plant(tmp_path: Path, script: Script) -> AsyncGenerator[Plant]:
 async def impatient(
     tmp_path: Path, script: Script, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncGenerator[Plant]:
-    """One where nobody is waited for long."""
+    """A plant with a short acknowledgement timeout."""
     monkeypatch.setattr(streams, "LEASE_TTL", 0.6)
     monkeypatch.setattr(leases, "RENEW", 0.15)
     monkeypatch.setattr(worker, "DRAIN", 0.1)

@@ -57,7 +57,7 @@ class Running:
         assert self.task.exception() is None
 
     async def kill(self) -> None:
-        """End the worker as SIGKILL does, as far as possible in a process: it sends nothing more."""
+        """End the worker as SIGKILL does, as far as possible here: it sends nothing more."""
         self.store.before = _for_ever
         await self.client.close()
         self.task.cancel()
@@ -239,7 +239,7 @@ class Plant:
         return await brokers.stored(self.client, subjects.DEAD_LETTERS)
 
     def downlinks(self, event_id: str) -> list[Heard]:
-        """Return the number of messages to gateways by PDU."""
+        """Return the messages to gateways with the id of an event."""
         return [heard for heard in self.heard if heard.id == event_id]
 
 

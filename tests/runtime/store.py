@@ -1,4 +1,4 @@
-"""The SQLite engine as it is, with faults at the moments that a test asks for."""
+"""The SQLite engine, with faults at moments that a test selects."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
@@ -14,7 +14,7 @@ from statestore.vault import Vault
 from tests.runtime.script import Script, Story, told
 
 Fault = Callable[[str], Awaitable[None]]
-"""Called with the name of a method of the engine; it may wait, and it may raise."""
+"""Called with the name of an engine method. It may wait or raise."""
 
 
 async def no_fault(_: str) -> None:
@@ -22,7 +22,7 @@ async def no_fault(_: str) -> None:
 
 
 class Store(SqliteEngine):
-    """What one process has of the store: an engine of its own on the file."""
+    """The store of one process, with its own engine on the file."""
 
     def __init__(self, *values: Any) -> None:
         super().__init__(*values)
@@ -31,7 +31,7 @@ class Store(SqliteEngine):
         self.subscribers = SubscriberStore(self, vault)
         self.before: Fault = no_fault
         self.after: Fault = no_fault
-        """What is called after a transaction: it is done, whatever this raises."""
+        """Called after a committed transaction; it may raise."""
         self.appended: list[list[str]] = []
         """The triggers of the steps of each transaction."""
 
@@ -61,7 +61,7 @@ class Store(SqliteEngine):
         return {name: told(await self.steps(name)) for name in await self.heads()}
 
     async def holds(self, script: Script) -> None:
-        """Assert that the log is what the script came to, and so is every state and index."""
+        """Assert that the log, every state and every index are those of the script."""
         heads, story = await self.heads(), await self.story()
         assert heads == script.heads, await self.otherwise(script)
         assert story == script.story(), [n for n in story if story[n] != script.story()[n]]
@@ -72,7 +72,7 @@ class Store(SqliteEngine):
         assert dict(zip(entries, owners, strict=True)) == script.owners
 
     async def otherwise(self, script: Script) -> str:
-        """Where the log has other steps than the script, with what has triggered them."""
+        """Return the aggregates with another number of steps, and their triggers, as text."""
         lines: list[str] = []
         for name in {**script.heads, **await self.heads()}:
             here, there = await self.steps(name), script.steps.get(name, [])
@@ -83,7 +83,7 @@ class Store(SqliteEngine):
 
 
 async def opened(path: Path, script: Script) -> Store:
-    """The store in a folder, with the subscribers of a script."""
+    """Open the store in a folder, with the subscribers of a script."""
     store = await Store.open(path / "evcore.db")
     assert isinstance(store, Store)
     await store.subscribers.put_all(list(script.subscribers.values()))

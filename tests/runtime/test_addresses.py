@@ -1,4 +1,4 @@
-"""Free addresses as one worker sees them, over a store."""
+"""The free addresses of one worker, on a store."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -44,7 +44,7 @@ def worker(
 
 
 async def take(found: Addresses, partition: int = 0) -> str:
-    """An address, looked up first if it must be."""
+    """Take an address, after a lookup if necessary."""
     try:
         return found.take(*WHERE, partition)
     except NotReadyError:
@@ -56,7 +56,7 @@ async def take(found: Addresses, partition: int = 0) -> str:
 
 
 class Ues:
-    """UEs that have an address each, in the store."""
+    """UEs with an address each, in the store."""
 
     def __init__(self, engine: SqliteEngine) -> None:
         self._engine = engine
@@ -133,7 +133,7 @@ async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: Sqli
 
 
 async def test_a_ue_does_not_get_what_it_has(engine: SqliteEngine) -> None:
-    """The store takes an entry twice of the same UE: here it must not be offered."""
+    """The store accepts an entry of the same UE twice, so the worker must not offer it again."""
     found = worker(engine, "10.45.0.0/30")
     await found.load(*WHERE, 0)
     held = {address_index_key("internet", "10.45.0.2")}

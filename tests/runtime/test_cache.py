@@ -1,4 +1,4 @@
-"""What a worker remembers: soft, bounded, and dropped whole."""
+"""The cache of a worker: bounded, and evicted by whole aggregates."""
 
 from functions.runtime.cache import Cache
 from statestore.contract import Append, IndexKey
@@ -52,7 +52,7 @@ def test_an_entry_follows_the_steps_that_put_it_and_drop_it() -> None:
 
 
 def test_an_entry_of_an_aggregate_that_is_not_here_is_asked_of_the_store() -> None:
-    """Its state would be read anew, and an entry that has moved meanwhile would mislead."""
+    """Its state would be read again, and an entry that has moved in between would be wrong."""
     made = cache(ONE)
     made.own(ENTRY, ONE)
     made.own(NEXT, OTHER)

@@ -1,4 +1,4 @@
-"""When a worker is behind: by the age of the event that it decides about."""
+"""A worker is congested if the event that it decides is too old."""
 
 from pathlib import Path
 

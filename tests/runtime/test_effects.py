@@ -1,4 +1,4 @@
-"""What leaves a worker, and when: after the append, before the acknowledgement, and again."""
+"""The output of a worker: after the append, before the acknowledgement, and repeated."""
 
 import asyncio
 from pathlib import Path
@@ -20,7 +20,7 @@ APPENDED = "the steps are appended"
 
 
 class Tap:
-    """Everything that is on the bus in its order, and each append in its place among it."""
+    """All messages on the bus in order, with each append at its position."""
 
     def __init__(self, plant: Plant) -> None:
         self._plant = plant
@@ -31,7 +31,7 @@ class Tap:
         worker = await self._plant.worker()
 
         async def appended(_: str) -> None:
-            # What has left the worker until now is before this.
+            # The output of the worker so far is before this position.
             await arrived(worker.client)
             await arrived(self._plant.client)
             await asyncio.sleep(0)
@@ -52,7 +52,7 @@ class Tap:
         return self._at(id=event_id(aggregate, step, index))
 
     def asked(self, aggregate: str, step: Step[Any], wake: Wake) -> int:
-        """When a wake-up was asked for: for this UE alone, or first by whichever shares it."""
+        """Return the position of a wake-up request, for this UE or the first for several UEs."""
         own = event_id(aggregate, step, step.outputs.index(wake))
         if any(heard.id == own for heard in self.heard):
             return self.sent(aggregate, step, step.outputs.index(wake))
@@ -62,7 +62,7 @@ class Tap:
         return keys.index(f"wakes-{wake.procedure}-{at}")
 
     def stored(self, sent: int) -> int:
-        """When JetStream had what was sent."""
+        """Return the position when JetStream stored a message."""
         return self._at(subject=self.heard[sent].reply)
 
     def acknowledged(self, step: Step[Any]) -> int:
@@ -71,7 +71,7 @@ class Tap:
             for heard in self.heard
             if heard.id == step.trigger.id and heard.reply.startswith("$JS.ACK.")
         ]
-        return self._at(subject=delivered[-1])  # the ones before have sent it where it belongs
+        return self._at(subject=delivered[-1])  # the earlier deliveries have routed it
 
 
 def _is(heard: Heard, wanted: dict[str, str]) -> bool:
@@ -81,7 +81,7 @@ def _is(heard: Heard, wanted: dict[str, str]) -> bool:
 async def test_append_then_effects_then_acknowledgement(plant: Plant) -> None:
     tap = Tap(plant)
     await tap.start()
-    lane = plant.script.lanes[4]  # it has a hand-off
+    lane = plant.script.lanes[4]  # this lane has a hand-off
     await plant.play(lane)
     await plant.idle()
     await arrived(plant.client)
@@ -92,7 +92,7 @@ async def test_append_then_effects_then_acknowledgement(plant: Plant) -> None:
             assert appended < acknowledged
             for index, output in enumerate(step.outputs):
                 kinds.add(type(output))
-                if isinstance(output, Wake):  # by another UE, it may have been before
+                if isinstance(output, Wake):  # another UE may have requested it before
                     sent = tap.asked(aggregate, step, output)
                 else:
                     sent = tap.sent(aggregate, step, index)
@@ -111,7 +111,7 @@ async def for_ever(_: str) -> NoReturn:
 async def test_a_worker_that_dies_after_the_append_leaves_the_sending_to_the_next(
     impatient: Plant,
 ) -> None:
-    """Whatever the step puts out: a PDU, a wake-up, a hand-off."""
+    """For every output of a step: a PDU, a wake-up, a hand-off."""
     plant = impatient
     for stretch in plant.script.lanes[4]:
         for event in stretch.events:

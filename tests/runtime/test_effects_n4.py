@@ -1,4 +1,4 @@
-"""What leaves a worker for UPFs and for gNBs that page, and who is told of a UPF that restarted."""
+"""The output of a worker for UPFs and paging gNBs, and the fan-out after a UPF restart."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -46,7 +46,7 @@ class Out(NamedTuple):
     store: Store
 
     async def send(self, *outputs: Output) -> list[Outgoing]:
-        """What gateways are sent of the outputs of a step."""
+        """Return the messages to gateways for the outputs of a step."""
         return [one.outgoing for one in await self.effects.downlinks(UE, step(*outputs))]
 
     async def put(self, owner: str, kind: str, *keys: str) -> None:
@@ -212,13 +212,13 @@ async def test_what_is_to_be_at_once_does_not_wait_for_others(
 
 
 async def test_an_entry_that_is_written_again_is_asked_for_again(out: Out) -> None:
-    """Its UE was gone, and its wake-up is still to come: no output says so."""
+    """Its UE was deregistered, and its wake-up is pending: no output shows this."""
     (asked,) = out.effects.queued(UE, step(), wake_key(9000, "n4", "imsi-001010000000001"))
     assert asked.headers["ce-type"] == EventType.TIMERS_DUE
 
 
 async def test_of_several_wake_ups_the_last_is_asked_for(out: Out) -> None:
-    """The subject of a UE's wake-up holds one: what is sent first would be replaced."""
+    """The subject of a UE's wake-up holds one message: the first one would be replaced."""
     onward = HandOff(EventType.SESSION_LEFT, Procedure.UPF, "upf/a", b"", 3)
     wakes = (Wake(9000, Procedure.AN_RELEASE), onward, Wake(4000, Procedure.SESSION))
     made = step(*wakes)

@@ -1,4 +1,4 @@
-"""A store that cannot be reached, or is damaged in one place: nothing is lost."""
+"""A store that cannot be reached or has one damaged step: no event is lost."""
 
 import asyncio
 import random
@@ -17,7 +17,7 @@ UE = "ue/imsi-001010000000001"
 
 
 def fails(method: str) -> Fault:
-    """One call in four of a method of the store fails."""
+    """Make one call in four of a store method fail."""
     rng = random.Random(method)
 
     async def fault(name: str) -> None:
@@ -31,7 +31,7 @@ def fails(method: str) -> Fault:
     ("method", "done"), [("append", False), ("append", True), ("load", False), ("owners", False)]
 )
 async def test_a_store_that_fails_now_and_then(plant: Plant, method: str, done: bool) -> None:
-    """Before a transaction, or after it, when nobody knows whether it was done."""
+    """Before a transaction, or after it, when the result is unknown."""
     worker = await plant.worker()
     if done:
         worker.store.after = fails(method)

@@ -1,5 +1,5 @@
-"""What the runtime has to know of handovers: which message comes before its turn, and which
-association a gNB has."""
+"""Handovers in the runtime: messages that arrive before their turn, and the associations of
+gNBs."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -44,13 +44,13 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), source="/n2/gnb-2/a2", sequen
     [
         ({}, SWITCHED, False),
         ({"sequence": 4}, SWITCHED, True),
-        # What the gNB before says late does not wait, nor does the next PATH SWITCH REQUEST.
+        # A late message of the source gNB does not wait, nor does the next PATH SWITCH REQUEST.
         ({"source": "/n2/gnb-1/a1", "sequence": 9}, SWITCHED, False),
         ({"source": "/n2/gnb-3/a3", "sequence": 0}, SWITCHED, False),
-        # But for what the gNB was asked, and has answered before.
+        # Except answers that the gNB has sent before.
         ({"source": "/n2/gnb-3/a3", "sequence": 0}, ASKED, True),
         ({"source": "/n2/gnb-2/a2", "sequence": 0}, ASKED, False),
-        # What follows on a request that is still on its way does.
+        # A message after a request in flight waits.
         ({"source": "/n2/gnb-3/a3", "sequence": 1}, SWITCHED, True),
         ({"source": "/n2/gnb-3/a3", "sequence": 3}, SWITCHED, True),
         ({"source": "/n2/gnb-3/a3", "sequence": None}, SWITCHED, False),
@@ -72,7 +72,7 @@ def test_what_has_to_wait(changes: dict[str, Any], state: Ue, early: bool) -> No
 
 
 def test_messages_of_two_gnbs_are_not_mixed() -> None:
-    """The last ones of the gNB before stay before the PATH SWITCH REQUEST."""
+    """The last messages of the source gNB stay before the PATH SWITCH REQUEST."""
     old = [replace(UPLINK, id=f"o-{n}", source="/n2/gnb-1/a1", sequence=n) for n in (5, 4)]
     new = [replace(UPLINK, id=f"n-{n}", sequence=n) for n in (1, 0)]
     found = in_turn([job(one) for one in (new[0], old[0], new[1], old[1])])
@@ -89,7 +89,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[SqliteEngine]:
 async def answer(
     log: EventLog, worker: WorkerLookups, ask: Callable[[DecisionLookups], object]
 ) -> tuple[object, int]:
-    """The answer, and how often it had to be read."""
+    """Return the answer and the number of lookups."""
     (aggregate,) = await log.load(["ue/imsi-1"])
     lookups, reads = worker.for_decision(aggregate, UPLINK), 0
     while True:

@@ -1,4 +1,4 @@
-"""Functions over HTTP: whole lives of UEs, what is refused, and what has to come again."""
+"""Functions over HTTP: complete scenarios of UEs, refused requests, and retries."""
 
 import asyncio
 import io
@@ -37,7 +37,7 @@ from tests.runtime.test_worker import holds
 
 
 class Called(NamedTuple):
-    """A function that runs, and its store."""
+    """A running function and its store."""
 
     url: str
     store: Store
@@ -53,7 +53,7 @@ class Called(NamedTuple):
 
 @asynccontextmanager
 async def serving(plant: Plant, procedures: tuple[Procedure, ...] = ALL) -> AsyncGenerator[Called]:
-    """An HTTP function with the times and the entropy of the script."""
+    """Run an HTTP function with the times and the entropy of the script."""
     store = await opened(plant.path, plant.script)
     settings = WorkerConfig(procedures, plant.config, NETWORK, HOME_KEYS, "test")
 
@@ -87,7 +87,7 @@ async def serving(plant: Plant, procedures: tuple[Procedure, ...] = ALL) -> Asyn
 async def dispatched(
     plant: Plant, procedures: tuple[Procedure, ...] = ALL
 ) -> AsyncGenerator[Called]:
-    """A function and a dispatcher that calls it."""
+    """Run a function and a dispatcher that calls it."""
     async with (
         serving(plant, procedures) as called,
         connected(plant.bus.url, "dispatcher") as client,
@@ -148,7 +148,7 @@ async def test_what_has_to_be_kept_is_in_the_response(plant: Plant) -> None:
 
 
 def due(at: int, partition: int, procedure: str = Procedure.REGISTRATION) -> CloudEvent:
-    """A shared wake-up that has come."""
+    """Return an expired shared wake-up."""
     return CloudEvent(
         id=f"due/{partition}",
         source="/test",

@@ -1,4 +1,4 @@
-"""Which event comes when, and whose it is, before anything is decided."""
+"""The order and the aggregate of an event, before it is decided."""
 
 from contextlib import nullcontext
 from typing import Any
@@ -38,7 +38,7 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), sequence=5)
         ({"sequence": 4}, Ue(connection=HERE), False),
         ({"sequence": None}, Ue(connection=HERE), False),
         ({"sequence": 9}, Ue(), False),
-        # A connection beside that of the UE has an order of its own.
+        # An unproved connection has its own order.
         ({"sequence": 6}, Ue(connection=OTHER, parked=(ParkedConnection(HERE),)), True),
         ({"sequence": 5}, Ue(connection=OTHER, parked=(ParkedConnection(HERE),)), False),
         ({"sequence": 6}, Ue(parked=(ParkedConnection(HERE),)), True),
@@ -71,8 +71,8 @@ def notice(ran_ue_ngap_id: int) -> bytes:
     ],
 )
 def test_what_comes_by_another_gnb_than_the_ue_is_at(gnb: str, data: bytes, early: bool) -> None:
-    """What the gNB before says late does not wait; what a UE that has gone back there says does,
-    for its PATH SWITCH REQUEST."""
+    """A late message of the source gNB does not wait. A message of a UE that has returned there
+    waits for its PATH SWITCH REQUEST."""
     here = replace(OTHER, amf_ue_ngap_id=AMF_ID, before=place_of(HERE))
     said = replace(UPLINK, source=f"/n2/{gnb}", data=data, sequence=1)
     assert out_of_turn(said, Ue(connection=here)) is early
@@ -101,7 +101,7 @@ def test_a_batch_is_put_in_order_for_each_connection_and_nothing_is_lost(
 
 
 def test_what_comes_by_n4_stays_as_it_comes() -> None:
-    """There a number tells requests apart: it is no order."""
+    """PFCP sequence numbers only match responses to requests: they define no order."""
     key = "seid-0440000000abcdef"
     values = {"type": EventType.PFCP_UPLINK, "partitionkey": key, "source": "/n4/u"}
     batch = [event(n, sequence=s, **values) for n, s in ((1, 7), (2, None))]

@@ -1,4 +1,4 @@
-"""What a worker counts, and when it says so."""
+"""The statistics of a worker, and when it publishes them."""
 
 import asyncio
 import time
@@ -69,7 +69,7 @@ async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_what_came_concealed_is_counted_and_not_timed() -> None:
-    """It was identified in between, and has waited for that, which is not the procedure's doing."""
+    """The identification in between delayed it, not the procedure."""
     counts = Meter(Client(), "w", "2")
     delivery = delivered(0.05)._replace(consumer="identification-0003")
     counts.decided(STEP, delivery)

@@ -1,4 +1,4 @@
-"""Events that nobody can take: kept as dead letters, and the UE goes on."""
+"""Events that always fail: they become dead letters, and the UE continues."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -28,7 +28,7 @@ UE, OTHER = "ue/imsi-001010000000001", "ue/imsi-001010000000002"
 
 
 def leaving() -> Script:
-    """Two UEs: they register, then ask to be deregistered, then register again."""
+    """Two UEs register, deregister, and register again."""
     script = Script(2)
     with script.lane():
         ng_setup(script)
@@ -52,7 +52,7 @@ def leaving() -> Script:
 
 @pytest.fixture
 async def wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncGenerator[Plant]:
-    """One whose code fails to deregister the first UE."""
+    """A worker with code that fails to deregister the first UE."""
     script = leaving()
     monkeypatch.setitem(MODULES, Procedure.DEREGISTRATION, "tests.runtime.wrong")
     async with plants.running(tmp_path, script, IMPATIENT) as plant:
@@ -102,7 +102,7 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
 
 
 async def test_what_fails_harms_nothing_that_came_with_it(wrong: Plant) -> None:
-    """Two UEs of one partition deregister, in one message."""
+    """Two UEs of one partition deregister in one message."""
     lanes = wrong.script.lanes
     await wrong.worker()
     await wrong.play(lanes[0])
@@ -128,7 +128,7 @@ async def test_what_fails_harms_nothing_that_came_with_it(wrong: Plant) -> None:
 async def test_one_that_works_the_second_time_is_none(
     wrong: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Another worker, with other code, takes what this one could not."""
+    """Another worker with other code decides the event that failed here."""
     fails, tries = module.decide, 0
 
     def once(d: Any, given: Any) -> None:
@@ -152,7 +152,7 @@ async def test_one_that_works_the_second_time_is_none(
 async def test_what_fails_once_is_not_waited_for_long(
     plant: Plant, together: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each event fails once. What comes behind it is held for it, in its own batch, too."""
+    """Each event fails once. Later events wait for it, also in its own batch."""
     failed: set[str] = set()
     works = round_module.decide
 
@@ -192,7 +192,7 @@ ODD: dict[str, CloudEvent] = {
 
 
 async def beside_the_script(plant: Plant, event: CloudEvent) -> None:
-    """Send an event before all others, and see that nobody else is harmed."""
+    """Send an event before all others, and check that no other event is affected."""
     message = Outgoing(
         subjects.event(0, procedure_of(event), 0), event.data, nats_binding.to_headers(event)
     )

@@ -1,4 +1,4 @@
-"""The HTTP server of a function: how it ends."""
+"""The end of the HTTP server of a function."""
 
 import signal
 from collections.abc import Generator
@@ -13,7 +13,7 @@ from schemas.procedures import Procedure
 
 @pytest.fixture(autouse=True)
 def _signals() -> Generator[None]:
-    """Those of this process are its own again afterwards."""
+    """Restore the signal handlers of this process afterwards."""
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
     yield
     for number, handler in before.items():

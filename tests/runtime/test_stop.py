@@ -1,4 +1,4 @@
-"""A worker that is asked to stop: what it has begun is finished, the rest is another's at once."""
+"""A stopping worker finishes its running decisions and returns the rest to other workers."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ async def test_an_idle_worker_stops_at_once_and_gives_its_lease_up(plant: Plant)
 
 
 async def test_what_is_not_begun_is_given_back(plant: Plant) -> None:
-    """Nothing waits for its time to be up, which here is longer than the test."""
+    """No event waits for its acknowledgement timeout, which is longer than the test."""
     stopping = await plant.worker()
     begun, go_on = asyncio.Event(), asyncio.Event()
 

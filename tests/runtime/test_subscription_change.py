@@ -1,4 +1,4 @@
-"""A subscription that changes is seen by the decision about its change, however fresh the copy."""
+"""The decision about a changed subscription reads the new version, even with a fresh copy."""
 
 from collections.abc import AsyncGenerator
 from pathlib import Path

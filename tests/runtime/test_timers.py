@@ -1,4 +1,4 @@
-"""Timers that expire: a repetition leaves whatever worker is there then."""
+"""Timers that expire: any running worker sends the retransmission."""
 
 import time
 
@@ -20,7 +20,7 @@ UE = "ue/imsi-001010000000001"
 
 @pytest.fixture
 def script() -> Script:
-    """A UE that sends one message and hears no answer."""
+    """A UE that sends one message and receives no answer."""
     script = Script(1)
     (phone,) = script.phones()
     with script.lane():
@@ -39,7 +39,7 @@ async def test_t3560_repeats_the_challenge(plant: Plant, another: bool) -> None:
     worker = await plant.worker(clock=True, network=HASTY)
     await plant.publish(plant.script.outside)
     await until(lambda: len(plant.heard) == 1)
-    if another:  # and for a while there is none
+    if another:  # and for a while no worker runs
         await plant.idle()
         await worker.stop()
         await plant.worker(clock=True, network=HASTY)

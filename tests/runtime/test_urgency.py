@@ -1,4 +1,4 @@
-"""The objective of an event, by its procedure and by what is known of its UE."""
+"""The objective of an event, by its procedure and by the state of its UE."""
 
 from typing import cast
 
@@ -28,7 +28,7 @@ def session(number: int, nssai: SNssai) -> PduSession:
 
 
 def urgency(*slices: SNssai) -> Urgency:
-    """Of a worker that has one UE, with a session in each of these slices."""
+    """Return the urgency of a worker that has one UE with a session in each of these slices."""
     ue = Aggregate(f"ue/{SUPI}", cast("AggregateSealer", None), b"")
     ue.state = Ue(sessions=tuple(session(n, nssai) for n, nssai in enumerate(slices, 1)))
     found = Urgency(OBJECTIVES)

@@ -1,4 +1,4 @@
-"""Wake-ups that UEs share: asked for once, told to each of them, and none of them lost."""
+"""Shared wake-ups of UEs: requested once, delivered to each UE, and never lost."""
 
 import time
 
@@ -64,7 +64,7 @@ def test_keys_are_in_the_order_of_time() -> None:
     assert keys == sorted(keys)
 
 
-# Asking
+# Requests
 
 
 def ask(shared: SharedWakes, number: int, at: int, timer: str = "T3560") -> Outgoing | None:
@@ -74,7 +74,7 @@ def ask(shared: SharedWakes, number: int, at: int, timer: str = "T3560") -> Outg
 
 
 def neighbours() -> tuple[int, int, int]:
-    """Two UEs of one partition of two, and one of the other."""
+    """Two UEs of one partition and one of another."""
     first, *rest = range(1, 20)
     here = partition_of(slot_of(supi(first)), 2)
     second = next(n for n in rest if partition_of(slot_of(supi(n)), 2) == here)
@@ -97,7 +97,7 @@ def test_what_jetstream_has_is_not_asked_for_again() -> None:
 
 
 def test_a_wake_up_that_is_near_is_asked_for_each_time() -> None:
-    """It may have come already, and have found nothing."""
+    """It may already have expired without effect."""
     shared, at = SharedWakes(2), ms() + 1000
     asked = ask(shared, 1, at)
     assert asked is not None
@@ -126,7 +126,7 @@ def test_what_jetstream_has_had_is_not_believed_for_ever(monkeypatch: pytest.Mon
     assert ask(shared, 1, at) == asked
 
 
-# Being woken
+# Delivery
 
 
 async def test_those_of_the_partition_are_woken_page_by_page(
@@ -163,7 +163,7 @@ async def test_those_of_the_partition_are_woken_page_by_page(
 
 @pytest.fixture
 def script() -> Script:
-    """UEs that send one message and hear no answer."""
+    """UEs that send one message and receive no answer."""
     script = Script(UES)
     for phone in script.phones():
         with script.lane():
@@ -172,7 +172,7 @@ def script() -> Script:
 
 
 async def pending(client: Client) -> list[str]:
-    """The names of the wake-ups that JetStream holds."""
+    """Return the names of the wake-ups that JetStream holds."""
     found = await brokers.stored(client)
     return [s.headers["ce-partitionkey"] for s in found if s.subject.startswith(subjects.TIMERS)]
 

@@ -1,4 +1,4 @@
-"""What a worker does with its deliveries, without a bus: what it makes of those that come late."""
+"""The deliveries of a worker without a bus, and late deliveries."""
 
 import time
 from collections.abc import AsyncGenerator, Sequence
@@ -21,7 +21,7 @@ LIVES = lives()
 
 
 class Desk:
-    """Notes what is done with each event. What raises is what must not become of any here."""
+    """Records the outcome of each event. Unexpected outcomes raise."""
 
     def __init__(self) -> None:
         self.acknowledged: list[str] = []
@@ -60,7 +60,7 @@ async def store(tmp_path: Path) -> AsyncGenerator[Store]:
 async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
     store: Store, stood: str
 ) -> None:
-    """Another worker has had the last message of a connection, which is gone by that."""
+    """Another worker has processed the last message of a connection, which released it."""
     bench, worker = Bench(store), await decider(store, LIVES)
     for event in LIVES.outside[:8]:
         await bench.take(worker, event)

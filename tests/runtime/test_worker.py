@@ -1,4 +1,4 @@
-"""Whole lives of UEs through workers: the log holds what the same code decides in memory."""
+"""Complete scenarios of UEs through workers: the log equals that of the core in memory."""
 
 import asyncio
 import random
@@ -15,11 +15,11 @@ from tests.runtime.plant import ALL, BUS, Heard, Plant, listen, running
 from tests.runtime.script import GNB_AGGREGATE, Lane, Script, Stretch
 
 in_batches = pytest.mark.parametrize("together", [False, True], ids=["by themselves", "in batches"])
-"""Each event in a message of its own, and those of one consumer in one."""
+"""Each event in its own message, or the events of one consumer in one message."""
 
 
 async def holds(plant: Plant) -> None:
-    """All is acknowledged, nothing is a dead letter, and the log is what it must be."""
+    """Assert that all events are acknowledged without dead letters, and that the log is right."""
     await plant.idle()
     assert await plant.letters() == []
     await plant.store.holds(plant.script)
@@ -47,7 +47,7 @@ async def test_workers_share_the_procedures_in_any_way(
 
 
 async def test_what_was_sent_before_there_was_a_worker_is_taken(plant: Plant) -> None:
-    """From zero: the events wait in the streams."""
+    """The events wait in the streams until the first worker starts."""
     first = [stretch.events for stretch in (lane[0] for lane in plant.script.lanes)]
     for events in first:
         await plant.publish(events)
@@ -75,7 +75,7 @@ async def test_a_ue_that_was_identified_goes_by_the_bus_only_to_another(
 
 
 def thrice(lane: Lane, rng: random.Random) -> Lane:
-    """A lane with each event three times, in any order."""
+    """Return a lane with each event three times, in random order."""
     return [
         Stretch(rng.sample(stretch.events * 3, len(stretch.events) * 3), stretch.heads)
         for stretch in lane
@@ -94,7 +94,7 @@ async def test_each_event_three_times_in_any_order(plant: Plant, together: bool,
 
 
 async def churn(plant: Plant, kill: bool, over: asyncio.Event) -> None:
-    """Workers that come and go, two or three at a time, until it is over."""
+    """Start and stop workers, two or three at a time, until the block ends."""
     working = [await plant.worker() for _ in range(2)]
     while not over.is_set():
         working.append(await plant.worker())
@@ -133,7 +133,7 @@ async def test_partitions_change_hands_in_the_middle(
 async def test_a_worker_decides_nothing_of_partitions_that_another_has(
     plant: Plant, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its pull requests would stand on for seconds."""
+    """Its pull requests stay open for seconds."""
     asked: Counter[Membership] = Counter()
 
     def owned(self: Membership, partitions: int, _: object) -> list[tuple[str, int]]:
@@ -148,16 +148,16 @@ async def test_a_worker_decides_nothing_of_partitions_that_another_has(
     await plant.worker()
     await until(lambda: len(asked) == 2)
     (first, count), _ = asked.items()
-    await until(lambda: asked[first] >= count + 2)  # it has let go by the second time
+    await until(lambda: asked[first] >= count + 2)  # partitions are released at the second call
     await plant.play_all()
     await holds(plant)
     assert before.store.appended == []
 
 
 async def test_the_broker_is_killed_in_the_middle(tmp_path: Path, script: Script) -> None:
-    """It forgets how often it has delivered what: late copies are then the gNB's error.
+    """It loses the delivery counts: late copies then count as errors of the gNB.
 
-    What waits for its turn must have the patience to wait for the broker, too.
+    An event that waits for its turn must also wait for the broker.
     """
     async with running(tmp_path, script, replace(BUS, ack_wait=2.0)) as plant:
         await plant.worker()

@@ -1,4 +1,4 @@
-"""A deregistration that is wrong on purpose: it fails for the first UE, each time."""
+"""A deregistration that is wrong on purpose: it always fails for the first UE."""
 
 from typing import Any
 

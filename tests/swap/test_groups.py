@@ -1,4 +1,4 @@
-"""Groups of workers that come and go with the swaps of a core."""
+"""Groups of workers that swaps add and remove."""
 
 from pathlib import Path
 

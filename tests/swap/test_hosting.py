@@ -1,4 +1,4 @@
-"""What a worker decides itself while procedures are swapped, and what it hands on."""
+"""The events that a worker decides or hands on while procedures are swapped."""
 
 from hypothesis import given
 from hypothesis import strategies as st

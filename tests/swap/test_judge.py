@@ -1,4 +1,4 @@
-"""A canary is worse where chance does not explain it, and only there."""
+"""A canary is judged worse only if chance does not explain the difference."""
 
 import math
 import random
@@ -91,7 +91,7 @@ def test_the_interval_is_below_the_share_and_comes_near_it(part: int, more: int)
 
 
 def test_who_has_failed_is_told_by_the_workers() -> None:
-    """A decision that raised leaves no step to tell its version."""
+    """A decision that raised leaves no step with its version."""
     watch = StatsWatch()
     steps = ProcedureStats(SERVICE, "1", 100, 0, {3: 100}, 2)
     raised = ProcedureStats(SERVICE, "", 7, 5)

@@ -1,4 +1,4 @@
-"""Versions of procedures in files: which may be swapped in, and what they are called."""
+"""Variants of procedures in files: which may be swapped in, and their names."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which workers hang: they run, and have a lease no more."""
+"""Hanging workers: they run without a lease."""
 
 import pytest
 
@@ -11,7 +11,7 @@ ALL = {STABLE, ONE, OTHER}
 
 
 class Watched:
-    """A clock, and the looks at three workers that run all the time."""
+    """A clock, and the observations of three workers that run all the time."""
 
     def __init__(self) -> None:
         self.now = 1000.0
