@@ -1,9 +1,9 @@
-"""The N2 connections of a UE: made by its first message, proved or not, left for another.
+"""The N2 connections of a UE: established, parked, left, released.
 
-The one on which the UE has proved who it is stays the current one, with its procedures and its
-user plane, until it is proved on another. Whoever else says to be this UE has a connection
-beside it, with a registration and a challenge of its own: it takes nothing from the UE. While a
-message of such a connection is decided about, it is the current one.
+The current connection is the last on which the UE proved its identity. It keeps its procedures and
+its user plane until the UE proves its identity on another. Another sender that claims the identity
+has a parked connection, with a registration and a challenge of its own. While a decision processes
+a message of a parked connection, that connection is the current one.
 """
 
 from typing import Final
@@ -32,21 +32,24 @@ from schemas.ue.state import Ue, connections
 from schemas.ue.states import BUSY, conditions
 
 HANDOVER_TIMER = "handover"
-"""Guards each stage of a handover."""
+"""The timer of each stage of a handover."""
 
 COMMON_TIMERS = connection_fold.TIMERS
-"""The timers of what `abort` ends."""
+"""The timers of the procedures that `abort` ends."""
 
 MAX_PARKED = 4
-"""How many connections are kept beside the current one; the oldest gives way. Who wants to keep
-a UE from registering has to be faster than it, by as many."""
+"""Number of parked connections. The oldest is dropped first.
+
+To keep a UE from registering, an attacker has to open this many connections in the time of a
+registration.
+"""
 
 MAX_RELEASING = 32
-"""How many connections may wait for their gNBs to release them; then the first is forgotten."""
+"""Number of connections that may wait for their release. The first is forgotten first."""
 
 
 class Origin:
-    """Where an uplink message came from: the `source` of its event."""
+    """The association that an uplink message came on: the `source` of its event."""
 
     __slots__ = ("association", "gnb")
 
@@ -57,7 +60,7 @@ class Origin:
 
 
 def source(gnb: str, association: str) -> str:
-    """The `source` attribute of events of an association of a gNB."""
+    """Return the `source` attribute of events of an association of a gNB."""
     return f"/n2/{gnb}/{association}"
 
 
@@ -70,10 +73,10 @@ def establish(
     *,
     proved: bool = False,
 ) -> None:
-    """Take the connection that an INITIAL UE MESSAGE opens (TS 38.413 8.6.1).
+    """Establish the connection of an INITIAL UE MESSAGE (TS 38.413 8.6.1).
 
-    `proved` is whether the message proves that it comes from this UE. Then what ran on the
-    connection before has lost its lower layer.
+    `proved` is whether the message proves that this UE has sent it. The procedures of the
+    connection before have then lost their lower layer.
     """
     leave(d, origin, ran_ue_ngap_id, proved=proved)
     location = ngap.location_of(ies)
@@ -97,7 +100,10 @@ def establish(
 
 
 def new_amf_ue_ngap_id(d: UeDecision) -> int:
-    """An AMF-UE-NGAP-ID that no connection of the UE has; the index sees to those of others."""
+    """Return an AMF-UE-NGAP-ID that no connection of the UE has.
+
+    The index excludes those of other UEs.
+    """
     supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
     slot = slot_of(supi) if supi else d.slot
     made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
@@ -107,9 +113,10 @@ def new_amf_ue_ngap_id(d: UeDecision) -> int:
 
 
 def adopt(d: UeDecision, found: Identified) -> None:
-    """Take a connection over from the aggregate that had it, its AMF-UE-NGAP-ID and all.
+    """Take a connection over from another aggregate, with its AMF-UE-NGAP-ID.
 
-    A UE that is known, whose 5G-GUTI it came by, is told that the connection is not its own.
+    If the connection came by the 5G-GUTI of a known UE, that UE is told that it lost the
+    connection.
     """
     origin = Origin(source(found.gnb, found.association))
     leave(d, origin, found.ran_ue_ngap_id, proved=False)
@@ -139,12 +146,12 @@ def adopt(d: UeDecision, found: Identified) -> None:
 
 
 def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -> None:
-    """Step back from the connection there is, for a new one.
+    """Leave the current connection for a new one.
 
-    Until the new one is proved, the one there is stays beside it. Then it is left: released at
-    once if nobody has proved to be on it, else kept until the UE is served on the new one. What
-    had the RAN-UE-NGAP-ID of the new one is gone: the gNB has forgotten it. So is one that was
-    given to another aggregate, as far as this one goes.
+    The current connection is parked until the new one is proved. It is then released at once if no
+    UE proved its identity on it; otherwise it is kept until the UE is served on the new one. A
+    connection with the same RAN-UE-NGAP-ID is released: the gNB has forgotten it. So is one that
+    was transferred to another aggregate.
     """
     for old in connections(d.ue):
         if (old.gnb, old.association, old.ran_ue_ngap_id) == (
@@ -167,14 +174,14 @@ def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -
         released(d, here.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
         return
     for old in d.ue.stale:
-        d.release(ngap.RELEASED_BY_CORE, old)  # one to come back to is enough
+        d.release(ngap.RELEASED_BY_CORE, old)  # one earlier connection is enough
     if not here.secured:
         d.release(ngap.RELEASED_BY_CORE)
     d.emit(ConnectionAbandoned(here.amf_ue_ngap_id))
 
 
 def _bound(d: UeDecision) -> None:
-    """Keep no more connections, with the one that is coming, than a UE may need."""
+    """Drop the oldest parked connections if there are too many with a new one."""
     unproved = [found for found in d.ue.parked if not found.connection.secured]
     for oldest in unproved[: max(0, len(unproved) + 1 - MAX_PARKED)]:
         drop(d, oldest)
@@ -182,14 +189,14 @@ def _bound(d: UeDecision) -> None:
 
 
 def bound_releasing(d: UeDecision) -> None:
-    """Forget the first of the connections that wait for their gNBs, if they are too many."""
+    """Forget the first connections that wait for their release if there are too many."""
     waiting = [old for old in d.ue.stale if old.releasing]
     for old in waiting[: max(0, len(waiting) - MAX_RELEASING)]:
         released(d, old.amf_ue_ngap_id, "too many connections wait for their release")
 
 
 def drop(d: UeDecision, found: ParkedConnection) -> None:
-    """Release a connection that is beside the current one, and end what goes on there."""
+    """Release a parked connection and end its procedures."""
     old = found.connection
     if found.successor:
         released(d, old.amf_ue_ngap_id, f"handed over to {found.successor}")
@@ -199,15 +206,15 @@ def drop(d: UeDecision, found: ParkedConnection) -> None:
 
 
 def activate(d: UeDecision, amf_ue_ngap_id: int | None) -> None:
-    """Make a connection that is beside the current one the current one."""
+    """Make a parked connection the current one."""
     if any(b.connection.amf_ue_ngap_id == amf_ue_ngap_id for b in d.ue.parked):
         d.emit(ConnectionActivated(amf_ue_ngap_id or 0))
 
 
 def resume(d: UeDecision) -> None:
-    """Go back to the connection that the UE has proved itself on, at the end of a decision.
+    """Return to the connection on which the UE proved its identity, at the end of a decision.
 
-    If it has just proved itself on the one that was attended, it is that; the others are left.
+    If the UE has just proved its identity on the current one, the others are dropped.
     """
     if not d.ue.parked:
         return
@@ -221,7 +228,10 @@ def resume(d: UeDecision) -> None:
 
 
 def released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
-    """A connection is gone. If it was the UE's, the one before it is the UE's again."""
+    """Record that a connection is released.
+
+    If it was the current one, the one before it is the current one again.
+    """
     if d.ue.successor and d.connection_is(amf_ue_ngap_id):
         d.emit(ConnectionTransferred(""))
     d.emit(ConnectionReleased(amf_ue_ngap_id, reason))
@@ -230,12 +240,12 @@ def released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
 
 
 def releasing(d: UeDecision) -> list[Connection]:
-    """The connections whose UE CONTEXT RELEASE COMMAND has no answer yet."""
+    """Return the connections that wait for UE CONTEXT RELEASE COMPLETE."""
     return [c for c in connections(d.ue) if c.releasing]
 
 
 def proved(d: UeDecision) -> None:
-    """Release the connections beside and before this one: the UE has proved that it is here."""
+    """Release all other connections: the UE has proved its identity on this one."""
     for found in d.ue.parked:
         drop(d, found)
     for old in d.ue.stale:
@@ -243,7 +253,7 @@ def proved(d: UeDecision) -> None:
 
 
 def abort(d: UeDecision, reason: str) -> None:
-    """End what the UE is about without an answer: registration, authentication and all."""
+    """End the registration, the authentication and the security mode control, without an answer."""
     for timer in COMMON_TIMERS:
         d.stop_timer(timer)
     if busy(d.ue):
@@ -251,7 +261,7 @@ def abort(d: UeDecision, reason: str) -> None:
 
 
 def busy(ue: Ue) -> bool:
-    """Whether the UE is about what `abort` ends."""
+    """Whether the UE has a procedure that `abort` ends."""
     return conditions(ue) & _BUSY != 0
 
 
@@ -259,13 +269,15 @@ _BUSY: Final = BUSY.value
 
 
 def find(d: UeDecision, amf_ue_ngap_id: int) -> Connection | None:
-    """The connection of an AMF-UE-NGAP-ID, whether it is the current one or not."""
+    """Return the connection of an AMF-UE-NGAP-ID, current or not, None if there is none."""
     return next((c for c in connections(d.ue) if c.amf_ue_ngap_id == amf_ue_ngap_id), None)
 
 
 def handover_triggered(d: UeDecision) -> None:
-    """The gNB has refused something because it hands the UE over: it is asked for nothing until
-    that is done, or has come to nothing (TS 23.502 4.9.1.3.2)."""
+    """Record that the gNB has refused a request because of a handover.
+
+    It gets no requests until the handover has ended (TS 23.502 4.9.1.3.2).
+    """
     if d.ue.handover is None and d.connection.context == "set-up":
         d.emit(HandoverTriggered())
         d.start_timer(HANDOVER_TIMER, d.env.network.timers.handover_execution)

@@ -1,9 +1,9 @@
 """The generic UE configuration update procedure (TS 24.501 5.4.4, TS 23.502 4.2.4.2).
 
-What the UE is to be told is owed to it (`schemas.gmm`), or follows from its subscription: an
-allowed NSSAI that is not right any more. `settle` sends it when the connection is there for it,
-and once the gNB has set up the context: a message by itself would overtake the one in there, which
-the UE would then take for an old one.
+The reasons for it are in `schemas.gmm.state.ConfigurationUpdate`, or in the subscription: an
+allowed NSSAI that is outdated. `reconcile` sends the command once the gNB has set up the UE
+context. Earlier it would overtake the NAS message in INITIAL CONTEXT SETUP REQUEST, which the UE
+would then take for a replay.
 """
 
 from typing import Final
@@ -46,23 +46,27 @@ def decide(d: UeDecision, received: Input) -> None:
             d.note(f"nothing to do for {received!r}")
 
 
-# What is owed
+# The reasons
 
 
 def paged(d: UeDecision) -> None:
-    """The UE has answered a paging, which has named its 5G-GUTI to all: it is to have another
-    before the connection is released (TS 33.501 6.12.3)."""
+    """Allocate a new 5G-GUTI before the connection is released (TS 33.501 6.12.3).
+
+    The UE has answered a paging, which made its 5G-GUTI public.
+    """
     d.emit(ConfigurationUpdatePending(guti=True))
 
 
 def registered(d: UeDecision) -> None:
-    """The UE has registered: it is told the name of the network and the time, if that tells any."""
+    """Tell the UE the name of the network and the time after a registration, if they are
+    configured."""
     if d.env.network.nitz is not None:
         d.emit(ConfigurationUpdatePending(nitz=True))
 
 
 def reconcile(d: UeDecision) -> None:
-    """Tell the UE what it is owed, when that can be done; supervise what is under way."""
+    """Send the command when there is a reason and the procedure may start. Stop it when it is
+    ended."""
     update = d.ue.update
     if update is not None and update.command:
         reason = _interrupted(d, update)
@@ -78,7 +82,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def _interrupted(d: UeDecision, update: ConfigurationUpdate) -> str:
-    """Why what was sent is not waited for any more (5.4.4.6 b to d), empty if it is."""
+    """Return the reason that a sent command waits no more (5.4.4.6 b to d), empty if it waits."""
     if not d.connection_is(update.amf_ue_ngap_id):
         return _ENDED_BY[Start.AN_RELEASE]
     ender = ended_by(d, Condition.CONFIGURATION_UPDATE)
@@ -98,9 +102,9 @@ _ENDED_BY: Final = {
 
 
 def _outdated(d: UeDecision) -> tuple[SNssai, ...]:
-    """The part of the allowed NSSAI that is subscribed no more, or not to be had here.
+    """Return the slices of the allowed NSSAI that are not subscribed, or not in the tracking area.
 
-    That of a UE that is registered for emergency services does not depend on its subscription.
+    The allowed NSSAI of an emergency registration does not depend on the subscription.
     """
     ue, subscriber = d.ue, d.env.subscriber
     here = ue.connection
@@ -119,8 +123,10 @@ def _outdated(d: UeDecision) -> tuple[SNssai, ...]:
 
 
 def _start(d: UeDecision, changed: tuple[SNssai, ...]) -> None:
-    """CONFIGURATION UPDATE COMMAND (5.4.4.2). Without an allowed NSSAI that is left, it has the UE
-    register, and nothing else: the release that comes of it is what makes the UE do it (5.4.4.3).
+    """Send CONFIGURATION UPDATE COMMAND (5.4.4.2).
+
+    Without an allowed slice, the command only requests a registration. The UE starts it after the
+    release of the connection (5.4.4.3).
     """
     owed = d.ue.update or ConfigurationUpdate()
     allowed = tuple(nssai for nssai in d.ue.allowed_nssai if nssai not in changed)
@@ -139,7 +145,7 @@ def _start(d: UeDecision, changed: tuple[SNssai, ...]) -> None:
     plain = wire.nas_encode(message)
     if "configuration-update-indication" not in message:
         d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain)))
-        d.emit(ConfigurationUpdated())  # what needs no acknowledgement has none (5.4.4.2)
+        d.emit(ConfigurationUpdated())  # it needs no acknowledgement (5.4.4.2)
         return
     told = allowed if changed and not register else ()
     d.emit(ConfigurationUpdateSent(plain, d.connection.amf_ue_ngap_id, told, register))
@@ -165,7 +171,7 @@ def _send(d: UeDecision, plain: bytes, allowed: tuple[SNssai, ...], count: int =
 
 
 def _expired(d: UeDecision, count: int) -> None:
-    """The same command again, four times (5.4.4.6 a). Both 5G-GUTIs stay valid after that."""
+    """T3555: send the command again, four times (5.4.4.6 a). Both 5G-GUTIs then stay valid."""
     update = d.ue.update
     if update is None or not update.command or _interrupted(d, update) not in ("", _SILENT):
         d.note("T3555 expired, and nothing waits for it")
@@ -176,7 +182,7 @@ def _expired(d: UeDecision, count: int) -> None:
 
 
 def _complete(d: UeDecision, *, initial: bool) -> None:
-    """CONFIGURATION UPDATE COMPLETE (5.4.4.4); one that comes late says the same."""
+    """Process CONFIGURATION UPDATE COMPLETE (5.4.4.4). A late one is valid."""
     update = d.ue.update
     if initial or update is None or not update.command:
         d.note("a CONFIGURATION UPDATE COMPLETE that was not asked for")

@@ -1,8 +1,8 @@
-"""Reports of a UPF about a session, and paging (TS 23.502 4.2.3.3, TS 29.244 5.8, 7.5.8).
+"""Session reports of UPFs, and paging (TS 23.502 4.2.3.3, TS 29.244 5.8, 7.5.8).
 
-A UPF reports the first packet that it buffers and none after it (TS 29.244 8.2.26, NOCP). So the
-report is remembered until the packets can leave: where the user plane does not come up for it, it
-is taken as come again after a pause.
+A UPF reports the first packet that it buffers, and no other (TS 29.244 8.2.26, NOCP). So the state
+keeps the report until the packets have left. If the user plane is not set up for it, the report is
+processed again after a pause.
 """
 
 from typing import Final
@@ -21,15 +21,16 @@ from schemas.gsm.state import PduSession
 from schemas.step import Page, SendPfcp
 
 TIMER: Final = "downlink-data"
-"""Runs, with the session's number behind a slash, while the UPF buffers packets of that session."""
+"""Runs while the UPF buffers packets of a session. The name has the number of the session after
+a slash."""
 
 PAUSE: Final = 10
-"""Number of T3513 periods after which buffered packets are tried again, or, after a paging without
-an answer, the UE may be paged again."""
+"""Number of T3513 periods after which buffered packets, or a paging without an answer, are tried
+again."""
 
 
 def is_held(session: PduSession) -> bool:
-    """Whether the UPF holds packets of a session, and nobody is about its user plane."""
+    """Whether the UPF buffers downlink packets and no user plane activation is running."""
     here = session.stage in ("active", "modifying") and session.user_plane == "off"
     sent = session.n4.sent
     dropped = not session.n4.up_seid or (sent is not None and sent.message == "delete")
@@ -37,7 +38,7 @@ def is_held(session: PduSession) -> bool:
 
 
 def reconcile(d: UeDecision) -> None:
-    """End a paging when the UE has come, or is deregistered."""
+    """End a paging when the UE is connected or deregistered."""
     ue = d.ue
     if ue.paging is None or (ue.registered and not user_plane.reachable(d)):
         return
@@ -49,7 +50,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def rearm(d: UeDecision) -> None:
-    """Have the timers run of the sessions whose packets wait, and no others."""
+    """Run a timer for each session with buffered packets, and no other timer of this kind."""
     if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
         return
     idle = d.ue.paging is None
@@ -62,11 +63,11 @@ def rearm(d: UeDecision) -> None:
 
 
 REPETITIONS: Final = 3
-"""How often PAGING is sent again; each waits longer than the one before."""
+"""Number of repetitions of PAGING. Each interval is longer than the one before."""
 
 
 def decide(d: UeDecision, received: Input) -> None:
-    """Decide about a report of a UPF, T3513, or packets that still wait for their UE."""
+    """Decide about a report of a UPF, T3513, or the timer of buffered packets."""
     match received:
         case PfcpReceived(_, tree, seid, _, key) if tree is not None:
             _report(d, tree, seid, key)
@@ -108,8 +109,10 @@ def _answer(d: UeDecision, tree: Tree, session: PduSession, key: str) -> None:
 
 
 def _tunnel_lost(d: UeDecision, ies: Tree, session: PduSession) -> None:
-    """The gNB has said that it does not have the tunnel (TS 23.527 5.3.3.1): it is made again
-    when the UE has something to send, or to get. One of a gNB that the UE has left is no news."""
+    """Record that the gNB does not have the tunnel (TS 23.527 5.3.3.1).
+
+    It is set up again for the next packet. A report about a gNB that the UE has left is ignored.
+    """
     report: list[Tree] = ies.get("Error Indication Report", [])
     found: Tree = pfcp.ies_of(report).get("F-TEID", {})
     here = session.access
@@ -129,7 +132,7 @@ def _downlink_data(d: UeDecision, session: PduSession) -> None:
         d.emit(DownlinkReported(seid))
     if user_plane.reachable(d):
         if session.user_plane == "off" and session.stage in ("active", "modifying"):
-            user_plane.activate(d, [session.id])  # in CM-CONNECTED nobody is paged (4.2.3.3, 4a)
+            user_plane.activate(d, [session.id])  # no paging (TS 23.502 4.2.3.3, 4a)
         else:
             d.note(f"downlink packets, and the user plane is {session.user_plane}")
     elif d.ue.paging is None:
@@ -143,8 +146,8 @@ def _downlink_data(d: UeDecision, session: PduSession) -> None:
 def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
     """Page the UE for downlink packets of sessions, or for signalling alone.
 
-    Nobody pages a UE that should have come by itself, and has not (TS 24.501 5.3.7). The UPF goes
-    on holding what it has reported: should the UE come after all, it gets that.
+    While the paging proceed flag is clear (TS 24.501 5.3.7), the paging fails at once. The UPF
+    keeps the packets for a UE that connects later.
     """
     waits = reasons(d, Start.PAGING, Verdict.WAIT)
     d.emit(PagingStarted(seids))
@@ -155,8 +158,10 @@ def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
 
 
 def _again(d: UeDecision, psi: int) -> None:
-    """The packets of a report have not reached the UE: it is had again, a few times; then the
-    next packet is reported anew."""
+    """Process a report again: its packets have not reached the UE.
+
+    After some times the session is renewed, so that the UPF reports the next packet.
+    """
     session = user_plane.by_id(d, psi)
     if session is None or not is_held(session):
         d.note(f"no downlink packets wait for the PDU session {psi}")
@@ -170,7 +175,7 @@ def _page(d: UeDecision, count: int) -> None:
     if d.ue.tmsi is None or not d.ue.registration_area:
         d.emit(PagingEnded("the UE cannot be paged"))
         return
-    # A UE that has not confirmed its new 5G-GUTI may still go by the one before.
+    # A UE that has not confirmed its new 5G-GUTI may still use the one before.
     tmsis = [d.ue.tmsi]
     if d.ue.tmsi_pending and d.ue.old_tmsi is not None:
         tmsis.append(d.ue.old_tmsi)
@@ -181,8 +186,10 @@ def _page(d: UeDecision, count: int) -> None:
 
 
 def _expired(d: UeDecision, count: int) -> None:
-    """Page again, a few times; then have the UPF drop what it holds, after a pause, so that it
-    reports the next packet."""
+    """T3513: page again, a few times.
+
+    After that and a pause, renew the sessions, so that their UPFs report the next packet.
+    """
     paging = d.ue.paging
     if paging is None:
         d.note("T3513 expired, and nobody is paged")

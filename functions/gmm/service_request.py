@@ -30,11 +30,11 @@ ENDS_REGISTRATION: Final = frozenset(
         GmmCause.N1_MODE_NOT_ALLOWED,
     }
 )
-"""Causes with which the UE takes itself for deregistered (5.6.1.5)."""
+"""Causes after which the UE is deregistered (5.6.1.5)."""
 
 
 def decide(d: UeDecision, received: Input) -> None:
-    """Decide about a SERVICE REQUEST whose MAC is right."""
+    """Decide about a SERVICE REQUEST with a valid MAC."""
     match received:
         case NasReceived(nas, tree, initial):
             _request(d, wire.nas_peek(nas.plain), tree, initial=initial)
@@ -46,9 +46,9 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     connection.proved(d)
     user_plane.lose(d)
     if d.ue.tmsi_pending and peek.s_tmsi is not None and peek.s_tmsi[2] == d.ue.tmsi:
-        d.emit(GutiConfirmed())  # a UE that uses its new 5G-GUTI has it (5.5.1.2.8 c)
+        d.emit(GutiConfirmed())  # it has received the 5G-GUTI (5.5.1.2.8 c)
     if reasons(d, Start.SERVICE_REQUEST, Verdict.ABORT) & _REGISTRATION:
-        connection.abort(d, "a SERVICE REQUEST")  # 5.5.1.2.8: the UE is done with it
+        connection.abort(d, "a SERVICE REQUEST")  # 5.5.1.2.8: the UE has ended it
     verdict = check(d, Start.SERVICE_REQUEST)
     if verdict is Verdict.REJECT:
         _reject(d, GmmCause.IMPLICITLY_DEREGISTERED, tree, initial=initial)
@@ -79,10 +79,10 @@ _REGISTRATION: Final = Condition.REGISTRATION.value
 
 
 def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
-    """5.6.1.5: why a UE that is registered is not served here.
+    """Return the cause to reject a registered UE (5.6.1.5), None for none.
 
-    A service request for emergency services is like any other: it is the session that is refused.
-    Falling back to another network for them is what no UE is told to do here.
+    A service request for emergency services is like any other: the session is refused. No UE is
+    told to fall back to another network for them.
     """
     here = d.connection.tai
     area = d.env.network.area(here)
@@ -95,13 +95,13 @@ def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
     if barred is not None and not d.ue.emergency:
         return barred
     if area is None or here not in d.ue.registration_area:
-        # The UE has to register where it is; #9 makes it do so at once.
+        # #9 makes the UE register at once in its new tracking area.
         return GmmCause.IDENTITY_CANNOT_BE_DERIVED
     return None
 
 
 def _paged(d: UeDecision) -> list[int]:
-    """The sessions with downlink packets that the UE was paged for."""
+    """End the paging. Return the sessions that the UE was paged for."""
     paging = d.ue.paging
     if paging is None:
         return []
@@ -111,13 +111,13 @@ def _paged(d: UeDecision) -> list[int]:
 
 
 def _accept(d: UeDecision, request: Tree, asked: list[int]) -> None:
-    """SERVICE ACCEPT, with the resources of the sessions where there are any to set up.
+    """Send SERVICE ACCEPT, with the resources of the sessions that need them.
 
-    No session is of another access, so that an allowed PDU session status changes nothing.
+    The allowed PDU session status has no effect: no session uses another access.
     """
     accept: Tree = {
         "message-type": "service-accept",
-        # Told unasked, too: the network may have released some in idle (TS 23.502 4.3.4.2).
+        # Always sent: the network may have released sessions in CM-IDLE (TS 23.502 4.3.4.2).
         "pdu-session-status": user_plane.established(d),
     }
     if "uplink-data-status" in request:
@@ -132,23 +132,27 @@ def _accept(d: UeDecision, request: Tree, asked: list[int]) -> None:
 
 
 def _let_go(d: UeDecision) -> None:
-    """The UE wants its connection released (5.6.1.4.1, case o), whatever it was being told
-    (5.4.4.6 e)."""
+    """Release the connection on request of the UE (5.6.1.4.1, case o).
+
+    It stops a configuration update (5.4.4.6 e).
+    """
     if d.ue.update is not None and d.ue.update.command:
         d.emit(ConfigurationUpdateStopped("the UE wants its connection released"))
     d.release(ngap.NORMAL_RELEASE)
 
 
 def _can_wait(request: Tree) -> bool:
-    """Whether a request may be put off when workers are behind (5.3.9)."""
+    """Whether a request may be rejected during congestion (5.3.9)."""
     return request.get("service-type") not in (*EMERGENCY, "high-priority-access")
 
 
 def _reject(
     d: UeDecision, cause: GmmCause, request: Tree, *, initial: bool, more: Tree | None = None
 ) -> None:
-    """SERVICE REJECT (5.6.1.5). The connection goes, unless the UE was on one and stays
-    registered."""
+    """Send SERVICE REJECT (5.6.1.5).
+
+    The connection is released, unless the UE had it before and stays registered.
+    """
     ends = cause in ENDS_REGISTRATION
     message: Tree = {"message-type": "service-reject", "5gmm-cause": int(cause), **(more or {})}
     if "pdu-session-status" in request:

@@ -1,4 +1,5 @@
-"""UE CONTEXT MODIFICATION (TS 38.413 8.3.4): another key, or another AMBR, of a UE at its gNB."""
+"""The UE CONTEXT MODIFICATION procedure (TS 38.413 8.3.4), and other reports of a gNB about a
+UE."""
 
 from functions.decision import connection
 from functions.decision.collisions import Start, Verdict, check
@@ -13,7 +14,7 @@ from schemas.gsm.events import SecondaryRatUsed
 
 
 def reconcile(d: UeDecision) -> None:
-    """Ask the gNB for what is not so yet: one request at a time, and none during a handover."""
+    """Give the gNB another key or UE AMBR. One request at a time; none during a handover."""
     here, subscriber = d.ue.connection, d.env.subscriber
     if here is None:
         return
@@ -32,11 +33,11 @@ def reconcile(d: UeDecision) -> None:
 
 
 def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """Take the answer of the gNB.
+    """Process the answer of the gNB.
 
-    One that cannot take another key into use (TS 33.501 6.9.4.4) loses the connection: the UE and
-    the next one begin with the new key. But where it hands the UE over, the target is given it, or
-    it is asked again after that.
+    A gNB that cannot use another key (TS 33.501 6.9.4.4) loses the connection: the next connection
+    uses the new key. If a handover is the reason, the target gets the key, or the gNB is asked
+    again after the handover.
     """
     here = d.ue.connection
     if here is None or not d.connection_is(amf_ue_ngap_id) or not here.modifying:
@@ -74,8 +75,10 @@ def decide(d: UeDecision, received: Input) -> None:
 
 
 def _said(message: str, ies: Tree) -> str:
-    """A report in a line. Of NRPPa there is no LMF to tell: every Routing ID is unknown, and the
-    message is ignored (8.10.4)."""
+    """Return a report in one line.
+
+    There is no LMF: each Routing ID of NRPPa is unknown, and the message is ignored (8.10.4).
+    """
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
     trace = ies.get("NGRANTraceID", "")
     about = {
@@ -93,7 +96,7 @@ def _said(message: str, ies: Tree) -> str:
 
 
 def _usage(d: UeDecision, ies: Tree) -> None:
-    """SECONDARY RAT DATA USAGE REPORT: kept in the log of the UE, for charging to read."""
+    """Record a SECONDARY RAT DATA USAGE REPORT in the log of the UE, for charging."""
     for item in ies.get("PDUSessionResourceSecondaryRATUsageList", ()):
         transfer = subtree(item, "secondaryRATDataUsageReportTransfer")
         report = subtree(transfer, "secondaryRATUsageInformation")
@@ -121,8 +124,11 @@ def _used(psi: int, report: Tree, timed: Tree, qfi: int | None) -> SecondaryRatU
 
 
 def _refuse(d: UeDecision, request: str, amf_ue_ngap_id: int) -> bool:
-    """No UE has negotiated User Plane CIoT 5GS Optimisation (TS 23.501 5.31.18), so that none can
-    be suspended, and none is: a logical error (10.4). Whether that could be said."""
+    """Refuse a suspension. Return whether the gNB was answered.
+
+    No UE has negotiated User Plane CIoT 5GS Optimisation (TS 23.501 5.31.18), so it is a logical
+    error (10.4).
+    """
     here = connection.find(d, amf_ue_ngap_id)
     if here is None or here.releasing:
         d.note("the connection is being released")
@@ -134,7 +140,7 @@ def _refuse(d: UeDecision, request: str, amf_ue_ngap_id: int) -> bool:
 
 
 def _drop(d: UeDecision, amf_ue_ngap_id: int) -> None:
-    """With UE CONTEXT RESUME FAILURE the connection is released (8.3.12.3)."""
+    """Release the connection after UE CONTEXT RESUME FAILURE (8.3.12.3)."""
     if d.connection_is(amf_ue_ngap_id):
         connection.abort(d, "the N2 connection is gone")
     connection.released(d, amf_ue_ngap_id, "UE CONTEXT RESUME FAILURE")

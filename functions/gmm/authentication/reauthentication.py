@@ -1,7 +1,7 @@
-"""Authentication of a UE that is registered, before its NAS COUNTs wrap (TS 24.501 4.4.3.5).
+"""Authentication of a registered UE before its NAS COUNTs wrap (TS 24.501 4.4.3.5).
 
-It takes the messages of any authentication, and the security mode control that follows it gives
-the UE another K_AMF (TS 33.501 6.4.5); `context_modification` gives the gNB the key below it.
+It uses the messages of any authentication. The security mode control after it gives the UE another
+K_AMF (TS 33.501 6.4.5), and `ue_context` gives the gNB the key derived from it.
 """
 
 from typing import Final
@@ -16,12 +16,14 @@ COUNT_MARGIN: Final = 1 << 16
 
 
 FEWEST: Final = 4
-"""NAS messages that a context is used for at least, whatever is configured: the security mode
-control takes one of them, and what is due again by that would be so for ever."""
+"""Lowest number of NAS messages that a context is used for, whatever is configured.
+
+The security mode control uses one of them, so a lower limit would be exceeded at once again.
+"""
 
 
 def due(d: UeDecision, security: SecurityContext) -> bool:
-    """Whether a context has been used for as long as it may be."""
+    """Whether a context has reached the limit of its use."""
     limit = (1 << 24) - COUNT_MARGIN
     configured = d.env.network.security.reauthenticate_after
     if configured:
@@ -30,7 +32,7 @@ def due(d: UeDecision, security: SecurityContext) -> bool:
 
 
 def reconcile(d: UeDecision) -> None:
-    """Challenge the UE when it is due, and about nothing else."""
+    """Challenge the UE if it is due and the authentication may start."""
     security, subscriber = d.ue.security, d.env.subscriber
     if security is None or subscriber is None or not due(d, security):
         return

@@ -1,7 +1,7 @@
 """Network-initiated deregistration (TS 24.501 5.5.2.3, TS 23.502 4.2.2.3.3).
 
-Whoever wants it says so by an event. `settle` sends the DEREGISTRATION REQUEST as soon as there
-is a connection for it, and pages for one. A UE that cannot be told is deregistered all the same.
+An event requests it. `reconcile` sends the DEREGISTRATION REQUEST once the UE has a connection, and
+pages a UE in CM-IDLE. A UE that cannot be reached is deregistered locally.
 """
 
 from typing import Final
@@ -28,15 +28,15 @@ TIMER: Final = "T3522"
 
 
 def by_operator(d: UeDecision, wish: Deregister) -> None:
-    """The operator wants the UE to be deregistered."""
+    """Start the deregistration that the operator requests."""
     _want(d, "by the operator", reregister=wish.reregister, cause=wish.cause)
 
 
 def by_subscription(d: UeDecision) -> None:
-    """The subscription is another: a UE without one, or that is barred, has to go; but not one
-    that is registered for emergency services, which may be barred (5.5.1.2.4).
+    """Start a deregistration if the changed subscription is withdrawn or barred.
 
-    What else has changed is seen to where it matters, by `settle`.
+    A UE that is registered for emergency services may be barred (5.5.1.2.4). The reconcilers apply
+    other changes of a subscription.
     """
     subscriber = d.env.subscriber
     if subscriber is not None and (d.ue.emergency or not subscriber.barred):
@@ -54,7 +54,7 @@ def _want(d: UeDecision, reason: str, *, cause: int, reregister: bool = False) -
 
 
 def reconcile(d: UeDecision) -> None:
-    """Go on with a deregistration that is wanted, as far as its connection lets it."""
+    """Continue a pending deregistration as far as the connection of the UE allows."""
     wanted = d.ue.network_deregistration
     if wanted is None:
         d.stop_timer(TIMER)
@@ -74,7 +74,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def _page(d: UeDecision) -> None:
-    """Have the UE come; where it does not, that is that."""
+    """Page the UE. Deregister it locally if it does not answer."""
     if d.ue.paging is None or not (d.ue.paging.failed or "T3513" in d.ue.timers):
         paging.begin(d)
     if d.ue.paging is None or d.ue.paging.failed:
@@ -82,7 +82,7 @@ def _page(d: UeDecision) -> None:
 
 
 def _request(d: UeDecision, wanted: NetworkDeregistration, count: int) -> None:
-    """DEREGISTRATION REQUEST, under T3522."""
+    """Send DEREGISTRATION REQUEST, and start T3522."""
     message: Tree = {
         "message-type": "deregistration-request-ue-terminated",
         "de-registration-type": {
@@ -100,7 +100,7 @@ def _request(d: UeDecision, wanted: NetworkDeregistration, count: int) -> None:
 
 
 def accepted(d: UeDecision, received: NasReceived) -> None:
-    """DEREGISTRATION ACCEPT (5.5.2.3.3)."""
+    """Process DEREGISTRATION ACCEPT (5.5.2.3.3)."""
     wanted = d.ue.network_deregistration
     if received.initial or wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
         d.note("a DEREGISTRATION ACCEPT that was not asked for")
@@ -111,7 +111,7 @@ def accepted(d: UeDecision, received: NasReceived) -> None:
 
 
 def expired(d: UeDecision, count: int) -> None:
-    """T3522: the request again, four times; then the UE is deregistered (5.5.2.3.5 a)."""
+    """T3522: send the request again, four times; then deregister the UE (5.5.2.3.5 a)."""
     wanted = d.ue.network_deregistration
     if wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
         d.note("T3522 expired, and nobody is asked")
@@ -135,16 +135,16 @@ def _end(d: UeDecision, why: str) -> None:
 
 
 def abort(d: UeDecision, reason: str) -> None:
-    """End it without deregistering the UE (5.5.2.3.5 d)."""
+    """End the procedure without deregistering the UE (5.5.2.3.5 d)."""
     if d.ue.network_deregistration is not None:
         d.emit(NetworkDeregistrationAborted(reason))
 
 
 def goes_before(d: UeDecision, received: NasReceived) -> bool:
-    """Whether a REGISTRATION REQUEST is ignored for it (5.5.2.3.5 e).
+    """Whether a REGISTRATION REQUEST is ignored because of the deregistration (5.5.2.3.5 e).
 
-    An initial registration goes on, and ends it once the UE is registered anew. So does a request
-    without a valid MAC, to begin with: nobody knows who is deregistered then.
+    An initial registration goes on, and ends the deregistration when it is accepted. A request
+    without a valid MAC goes on too: it may come from another UE.
     """
     wanted = d.ue.network_deregistration
     kind = kind_of(received.tree)

@@ -1,8 +1,8 @@
-"""A registered UE in CM-IDLE from which nothing is heard (TS 24.501 5.3.7, TS 23.501 5.4.1.1).
+"""Implicit deregistration of a UE in CM-IDLE (TS 24.501 5.3.7, TS 23.501 5.4.1.1).
 
-When it becomes idle, the mobile reachable timer starts: by then the UE should have registered
-periodically. After it nobody pages, and after the implicit deregistration timer the UE is
-deregistered without a word. Both end with its next connection, by whoever opens it.
+The mobile reachable timer starts when the UE becomes idle. The UE registers periodically before it
+expires. After it, the UE is not paged. After the implicit deregistration timer, the UE is
+deregistered locally. The next connection stops both timers.
 """
 
 from functions.decision.collisions import Start, Verdict, check
@@ -11,14 +11,13 @@ from schemas.gmm.events import Deregistered, ReachableUntil
 from schemas.ue.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
 
 MARGIN = 240
-"""Seconds by which both timers are longer than the T3512 that the UE has, unless configured."""
+"""Seconds that both timers are longer than the T3512 of the UE, unless configured."""
 
 
 def reconcile(d: UeDecision) -> None:
     """Start the mobile reachable timer of a UE that has become idle.
 
-    What else is to happen soon comes first: its wake-ups would be lost. The last of them starts
-    the timer.
+    It starts after all other timers, whose wake-ups it would replace. The last of them starts it.
     """
     ue = d.ue
     if ue.connection is not None or check(d, Start.MOBILE_REACHABLE) is not Verdict.START:
@@ -32,7 +31,7 @@ def reconcile(d: UeDecision) -> None:
 
 
 def expired(d: UeDecision, name: str) -> None:
-    """One of the two timers has expired."""
+    """Process the expiry of one of the two timers."""
     if check(d, Start.IMPLICIT_DEREGISTRATION) is Verdict.IGNORE:
         d.note(f"{name} expired, and the UE is not idle")
     elif name == MOBILE_REACHABLE:

@@ -26,10 +26,10 @@ from schemas.subscriber import Subscriber
 
 
 def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_count: int) -> None:
-    """Accept or reject the registration of a UE that has proved who it is.
+    """Accept or reject the registration of a UE that has proved its identity.
 
-    `request` is the whole REGISTRATION REQUEST, `uplink_count` the NAS COUNT of the message that
-    proved it: K_gNB's input.
+    `request` is the whole REGISTRATION REQUEST. `uplink_count` is the NAS COUNT of the message that
+    proved the identity, an input of K_gNB.
     """
     connection.proved(d)
     _confirm_guti(d, registration)
@@ -45,18 +45,18 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED if served else GmmCause.PLMN_NOT_ALLOWED)
         return
     if kind == EMERGENCY and not network.emergency:
-        # The whole request may be of another type than what came of it in the clear.
+        # The type of the whole request may differ from that of its cleartext IEs.
         reject(d, GmmCause.PROTOCOL_ERROR)
         return
     emergency = kind == EMERGENCY or (d.ue.emergency and kind in UPDATES)
-    if not emergency:  # for which no restriction is checked (5.5.1.2.4, 5.5.1.3.4)
+    if not emergency:  # no restriction applies to them (5.5.1.2.4, 5.5.1.3.4)
         barred = admission.barred(subscriber, d.connection.tai)
     if barred is not None:
         reject(d, barred)
         return
     nssai = slices.allow(slices.requested_of(request), subscriber, area)
     if not nssai.allowed and emergency:
-        nssai = nssai._replace(allowed=area.slices[:1])  # its sessions have one of their own
+        nssai = nssai._replace(allowed=area.slices[:1])  # no slice need be subscribed
     if not nssai.allowed:
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
@@ -66,13 +66,14 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
 
 
 def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
-    """5.5.1.3.4: a UE that says that its radio capability is another; the gNB asks it anew."""
+    """Forget the radio capability of a UE that reports a change of it (5.5.1.3.4): the gNB asks
+    for it again."""
     if subtree(request, "5gs-update-type").get("ng-ran-rcu") and d.ue.radio_capability:
         d.emit(RadioCapabilityReported(b""))
 
 
 def _result(d: UeDecision, *, emergency: bool) -> Tree:
-    """What the UE is registered for, and which services the network has (9.11.3.6, 9.11.3.5)."""
+    """Return the registration result and the network feature support (9.11.3.6, 9.11.3.5)."""
     result: Tree = {"result": "3gpp-access"}
     support: Tree = {"ims-vops-3gpp": False}
     if emergency:
@@ -83,10 +84,10 @@ def _result(d: UeDecision, *, emergency: bool) -> Tree:
 
 
 def _sessions(d: UeDecision, request: Tree) -> Tree:
-    """What the UE is told of its PDU sessions.
+    """Return the IEs about PDU sessions.
 
-    An initial registration ends them (TS 23.502 4.2.2.2.2); an update keeps those that the UE
-    has, and brings the user plane of some up (5.5.1.3.4).
+    An initial registration ends all sessions (TS 23.502 4.2.2.2.2). An update keeps those that the
+    UE has, and activates the user plane of some (5.5.1.3.4).
     """
     user_plane.lose(d)
     kind = kind_of(request)
@@ -106,7 +107,8 @@ def _sessions(d: UeDecision, request: Tree) -> Tree:
 
 
 def _confirm_guti(d: UeDecision, registration: Registration) -> None:
-    """5.5.1.2.8 a) 1): a UE that uses its new 5G-GUTI has it, though it never said so."""
+    """Confirm the new 5G-GUTI of a UE that uses it without a REGISTRATION COMPLETE (5.5.1.2.8 a
+    1)."""
     used = wire.nas_peek(registration.request).guti
     if d.ue.tmsi_pending and used is not None and used[-1] == d.ue.tmsi:
         d.emit(GutiConfirmed())
@@ -149,10 +151,10 @@ def _accept(
 
 
 def send_accept(d: UeDecision, count: int = 0) -> None:
-    """Send the REGISTRATION ACCEPT of the procedure by itself, and start T3550.
+    """Send the REGISTRATION ACCEPT of the procedure in a message of its own, and start T3550.
 
-    It first goes in the INITIAL CONTEXT SETUP REQUEST. A gNB that has that must not get another
-    one, and one that has not is asked again once the UE has answered (`complete`).
+    The first one goes in INITIAL CONTEXT SETUP REQUEST. A gNB that has that request must not get it
+    again. A gNB that has not is asked again after REGISTRATION COMPLETE.
     """
     if d.ue.registration is None:
         return
@@ -162,9 +164,9 @@ def send_accept(d: UeDecision, count: int = 0) -> None:
 
 
 def reject(d: UeDecision, cause: GmmCause, more: Tree | None = None) -> None:
-    """Send REGISTRATION REJECT and let the connection go.
+    """Send REGISTRATION REJECT and release the connection.
 
-    A UE that has proved who it is, is deregistered by it; but not if it is to come again later.
+    It deregisters a UE that has proved its identity, unless the cause is congestion.
     """
     for timer in connection.COMMON_TIMERS:
         d.stop_timer(timer)

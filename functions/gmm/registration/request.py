@@ -1,4 +1,4 @@
-"""A REGISTRATION REQUEST, and what the network does about it first (TS 24.501 5.5.1.2, 5.5.1.3)."""
+"""A REGISTRATION REQUEST and the first reaction of the network (TS 24.501 5.5.1.2, 5.5.1.3)."""
 
 from typing import Final
 
@@ -19,12 +19,12 @@ from schemas.gmm.state import Registration
 
 
 def take(d: UeDecision, received: NasReceived) -> None:
-    """Begin a registration, unless the request is that of the one under way."""
+    """Begin a registration, unless the request repeats that of the ongoing one."""
     if by_network.goes_before(d, received):
         return
     ongoing = d.ue.registration
     if ongoing is not None and received.nas.plain in (ongoing.request, ongoing.complete_request):
-        # TS 24.501 5.5.1.2.8 d) and e). On a connection that is new, none is ongoing.
+        # TS 24.501 5.5.1.2.8 d, e. No registration is ongoing on a new connection.
         if ongoing.stage == "accepted":
             timer = d.ue.timers.get("T3550")
             accept.send_accept(d, timer.count if timer is not None else 0)
@@ -40,10 +40,10 @@ def take(d: UeDecision, received: NasReceived) -> None:
 
 
 def again(request: bytes) -> Tree:
-    """The tree of a REGISTRATION REQUEST that was read before, and kept.
+    """Decode a REGISTRATION REQUEST that was decoded before and stored.
 
     Raises:
-        ValueError: it cannot be read now.
+        ValueError: it cannot be decoded now.
     """
     read = wire.nas_read(request)
     if read.tree is None:
@@ -54,7 +54,7 @@ def again(request: bytes) -> Tree:
 def begin(d: UeDecision, nas: Nas, request: Tree, *, suci_told: bool = False) -> None:
     """Begin the procedure of a REGISTRATION REQUEST.
 
-    `suci_told` is whether the UE has told its SUCI since, whatever identity the request has.
+    `suci_told` is whether the UE has sent its SUCI since, whatever identity the request has.
     """
     peek = wire.nas_peek(nas.plain)
     known = d.ue.security
@@ -91,9 +91,9 @@ _PEIS: Final = frozenset({"imei", "imeisv", "mac-address", "eui-64"})
 def _refused(
     d: UeDecision, request: Tree, registration: Registration, *, known_before: bool
 ) -> GmmCause | None:
-    """Why a request is rejected for what it is, whoever sent it (5.5.1.2.5, 5.5.1.3.5).
+    """Return the cause to reject a request for its contents (5.5.1.2.5, 5.5.1.3.5), None for none.
 
-    `known_before` is whether the UE is known by the identity in the request.
+    `known_before` is whether the identity in the request is that of the UE.
     """
     kind = kind_of(request)
     identities = subtree(request, "5gs-mobile-identity")
@@ -102,15 +102,15 @@ def _refused(
     if kind in DISASTER:
         cause = GmmCause.DISASTER_ROAMING_NOT_ALLOWED
     elif not registration.capability:
-        # An initial registration names its algorithms (5.5.1.2.2); nothing can be selected.
+        # An initial registration has the algorithms of the UE (5.5.1.2.2). None can be selected.
         cause = GmmCause.INVALID_MANDATORY_INFORMATION
     elif not _PEIS.isdisjoint(identities):
-        # A UE that nobody can authenticate, for emergency services.
+        # An emergency registration without authentication.
         cause = GmmCause.PEI_NOT_ACCEPTED
     elif "suci" not in identities and "guti" not in identities:
         cause = GmmCause.INVALID_MANDATORY_INFORMATION
     elif emergency or kind == ONBOARDING:
-        # One that does not make the UE take its USIM for invalid; it tries another network.
+        # With this cause the USIM stays valid, and the UE tries another network.
         cause = GmmCause.PROTOCOL_ERROR
     elif kind == PERIODIC and not d.ue.supi:
         cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
