@@ -68,12 +68,12 @@ def paged_in_vain() -> Bench:
     return bench
 
 
-@state(SmState.MODIFICATION_PENDING, "(T3591)")
+@state(SmState.MODIFICATION_PENDING, "T3591 runs")
 def modifying() -> Bench:
     return say(active(), GSM_SAMPLES[5].make)
 
 
-@state(SmState.INACTIVE_PENDING, "(T3592)")
+@state(SmState.INACTIVE_PENDING, "T3592 runs")
 def session_releasing() -> Bench:
     return say(active(), GSM_SAMPLES[8].make)
 
