@@ -79,7 +79,9 @@ def demo(
     upfs: Annotated[int, typer.Option(metavar="N", min=1, max=64, help="UPFs.")] = 2,
     data: Annotated[
         Path | None,
-        typer.Option("--data", metavar="DIR", help="Keep the data here.  [default: deleted]"),
+        typer.Option(
+            "--data", metavar="DIR", help="Keep the data in DIR. Without it, delete the data."
+        ),
     ] = None,
 ) -> None:
     """Run UEs over real NGAP/SCTP, with PDU sessions on emulated UPFs, and verify their logs.

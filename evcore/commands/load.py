@@ -111,7 +111,9 @@ def load(
     ] = None,
     json: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="File for the report; - for standard output only."),
+        typer.Option(
+            metavar="FILE", help="File for the report; - prints only the report, as JSON."
+        ),
     ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="PNG file for the latencies.")
@@ -136,7 +138,7 @@ def load(
             metavar="SHARE",
             min=0,
             max=1,
-            help="Share of messages that are lost, late, duplicated, reordered or wrong.",
+            help="Share of messages lost, late, duplicated, reordered, garbled or wrong.",
         ),
     ] = None,
     tacs: Annotated[

@@ -95,7 +95,7 @@ def up(
         typer.Option(metavar="GROUPS", help='Grouping of procedures: "all", "each", or "a,b;c".'),
     ] = "all",
     max_workers: Annotated[
-        int, typer.Option(metavar="N", min=1, help="Maximum of workers of a group.")
+        int, typer.Option(metavar="N", min=1, help="Maximum number of workers of a group.")
     ] = 2,
 ) -> None:
     """Run nats-server, the gateways and worker processes that scale from zero and back to zero.
