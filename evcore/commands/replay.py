@@ -93,13 +93,14 @@ async def _replay(
     out = console()
     steps = differing = 0
     candidate = this_release() if variant is None else variant.decide
-    of = tuple(Procedure) if procedure is None else (procedure,)
     async with opened(*where, read_only=True) as access:
         names = await names_of(access, name)
         kept = access.variants.load
-        replayer = Replayer(access.log, access.subscribers, candidate, of, kept)
+        replayer = Replayer(access.log, access.subscribers, candidate, kept)
         for one in progressing(names):
             async for found in replayer.steps(one):
+                if procedure not in (None, found.recorded.procedure):
+                    continue
                 steps += 1
                 if not found.same:
                     differing += 1

@@ -1,6 +1,6 @@
-"""Deciding recorded steps again: what the log is verified and new versions are tried with."""
+"""Deciding recorded steps again, to verify a log or to try a new version."""
 
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -25,7 +25,6 @@ from schemas.lookups import (
     UpfsLookup,
     UsableUpf,
 )
-from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
@@ -45,9 +44,9 @@ def this_release() -> Decide:
 
 
 class RecordedLookups:
-    """Gives the answers that a step has, each once and in their order, to the same lookups.
+    """Returns the lookup results in a step, each once and in order, for the same lookups.
 
-    A lookup that the step does not have, or not as often, has no answer.
+    A lookup that is not in the step, or not as often, has no result.
     """
 
     def __init__(self, step: Step[Any]) -> None:
@@ -86,22 +85,22 @@ class RecordedLookups:
 
 
 class Redecided(Struct, frozen=True):
-    """One recorded step beside what is decided about its trigger now."""
+    """One recorded step, and the decision about its trigger by other code."""
 
     aggregate: str
     recorded: Step[Any]
     now: Step[Any] | None
-    """None when nothing would be recorded, or when deciding fails."""
+    """None if the decision has no step, or fails."""
     before: Any
-    """The state that both were decided on: the fold of what is recorded."""
+    """The state that both were decided in: the fold of the recorded events."""
     error: str = ""
-    """Why deciding failed, empty if it did not."""
+    """The error of a failed decision; empty if it did not fail."""
     elsewhere: bool = False
-    """Whether it was not decided again, because the variant that decided it is not here."""
+    """Whether the step was not decided again, because its variant is not available."""
 
     @property
     def same(self) -> bool:
-        """Whether events, outputs and procedure are the same, octet by octet."""
+        """Whether procedure, events and outputs are the same, octet by octet."""
         now, recorded = self.now, self.recorded
         return (
             now is not None
@@ -112,10 +111,11 @@ class Redecided(Struct, frozen=True):
 
 
 class Replayer:
-    """Decides the steps of aggregates again: each by the code that decided it, if it is here.
+    """Decides the steps of aggregates again, each with the code that decided it, if that is
+    available.
 
-    A `candidate` decides instead, for the procedures in `of`. `variants` returns the variant with
-    an id; None if it is not here. A step of another release is decided by this one.
+    A `candidate` decides every step instead. `variants` returns the variant with an id; None if it
+    is not available. A step of another release is decided by this one.
     """
 
     def __init__(
@@ -123,20 +123,18 @@ class Replayer:
         events: EventLog,
         subscribers: SubscriberStore,
         candidate: Decide | None = None,
-        of: Collection[Procedure] = tuple(Procedure),
         variants: Callable[[str], Variant | None] = lambda _: None,
     ) -> None:
         self._log = events
         self._subscribers = subscribers
         self._candidate = candidate
-        self._of = frozenset(of)
         self._variants = variants
         self._own = this_release()
         self.codes: dict[str, Code | None] = {}
         """The code of every step so far, by its id; None if the log does not have it."""
 
     async def steps(self, aggregate: str) -> AsyncIterator[Redecided]:
-        """Every step of an aggregate, decided again on the state that is recorded before it."""
+        """Yield every step of an aggregate, decided again in the recorded state before it."""
         kind = kind_of(aggregate)
         state = kind.new()
         async for step in self._log.steps(aggregate):
@@ -170,9 +168,9 @@ class Replayer:
         return Redecided(aggregate, step, now, state)
 
     async def _decides(self, step: Step[Any]) -> Decide | None:
-        """Return what decides a step; None if its variant is not here."""
+        """Return the code for a step; None if its variant is not available."""
         code = await self._code(step.code)
-        if self._candidate is not None and step.procedure in self._of:
+        if self._candidate is not None:
             return self._candidate
         if code is None or not code.variant:
             return self._own
@@ -195,7 +193,7 @@ class Replayer:
         return None if found is None else found.subscriber
 
     async def state_is_the_fold(self, aggregate: str) -> bool:
-        """Whether reading by snapshot gives the state that all the steps fold to."""
+        """Whether reading by snapshot gives the same state as the fold of all steps."""
         kind = kind_of(aggregate)
         state = kind.new()
         async for step in self._log.steps(aggregate):
@@ -206,7 +204,7 @@ class Replayer:
 
 
 async def all_aggregates(events: EventLog, prefix: str = "") -> AsyncIterator[tuple[str, int]]:
-    """The names and heads of all aggregates, in the order of their names."""
+    """Yield the names and heads of all aggregates, in the order of their names."""
     after = ""
     while page := await events.engine.aggregates(prefix, after):
         for name, head in page:

@@ -1,29 +1,51 @@
-"""Other versions of the service request procedure: one that is right, others wrong on purpose."""
+"""Variants of the service request procedure, one right and others wrong on purpose; of REGISTRATION
+ACCEPT; and of identification."""
 
 from pathlib import Path
 
-from functions.gmm import service_request
+from tests.variants import edited, folder, source
 
-SOURCE = Path(service_request.__file__).read_text()
+MODULE = "gmm/service_request"
 _DECIDE = "def decide(d: UeDecision, received: Input) -> None:\n"
-_DOC = '    """Decide about a SERVICE REQUEST whose MAC is right."""\n'
+_BODY = "    match received:\n        case NasReceived(nas, tree, initial):\n"
 
-RIGHT = SOURCE.replace('VERSION: Final = "1"', 'VERSION: Final = "2"')
-RAISES = RIGHT.replace(_DOC, _DOC + '    raise ZeroDivisionError("wrong on purpose")\n')
-SLOW = RIGHT.replace(
-    _DOC, _DOC + "    until = monotonic() + 0.25\n    while monotonic() < until:\n        pass\n"
-).replace("import wire\n", "from time import monotonic\n\nimport wire\n")
-REJECTS = RIGHT.replace("    cause = _refused(d, tree)\n", "    cause = GmmCause.PROTOCOL_ERROR\n")
-ENDS = RIGHT.replace(_DOC, _DOC + "    import os\n    os._exit(3)\n")
-HANGS = RIGHT.replace(_DOC, _DOC + "    while True:\n        pass\n")
+
+def _before(text: str, more: str = "") -> str:
+    """Return the procedure with lines before each decision."""
+    return edited(MODULE, (_BODY, text + _BODY), ("import wire\n", f"{more}import wire\n"))
+
+
+SOURCE = source(MODULE)
+RIGHT = _before("    d.note('decided by a variant')\n")
+RAISES = _before('    raise ZeroDivisionError("wrong on purpose")\n')
+SLOW = _before(
+    "    until = monotonic() + 0.25\n    while monotonic() < until:\n        pass\n",
+    "from time import monotonic\n\n",
+)
+REJECTS = edited(
+    MODULE, ("    cause = _refused(d, tree)\n", "    cause = GmmCause.PROTOCOL_ERROR\n")
+)
+ENDS = _before("    import os\n    os._exit(3)\n")
+HANGS = _before("    while True:\n        pass\n")
 BROKEN = RIGHT + "\nimport there_is_no_such_module\n"
 
-assert all(_DECIDE + _DOC in text for text in (SOURCE, RIGHT))
-assert len({SOURCE, RIGHT, RAISES, SLOW, REJECTS, ENDS, HANGS, BROKEN}) == 8
+ACCEPT = "gmm/registration/accept"
+T3512 = 1800
+OTHER_T3512 = edited(
+    ACCEPT,
+    ('        "t3512-value": network.timers.t3512,\n', f'        "t3512-value": {T3512},\n'),
+    ("    t3512 = network.timers.t3512\n", f"    t3512 = {T3512}\n"),
+)
+"""REGISTRATION ACCEPT with another T3512."""
+_CONCLUDE = "    connection.proved(d)\n    _confirm_guti(d, registration)\n"
+ACCEPT_RAISES = edited(
+    ACCEPT, (_CONCLUDE, '    raise ZeroDivisionError("wrong on purpose")\n' + _CONCLUDE)
+)
+ACCEPT_REJECTS = edited(
+    ACCEPT, (_CONCLUDE, _CONCLUDE + "    return reject(d, GmmCause.PROTOCOL_ERROR)\n")
+)
 
 
-def write(folder: Path, text: str) -> Path:
-    """A version as a file."""
-    path = folder / "service_request_2.py"
-    path.write_text(text)
-    return path
+def write(root: Path, text: str, module: str = MODULE) -> Path:
+    """Write a variant with one module."""
+    return folder(root, {module: text})

@@ -1,164 +1,172 @@
-"""`evcore replay`: a version that decides the same shows nothing, another one a diff."""
+"""`evcore replay`: a variant that decides the same shows nothing, another one a diff."""
 
-import sys
 from pathlib import Path
 
 import pytest
 
-import functions.gmm.deregistration.procedure
-import functions.gmm.registration.procedure
-from evcore.commands.errors import UsageError
-from evcore.logs.candidate import load_module, procedure_of
-from schemas.procedures import Procedure
+from functions.runtime.code import this_code
 from tests.evcore.recording import SUPI, UE, Recorded
 from tests.evcore.shell import Shell
+from tests.variants import edited, environment, folder, source, wheel, wrapped
 
-SAME = Path(functions.gmm.registration.procedure.__file__)
-NOTING = """
-from functions import registration
-VERSION = "2"
-def decide(draft, received):
-    registration.decide(draft, received)
-    draft.note("decided by another version")
-"""
+REGISTRATION = "gmm/registration/procedure"
+ACCEPT = "gmm/registration/accept"
+NOTING = wrapped(
+    REGISTRATION, "def before(d, received):\n    d.note('decided by another version')\n"
+)
 
 
 @pytest.fixture
 def noting(home: Path) -> Path:
     """A registration that leaves a note in each of its steps."""
-    path = home / "registration_2.py"
-    path.write_text(NOTING)
-    return path
+    return folder(home, {REGISTRATION: NOTING})
 
 
-@pytest.mark.parametrize("module", ["functions.gmm.registration.procedure", SAME])
-def test_the_same_version_shows_nothing(
-    evcore: Shell, recorded: Recorded, module: str | Path
+def counted(said: str) -> tuple[int, int, str]:
+    """The steps and the differences of the last line, and the code that decides now."""
+    *_, last = said.splitlines()
+    words = dict(word.split("=") for word in last.split(",")[0].split() if "=" in word)
+    return int(words["steps"]), int(words["differences"]), last.rpartition(", now ")[2]
+
+
+@pytest.mark.parametrize("module", [ACCEPT, REGISTRATION, "ue/reconcile", "messages/nas/codec"])
+def test_a_variant_that_decides_the_same_shows_nothing(
+    evcore: Shell, recorded: Recorded, home: Path, module: str
 ) -> None:
-    said = evcore.ok("replay", "--all", "--with", module)
-    steps = sum(recorded.heads.values())
-    assert said.out == f"replay: aggregates={len(recorded.heads)} steps={steps} differences=0\n"
+    said = evcore.ok("replay", "--all", "--with", folder(home, {module: source(module)}))
+    assert len(said.lines) == 1
+    steps, differences, now = counted(said.out)
+    assert (steps, differences) == (sum(recorded.heads.values()), 0)
+    assert now.startswith(f"{this_code().release} my-variant (")
 
 
-def test_another_version_shows_a_diff(evcore: Shell, recorded: Recorded, noting: Path) -> None:
+def test_this_release_decides_the_same(evcore: Shell, recorded: Recorded) -> None:
+    said = evcore.ok("replay", "--all")
+    assert counted(said.out) == (sum(recorded.heads.values()), 0, str(this_code()))
+
+
+def test_another_variant_shows_a_diff(evcore: Shell, recorded: Recorded, noting: Path) -> None:
     before = recorded.data.database.read_bytes()
     said = evcore("replay", SUPI, "--with", noting)
     assert said.status == 1
-    *shown, last = said.lines
-    titles = [line for line in shown if line.startswith(UE)]
-    assert last == (f"replay: aggregates=1 steps={recorded.heads[UE]} differences={len(titles)}")
-    assert 0 < len(titles) < recorded.heads[UE]
-    assert f"{UE} step 1" in titles
-    added = [line for line in shown if line.startswith("+ ")]
-    assert sum("decided by another version" in line for line in added) == len(titles)
+    check_notes(said.lines, recorded)
     assert recorded.data.database.read_bytes() == before, "nothing is stored"
 
 
-def test_a_version_that_raises(evcore: Shell, recorded: Recorded, home: Path) -> None:
-    path = home / "registration_broken.py"
-    path.write_text("VERSION = '3'\ndef decide(draft, received):\n    raise KeyError('k')\n")
+def check_notes(lines: list[str], recorded: Recorded) -> None:
+    *shown, last = lines
+    titles = [line for line in shown if line.startswith(UE)]
+    assert counted(last)[:2] == (recorded.heads[UE], len(titles))
+    assert 0 < len(titles) < recorded.heads[UE]
+    assert any(title.startswith(f"{UE} step 1") for title in titles)
+    added = [line for line in shown if line.startswith("+ ")]
+    assert sum("decided by another version" in line for line in added) == len(titles)
+
+
+def test_a_wheel_shows_the_same(evcore: Shell, recorded: Recorded, home: Path) -> None:
+    said = evcore("replay", SUPI, "--with", wheel(home, {REGISTRATION: NOTING}))
+    assert said.status == 1
+    check_notes(said.lines, recorded)
+    assert counted(said.out)[2].startswith(f"{this_code().release} my_variant-1.0 (")
+
+
+def test_the_evcore_of_a_virtual_environment_shows_the_same(
+    evcore: Shell, recorded: Recorded, home: Path
+) -> None:
+    path = environment(home, {REGISTRATION: NOTING})
     said = evcore("replay", SUPI, "--with", path)
+    assert said.status == 1, said
+    check_notes(said.lines, recorded)
+    now = counted(said.out)[2]
+    assert now.startswith(f"{this_code().release} (")
+    assert now != str(this_code())
+    said = evcore("replay", SUPI, "--with", path, "--procedure", "deregistration")
+    assert (said.status, counted(said.out)[1]) == (0, 0)
+
+
+def test_another_t3512_is_shown(evcore: Shell, recorded: Recorded, home: Path) -> None:
+    """A variant of REGISTRATION ACCEPT: one module of one page."""
+    text = edited(ACCEPT, ('"t3512-value": network.timers.t3512,', '"t3512-value": 1800,'))
+    said = evcore("replay", SUPI, "--with", folder(home, {ACCEPT: text}))
+    assert said.status == 1
+    assert "1800" in said.out
+    del recorded
+
+
+def test_a_variant_that_raises(evcore: Shell, recorded: Recorded, home: Path) -> None:
+    raising = wrapped(REGISTRATION, "def before(d, received): raise KeyError('k')")
+    said = evcore("replay", SUPI, "--with", folder(home, {REGISTRATION: raising}))
     assert said.status == 1
     assert said.lines[1] == "KeyError: 'k'"
     del recorded
 
 
-def test_a_version_with_another_key_shows_that_but_not_the_key(
+def test_a_variant_with_another_key_shows_that_but_not_the_key(
     evcore: Shell, recorded: Recorded, home: Path
 ) -> None:
     """A diff of what is hidden has no lines."""
-    path = home / "registration_keys.py"
-    path.write_text(
-        "from msgspec.structs import replace\n"
-        "from functions import registration\n"
-        "from schemas.ue_events import AuthenticationStarted\n"
-        "VERSION = '2'\n"
-        "def decide(draft, received):\n"
-        "    registration.decide(draft, received)\n"
-        "    for index, one in enumerate(draft.events):\n"
+    text = source(REGISTRATION) + (
+        "\n\nfrom msgspec.structs import replace\n"
+        "from schemas.gmm.events import AuthenticationStarted\n\n"
+        "_decide = decide\n\n"
+        "def decide(d, received):\n"
+        "    _decide(d, received)\n"
+        "    for index, one in enumerate(d.events):\n"
         "        if isinstance(one, AuthenticationStarted):\n"
         "            challenge = replace(one.challenge, kamf=bytes(range(32)))\n"
-        "            draft.events[index] = replace(one, challenge=challenge)\n"
+        "            d.events[index] = replace(one, challenge=challenge)\n"
     )
     evcore.keys.add(bytes(range(32)))
+    said = evcore("replay", SUPI, "--with", folder(home, {REGISTRATION: text}))
+    assert said.lines[0].startswith(f"{UE} step 1")
+    assert said.lines[1] == "only keys differ, which are not shown"
+    del recorded
+
+
+def test_only_the_steps_of_a_procedure(evcore: Shell, recorded: Recorded, home: Path) -> None:
+    module = "ue/reconcile"
+    text = source(module) + (
+        "\n_reconcile = reconcile\n\n"
+        "def reconcile(d):\n    _reconcile(d)\n    d.note('reconciled')\n"
+    )
+    path = folder(home, {module: text})
+    said = evcore("replay", SUPI, "--with", path, "--procedure", "deregistration")
+    assert counted(said.out)[1] == 1
     said = evcore("replay", SUPI, "--with", path)
-    assert said.lines[:2] == [f"{UE} step 1", "only keys differ, which are not shown"]
-    del recorded
-
-
-def test_the_procedure_that_is_named(evcore: Shell, recorded: Recorded, noting: Path) -> None:
-    """The one deregistration of the log is decided by what knows registrations alone."""
-    said = evcore("replay", SUPI, "--with", noting, "--procedure", "deregistration")
-    assert said.lines[-1].endswith(" differences=1")
-    del recorded
+    assert counted(said.out)[1] == recorded.heads[UE]
 
 
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        (None, "there is no file"),
         ("def (", "cannot be imported: SyntaxError"),
         ("import no_such_thing", "cannot be imported: ModuleNotFoundError"),
         ("raise SystemExit(3)", "cannot be imported: SystemExit"),
-        ("VERSION = '1'", "is no procedure: it has no decide, or no VERSION"),
-        ("def decide(): ...", "is no procedure: it has no decide, or no VERSION"),
-        ("decide = 5\nVERSION = '1'", "is no procedure: it has no decide, or no VERSION"),
+        ("X = 1", "cannot be imported: AttributeError"),
     ],
 )
-def test_a_file_that_is_no_procedure(
-    evcore: Shell, home: Path, text: str | None, sentence: str
+def test_a_module_that_cannot_be_loaded(
+    evcore: Shell, home: Path, text: str, sentence: str
 ) -> None:
-    path = home / "registration.py"
-    if text is not None:
-        path.write_text(text)
+    path = folder(home, {"gmm/paging": text})
     assert sentence in evcore.refused("replay", "--all", "--with", path, status=2)
 
 
-@pytest.mark.parametrize("name", ["no.such.module", ".", "functions", "x/", "x.txt/y"])
-def test_a_name_that_is_no_procedure(evcore: Shell, name: str) -> None:
+@pytest.mark.parametrize("module", ["runtime/worker", "../schemas/flags", "../evcore/cli"])
+def test_a_variant_that_changes_more_than_decisions(evcore: Shell, home: Path, module: str) -> None:
+    path = folder(home, {module: "X = 1\n"})
+    sentence = evcore.refused("replay", "--all", "--with", path, status=2)
+    assert "a variant changes decisions only" in sentence
+
+
+@pytest.mark.parametrize("name", ["no.such.module", ".", "x/", "x.txt/y", "none.whl"])
+def test_a_path_that_is_no_variant(evcore: Shell, home: Path, name: str) -> None:
+    del home
     assert evcore.refused("replay", "--all", "--with", name, status=2)
 
 
-def test_a_module_of_the_current_directory(
-    evcore: Shell, recorded: Recorded, noting: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.path", [*sys.path])
-    assert evcore("replay", SUPI, "--with", noting.stem).status == 1
-    del recorded
-
-
-def test_a_file_may_import_what_is_beside_it(
-    evcore: Shell, recorded: Recorded, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("sys.path", [*sys.path])
-    (home / "beside").mkdir()
-    (home / "beside" / "said_beside.py").write_text("TEXT = 'from beside'\n")
-    path = home / "beside" / "registration.py"
-    path.write_text(
-        NOTING.replace('"decided by another version"', "said_beside.TEXT") + "import said_beside\n"
-    )
-    assert "from beside" in evcore("replay", SUPI, "--with", path).out
-    del recorded
-
-
-def test_what_a_module_takes_the_place_of(home: Path) -> None:
-    def named(stem: str) -> Procedure:
-        path = home / f"{stem}.py"
-        path.write_text("VERSION = '1'\ndef decide(*_): ...\n")
-        return procedure_of(load_module(str(path)), None)
-
-    assert named("ran") == named("ran_2") == named("ran-b") == Procedure.RAN
-    assert named("context_release_3") == Procedure.AN_RELEASE
-    assert named("deregistration2") == Procedure.DEREGISTRATION
-    with pytest.raises(UsageError, match="random is named as no procedure"):
-        named("random")
-    with pytest.raises(UsageError, match="leaves no steps"):
-        named("identification")
-    assert procedure_of(functions.gmm.deregistration.procedure, Procedure.RAN) == Procedure.RAN
-
-
-def test_replay_wants_a_log_and_a_module(evcore: Shell) -> None:
-    both = ("replay", SUPI, "--all", "--with", "functions.ran.procedure")
-    assert evcore.refused(*both, status=2) == "name a SUPI, or say --all"
+def test_replay_wants_a_log(evcore: Shell) -> None:
+    assert evcore.refused("replay", SUPI, "--all", status=2) == "name a SUPI, or say --all"
     assert evcore.refused("replay", status=2) == "name a SUPI, or say --all"
-    assert evcore.refused("replay", "--all", status=2).startswith("say with what")
+    sentence = evcore.refused("replay", "--all", "--procedure", "identification", status=2)
+    assert sentence == "identification has no state and leaves no steps to decide again"

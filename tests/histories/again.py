@@ -1,6 +1,6 @@
 """Deciding a recorded history again: as `evcore log verify` does, and from cold."""
 
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from functions.decider import Inputs, decide
@@ -10,7 +10,6 @@ from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.code import Code
 from schemas.network import Network
-from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
@@ -51,11 +50,9 @@ def _subscriber(given: Given, supi: str) -> Subscriber | None:
     return next((s for s in given.subscribers if s.supi == supi), None)
 
 
-async def redecided(
-    history: History, candidate: Decide | None = None, of: Collection[Procedure] = tuple(Procedure)
-) -> list[Redecided]:
+async def redecided(history: History, candidate: Decide | None = None) -> list[Redecided]:
     """Return every step, decided again on the state that is kept from step to step."""
-    replayer = Replayer(_Log(history), _Subscribers(history.given), candidate, of)
+    replayer = Replayer(_Log(history), _Subscribers(history.given), candidate)
     found: list[Redecided] = []
     for name in history.aggregates():
         found += [step async for step in replayer.steps(name)]

@@ -168,8 +168,7 @@ async def test_a_variant_differs_in_the_steps_of_its_procedure_alone(tmp_path: P
     module = "gmm/deregistration/procedure"
     text = wrapped(module, "def before(d, received): d.note('heard')")
     quiet = load(folder(tmp_path, {module: text}))
-    of = (Procedure.DEREGISTRATION,)
-    steps = await redecided(recorded("deregistration"), quiet.decide, of)
+    steps = await redecided(recorded("deregistration"), quiet.decide)
     found = [step for step in steps if not step.same]
     assert {d.recorded.procedure for d in found} == {Procedure.DEREGISTRATION}
     assert all(d.now is not None and d.now.code == quiet.id for d in found)

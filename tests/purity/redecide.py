@@ -1,7 +1,7 @@
 """Decide all recorded histories again, and print a digest of each.
 
-`python -m tests.purity.redecide [VARIANT [HISTORY]]` replays a history with the deregistration of
-the variant in a folder. The environment variable `SEALED` refuses files and entropy to all code
+`python -m tests.purity.redecide [VARIANT [HISTORY]]` replays a history with the
+variant in a folder. The environment variable `SEALED` refuses files and entropy to all code
 of this process, native code included.
 """
 
@@ -16,7 +16,6 @@ from typing import Any
 import wire
 from functions.runtime import variants
 from functions.runtime.replay import Decide, this_release
-from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from tests.histories import history
 from tests.histories.again import redecided
@@ -33,7 +32,7 @@ def digest(steps: Iterable[Step[Any]]) -> str:
 
 
 def redecide(name: str, read: history.History, candidate: Decide | None) -> None:
-    found = asyncio.run(redecided(read, candidate, (Procedure.DEREGISTRATION,)))
+    found = asyncio.run(redecided(read, candidate))
     steps = [again.now for again in found if again.now is not None]
     assert len(steps) == len(found), [again.error for again in found]
     sys.stdout.write(f"{name} {digest(steps)}\n")

@@ -10,6 +10,7 @@ from evcore.swap import judge
 from evcore.swap.judge import Counts, counted, lowest, verdict
 from eventing.ownership.assignments import Margins
 from eventing.stats import ProcedureStats, Stats, StatsWatch, bucket_of
+from functions.runtime.variants import mark_of
 
 SERVICE, VARIANT, LABEL = "service-request", "2+b", "0.1.0 service-request=2+b"
 
@@ -90,8 +91,8 @@ def test_the_interval_is_below_the_share_and_comes_near_it(part: int, more: int)
     assert math.isclose(lowest(part * 10**8, whole * 10**8), part / whole, abs_tol=1e-3)
 
 
-def test_who_has_failed_is_told_by_the_workers() -> None:
-    """A decision that raised leaves no step with its version."""
+def test_the_workers_of_a_canary_are_known_by_their_leases() -> None:
+    """Also by a decision that raised, which leaves no step with the id of its code."""
     watch = StatsWatch()
     steps = ProcedureStats(SERVICE, "1", 100, 0, {3: 100}, 2)
     raised = ProcedureStats(SERVICE, "", 7, 5)
@@ -99,9 +100,31 @@ def test_who_has_failed_is_told_by_the_workers() -> None:
     tried = ProcedureStats(SERVICE, VARIANT, 10, 0, {9: 10}, 1)
     failed = ProcedureStats(SERVICE, "", 0, 3)
     watch.note(Stats("b", LABEL, 2, (tried, failed, ProcedureStats("paging", "1", 9, 9))))
-    found = counted(watch, SERVICE, VARIANT, LABEL)
+    found = counted(watch, SERVICE, VARIANT)
     assert found.stable == ProcedureStats(SERVICE, "", 100, 5, {3: 100}, 2)
-    assert found.canary == ProcedureStats(SERVICE, VARIANT, 10, 3, {9: 10}, 1)
+    assert found.canary == ProcedureStats(SERVICE, "", 10, 3, {9: 10}, 1)
+
+
+def test_identification_has_no_steps_and_is_judged_by_its_events() -> None:
+    watch = StatsWatch()
+    watch.note(Stats("a", "0.1.0", 1, (ProcedureStats("identification", "", 90, 1, {3: 90}),)))
+    failing = ProcedureStats("identification", "", 2, 6, {3: 2})
+    watch.note(Stats("b", f"0.1.0 {mark_of('identification', VARIANT)}", 2, (failing,)))
+    counts = counted(watch, "identification", VARIANT)
+    assert (counts.stable.steps, counts.stable.failures) == (90, 1)
+    assert verdict(counts, Margins()).startswith("it fails: of 8 decisions 6 raised")
+
+
+def test_statistics_from_before_a_watch_do_not_count() -> None:
+    """A worker may have been a canary that failed, and runs still."""
+    watch = StatsWatch()
+    before = Stats("b", LABEL, 2, (ProcedureStats(SERVICE, VARIANT, 10, 50, {9: 10}),))
+    stable = ProcedureStats(SERVICE, "1", 100, 0, {3: 100})
+    watch.note(Stats("a", "0.1.0", 1, (stable,)))
+    watch.note(Stats("b", LABEL, 2, (ProcedureStats(SERVICE, VARIANT, 14, 51, {9: 14}),)))
+    found = counted(watch, SERVICE, VARIANT, [before])
+    assert found.canary == ProcedureStats(SERVICE, "", 4, 1, {9: 4})
+    assert found.stable == ProcedureStats(SERVICE, "", 100, 0, {3: 100})
 
 
 def test_only_what_came_since_counts() -> None:

@@ -1,19 +1,20 @@
-"""Variants of procedures in files: which may be swapped in, and their names."""
+"""The variants that a data directory keeps, and the names of variants on the command line."""
 
-import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from evcore.commands.errors import UsageError
-from evcore.commands.swap import count_of, file_of
+from evcore.commands.swap import count_of
 from evcore.local.data import DataDirectory
-from evcore.swap import kept
+from evcore.swap import environment, kept
 from evcore.swap.kept import Kept
-from functions.gmm import paging
-from functions.runtime.variants import VariantError, load_all, version_with, versions
+from functions.runtime.code import this_code
+from functions.runtime.variants import VariantError, load_all
 from schemas.procedures import Procedure
-from tests.e2e.versions import BROKEN, RIGHT, write
+from tests import variants
+from tests.e2e.versions import BROKEN, MODULE, RIGHT, write
 
 SERVICE = Procedure.SERVICE_REQUEST
 
@@ -23,89 +24,77 @@ def data(tmp_path: Path) -> DataDirectory:
     return DataDirectory(tmp_path / "data")
 
 
-def test_a_version_is_named_after_its_text(tmp_path: Path, data: DataDirectory) -> None:
-    first = kept.keep(data, SERVICE, write(tmp_path, RIGHT))
-    assert re.fullmatch(r"2\+[0-9a-f]{8}", first)
-    assert kept.keep(data, SERVICE, write(tmp_path, RIGHT)) == first
-    second = kept.keep(data, SERVICE, write(tmp_path, RIGHT + "# other\n"))
-    assert second != first
+def test_a_variant_is_kept_under_its_name_and_its_id(tmp_path: Path, data: DataDirectory) -> None:
+    first = kept.keep(data, write(tmp_path, RIGHT))
+    assert kept.keep(data, write(tmp_path, RIGHT)) == first
+    second = kept.keep(data, write(tmp_path, RIGHT + "# other\n"))
+    assert second.id != first.id
     names = {path.name for path in data.variants.iterdir()}
-    assert names == {f"service-request@{first}.py", f"service-request@{second}.py"}
+    assert names == {f"my-variant@{one.id}.whl" for one in (first, second)}
 
 
 def test_workers_load_what_was_kept(tmp_path: Path, data: DataDirectory) -> None:
     path = write(tmp_path, RIGHT)
-    variant = kept.keep(data, SERVICE, path)
-    path.unlink()
-    sign, option = kept.arguments(data, {SERVICE: variant})
+    variant = kept.keep(data, path).id
+    for file in path.rglob("*.py"):
+        file.unlink()
+    sign, option = Kept(data).arguments([(SERVICE, variant)])
     assert sign == "--with"
-    found = load_all([option])
-    assert versions(found) == {SERVICE: variant}
-    assert version_with("0.1.0", versions(found)) == f"0.1.0 service-request={variant}"
+    (found,) = load_all([option]).values()
+    assert found.id == variant
+    assert found.code.variant == "my-variant"
 
 
-def test_steps_of_a_version_find_it_again(tmp_path: Path, data: DataDirectory) -> None:
-    variant = kept.keep(data, SERVICE, write(tmp_path, RIGHT))
-    found = Kept(data).procedures(SERVICE, variant)
+def test_the_steps_of_a_variant_find_it_again(tmp_path: Path, data: DataDirectory) -> None:
+    variant = kept.keep(data, write(tmp_path, RIGHT)).id
+    found = Kept(data).load(variant)
     assert found is not None
-    assert variant == found.module(SERVICE).VERSION
-    assert found.module(Procedure.PAGING).VERSION == "1"
-    assert Kept(data).procedures(SERVICE, "2+00000000") is None
+    assert found.id == variant
+    assert Kept(data).load("00000000") is None
+    assert Kept(data).outdated(variant) == ""
 
 
-def test_a_file_that_was_changed_since_is_not_what_decided(
-    tmp_path: Path, data: DataDirectory
+def test_a_variant_that_was_made_for_another_release(
+    tmp_path: Path, data: DataDirectory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    variant = kept.keep(data, SERVICE, write(tmp_path, RIGHT))
-    with kept.path_of(data, SERVICE, variant).open("a") as file:
-        file.write("# other\n")
-    assert Kept(data).module(SERVICE, variant) is None
+    variant = kept.keep(data, write(tmp_path, RIGHT)).id
+    newer = replace(this_code(), release="9.9.9")
+    monkeypatch.setattr("functions.runtime.variants.this_code", lambda: newer)
+    assert Kept(data).load(variant) is None
+    assert Kept(data).outdated(variant) == "it was made for another evcore than this one"
 
 
-WRONG = {
-    "import there_is_nothing\n": r"cannot be imported: ModuleNotFoundError",
-    "VERSION = '2'\n": "is no procedure: it has no decide, or no VERSION",
-    "def decide(d, given): ...\n": "is no procedure: it has no decide, or no VERSION",
-    "VERSION = '1+x'\ndef decide(d, given): ...\n": r"VERSION of .* is '1\+x'",
-    "VERSION = 'a' * 65\ndef decide(d, given): ...\n": "has more than 64 octets",
-    "raise SystemExit(3)\n": "cannot be imported: SystemExit: 3",
-    BROKEN: "cannot be imported: ModuleNotFoundError: No module named 'there_is_no_such_module'",
-}
+def test_of_an_environment_the_path_is_kept(tmp_path: Path, data: DataDirectory) -> None:
+    path = variants.environment(tmp_path, {MODULE: RIGHT})
+    code = kept.keep(data, path)
+    assert (code.variant, code.release) == ("", this_code().release)
+    assert code.functions != this_code().functions
+    assert [file.name for file in data.variants.iterdir()] == [f"{code.release}@{code.id}.path"]
+    found = Kept(data)
+    assert found.python(code.id) == path / "bin" / "python"
+    assert (found.has(code.id), found.load(code.id), found.outdated(code.id)) == (True, None, "")
+    assert found.arguments([(SERVICE, code.id)]) == ()
+    changed = path / "site" / "functions" / f"{MODULE}.py"
+    changed.write_text(RIGHT + "# upgraded\n")
+    assert f"{path}/bin/python runs {code.release} (" in found.outdated(code.id)
 
 
-@pytest.mark.parametrize(("text", "why"), WRONG.items())
-def test_what_is_no_version(tmp_path: Path, data: DataDirectory, text: str, why: str) -> None:
-    path = write(tmp_path, text)
-    with pytest.raises(VariantError, match=why) as raised:
-        kept.keep(data, SERVICE, path)
-    assert str(path) in str(raised.value), "it is called as the user called it"
-    assert list(data.variants.iterdir()) == []
+def test_a_folder_with_a_python_that_runs_no_evcore(tmp_path: Path, data: DataDirectory) -> None:
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text("#!/bin/sh\necho no way >&2; exit 3\n")
+    python.chmod(0o755)
+    assert environment.python_of(tmp_path) == python
+    with pytest.raises(VariantError, match=r"runs no evcore that can be a variant: no way"):
+        kept.keep(data, tmp_path)
 
 
-def test_what_is_no_file_and_what_leaves_no_steps(tmp_path: Path, data: DataDirectory) -> None:
-    with pytest.raises(VariantError, match="there is no file"):
-        kept.keep(data, SERVICE, tmp_path / "none.py")
-    with pytest.raises(VariantError, match="identification has no state"):
-        kept.keep(data, Procedure.IDENTIFICATION, write(tmp_path, RIGHT))
-    for option in ("paging", "smf=x.py"):
-        with pytest.raises(VariantError, match="is not PROCEDURE=FILE"):
-            load_all([option])
-
-
-def test_a_module_is_named_by_its_file_or_by_its_name() -> None:
-    assert file_of("a/b.py") == Path("a/b.py")
-    assert file_of("functions.gmm.paging") == Path(paging.__file__)
-    for none in ("functions.none", "no.such.package", "sys", "a b"):
-        with pytest.raises(UsageError, match=f"there is no module {none}"):
-            file_of(none)
-
-
-def test_a_package_that_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "raising").mkdir()
-    (tmp_path / "raising" / "__init__.py").write_text("raise RuntimeError('no')\n")
-    monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(UsageError, match=r"raising\.x cannot be found: RuntimeError: no"):
-        file_of("raising.x")
+def test_a_variant_that_cannot_be_loaded_is_not_kept(tmp_path: Path, data: DataDirectory) -> None:
+    path = write(tmp_path, BROKEN)
+    with pytest.raises(VariantError, match="No module named 'there_is_no_such_module'") as raised:
+        kept.keep(data, path)
+    assert str(path) in str(raised.value)
+    assert not data.variants.exists()
 
 
 @pytest.mark.parametrize(
