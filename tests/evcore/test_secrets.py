@@ -9,6 +9,7 @@ import pytest
 
 from evcore.local.data import DEFAULT, DataDirectory
 from schemas.config.reading import Config, ConfigError
+from tests.e2e import versions
 from tests.evcore.recording import OTHER_SUPI, RAN, SUPI, UE, Recorded
 from tests.evcore.shell import Shell
 
@@ -25,7 +26,7 @@ def test_the_secrets_file_is_its_owners(home: Path, umask: int) -> None:
     finally:
         os.umask(before)
     assert mode(home / "data" / "secrets.json") == 0o600 & ~umask
-    assert mode(home / "data") & 0o077 == 0, "what is in it tells who was where"
+    assert mode(home / "data") & 0o077 == 0, "the log holds the locations of subscribers"
     assert [path.name for path in (home / "data").iterdir()] == ["secrets.json"]
 
 
@@ -92,8 +93,8 @@ COMMANDS = [
         )
     ),
     ["log", "show", SUPI, "--asn1"],
-    ["replay", "--all", "--with", "functions.gmm.an_release", "--procedure", "registration"],
-    ["replay", "--all", "--with", "functions.gmm.registration.procedure", "--procedure", "ran"],
+    ["replay", "--all", "--with", "rejects/my-variant", "--procedure", "service-request"],
+    ["replay", "--all", "--with", "accepts/my-variant"],
     ["subscriber", "list"],
     ["subscriber", "show", SUPI],
     ["subscriber", "home-keys"],
@@ -101,9 +102,13 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
-def test_no_command_says_a_key(evcore: Shell, recorded: Recorded, command: list[str]) -> None:
+def test_no_command_says_a_key(
+    evcore: Shell, recorded: Recorded, home: Path, command: list[str]
+) -> None:
     """`Shell` searches the output of each command for keys."""
     del recorded
+    versions.write(home / "rejects", versions.REJECTS)
+    versions.write(home / "accepts", versions.OTHER_T3512, versions.ACCEPT)
     said = evcore(*command)
     assert len(said.out) > 20
 
