@@ -8,8 +8,7 @@ import msgspec
 
 from schemas import ran, upf
 from schemas.evolution import UPCASTERS, Snapshots, StepReader
-from schemas.identity import slot_of
-from schemas.index import Lead, entry_of
+from schemas.identity import Lead, entry_of, slot_of
 from schemas.ran import Gnb, GnbEvent
 from schemas.step import Step
 from schemas.ue import fold as ue_fold

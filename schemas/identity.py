@@ -1,11 +1,10 @@
-"""Identities and the keys derived from them (TS 23.003), which route a message to its UE's
-partition.
+"""Identities, and the keys derived from them that route a message to its aggregate (TS 23.003).
 
 A slot is ``crc32(SUPI) mod 1024``. The AMF-UE-NGAP-ID contains it, and the 5G-TMSI contains it
 encrypted, so a gateway routes a message without a lookup.
 """
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 from zlib import crc32
 
 from msgspec import Meta, Struct
@@ -130,3 +129,15 @@ def seid_of_index(key: str) -> int:
         return int(digits, 16) if kind == "seid" else 0
     except ValueError:
         return 0
+
+
+Lead: TypeAlias = tuple[Any, ...]
+"""The parts of an index entry: its kind, the function that formats its key, and that function's
+arguments. Comparing leads is cheaper than formatting keys, and most steps change no lead. Different
+leads of one state have different entries."""
+
+
+def entry_of(lead: Lead) -> tuple[str, str]:
+    """Return the index entry of a lead: its kind and its key."""
+    kind, key, *values = lead
+    return kind, key(*values)

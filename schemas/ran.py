@@ -7,8 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.event import Event, Noted
-from schemas.identity import Guami, Plmn, SNssai, Tai
-from schemas.index import Lead
+from schemas.identity import Guami, Lead, Plmn, SNssai, Tai
 
 
 class BroadcastPlmn(Struct, frozen=True):

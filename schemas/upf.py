@@ -7,7 +7,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from schemas.event import Event, Noted
-from schemas.index import Lead
+from schemas.identity import Lead
 
 LEFTOVERS = 1024
 """Maximum number of remembered sessions that a UPF has and the core does not have."""

@@ -54,7 +54,7 @@ class Duplicate(Struct, frozen=True):
     seq: int
 
 
-class IndexTaken(Struct, frozen=True):
+class IndexConflict(Struct, frozen=True):
     """Another aggregate owns an entry of `put`. The writer must decide again with other
     randomness."""
 
@@ -62,7 +62,7 @@ class IndexTaken(Struct, frozen=True):
     owner: str
 
 
-Outcome: TypeAlias = Appended | Conflict | Duplicate | IndexTaken
+Outcome: TypeAlias = Appended | Conflict | Duplicate | IndexConflict
 
 
 class Record(NamedTuple):
@@ -118,8 +118,8 @@ class Engine(Protocol):
         """Append steps durably and in order, and return one outcome for each.
 
         A failed step leaves no trace. It does not stop the other steps, except later steps of the
-        same aggregate. A duplicate trigger is reported before a conflict, and a conflict before a
-        taken index entry. If the result of a transaction is unknown, the engine resolves it before
+        same aggregate. A duplicate trigger is reported before a conflict, and a conflict before
+        an index conflict. If the result of a transaction is unknown, the engine resolves it before
         this method returns.
         """
         ...
@@ -138,7 +138,7 @@ class Engine(Protocol):
         """Return the wrapped data key of an aggregate."""
         ...
 
-    async def taken(self, aggregate: str, trigger: str) -> int | None:
+    async def processed(self, aggregate: str, trigger: str) -> int | None:
         """Return the number of the step that a trigger caused; None if it caused no step."""
         ...
 

@@ -1,1 +1,1 @@
-"""What hosts the procedures: events in, one decision, one append, effects out, acknowledgement."""
+"""Hosting of procedures: receive events, decide, append, send outputs, acknowledge."""

@@ -1,4 +1,5 @@
-"""`python -m functions.runtime`: a worker process, which imports little so as to start fast."""
+"""`python -m functions.runtime`: a worker process. It imports few modules, so that it starts
+fast."""
 
 import argparse
 import asyncio
@@ -57,12 +58,12 @@ async def work(
 
 
 def hosts_as_variant() -> bool:
-    """Whether the environment says that this process hosts its release as a variant."""
+    """Whether the environment sets this process to host its release as a variant."""
     return os.environ.get(AS_VARIANT, "").lower() in ("1", "true", "yes")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The process; its exit status."""
+    """Run the process and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m functions.runtime", description=__doc__)
     parser.add_argument("--config", type=Path)
     parser.add_argument("--secrets", type=Path)

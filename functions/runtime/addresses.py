@@ -1,8 +1,8 @@
-"""Free addresses as a worker sees them: soft state over the index entries of the sessions.
+"""Allocation of UE addresses in a worker: a cache over the index entries of the sessions.
 
-An address is taken when the entry of its UE is in the store, which is in the transaction of the
-step that gives it; two workers that think the same address free do not both append. All that is
-here is a guess at what is free, that is mostly right: a block that was wrong is read again.
+An address is allocated when the index entry of its UE is in the store. The entry is written in the
+transaction of the step, so two workers cannot append the same address. The cache only guesses which
+addresses are free; a block with a wrong guess is read again.
 """
 
 import time
@@ -20,23 +20,24 @@ from statestore.contract import Append, Engine, IndexKey
 KIND: Final = "address"
 
 LOADED: Final = 1024
-"""Blocks kept, the least recently used dropped first: 256 small numbers each at most."""
+"""Maximum number of cached blocks (LRU), each with at most 256 small integers."""
 FULL: Final = 65_536
-"""Blocks that are remembered to be full."""
+"""Maximum number of blocks that are remembered as full."""
 FULL_FOR: Final = 30.0
-"""Seconds until a full block is looked at again before one that is not known."""
+"""Seconds before a full block is read again; unread blocks are preferred."""
 EXHAUSTED_FOR = 1.0
-"""Seconds that a pool is taken for exhausted after all of it has been looked through."""
-LOOKING = 10.0
-"""How many times as long as that took, if it is longer: what bounds the share of looking."""
+"""Minimum seconds for which a pool is treated as exhausted after a scan of all its blocks."""
+EXHAUSTED_FACTOR = 10.0
+"""The same as a multiple of the scan's duration. It limits the share of time spent on scans."""
 
 _Block = tuple[Pool, int]
 
 
 class Addresses:
-    """Gives addresses of the pools of a network.
+    """Allocates addresses of the pools of a network.
 
-    One batch at a time: what `take` gave is spoken for until `settle`.
+    It serves one batch at a time. An address from `allocate` is reserved until the end of its
+    batch.
     """
 
     def __init__(
@@ -55,23 +56,22 @@ class Addresses:
         self._random = random or Random()  # noqa: S311
         self._free: OrderedDict[_Block, deque[int]] = OrderedDict()
         self._current: dict[tuple[Pool, int], int] = {}
-        """The block that a partition takes from."""
+        """The current block of a partition."""
         self._full: OrderedDict[_Block, float] = OrderedDict()
-        """Until when a block is taken for full."""
+        """The time until which a block is treated as full."""
         self._exhausted: dict[Pool, float] = {}
-        self._given: dict[IndexKey, tuple[Pool, int]] = {}
-        """What was given and is not settled."""
+        self._allocated: dict[IndexKey, tuple[Pool, int]] = {}
+        """Addresses allocated in this batch and not stored yet."""
 
-    def take(
+    def allocate(
         self, dnn: str, upf: str, version: int, partition: int, held: Collection[str] = ()
     ) -> str:
-        """A free address of a UPF's pool as text, ``""`` where there is none.
+        """Return a free address of a UPF's pool as text; ``""`` if the pool has none.
 
-        `held` are the keys of the addresses that the UE has: the store would not mind if it had
-        one of them twice.
+        `held` are the keys of the UE's own addresses, which the store would accept a second time.
 
         Raises:
-            NotReadyError: none is known to be free: `load`, and ask again.
+            NotReadyError: no address is known to be free: call `load`, and try again.
         """
         pool = self._pools.get((upf, dnn, version))
         if pool is None or not pool.blocks:
@@ -83,17 +83,16 @@ class Addresses:
             number = free.popleft()
             key = pool.key(number)
             if key not in held:
-                self._given[IndexKey(KIND, key)] = (pool, number)
+                self._allocated[IndexKey(KIND, key)] = (pool, number)
                 return pool.text(number)
         if self._exhausted.get(pool, 0.0) > self._clock():
             return ""
         raise NotReadyError(f"no address of {dnn} at {upf} is known to be free")
 
     async def load(self, dnn: str, upf: str, version: int, partition: int) -> bool:
-        """Find a block with a free address for a partition; False if there is none in any.
+        """Find a block with a free address for a partition. Return False if all blocks are full.
 
-        Blocks that are thought to be full are looked at last, but they are before a pool is
-        taken for exhausted.
+        Blocks that are remembered as full are read last, but before the pool counts as exhausted.
         """
         pool = self._pools.get((upf, dnn, version))
         if pool is None:
@@ -111,7 +110,7 @@ class Addresses:
                 self._current[pool, partition] = block
                 return True
         spent = self._clock() - now
-        self._exhausted[pool] = now + spent + max(EXHAUSTED_FOR, LOOKING * spent)
+        self._exhausted[pool] = now + spent + max(EXHAUSTED_FOR, EXHAUSTED_FACTOR * spent)
         return False
 
     async def _has_free(self, pool: Pool, block: int) -> bool:
@@ -132,65 +131,68 @@ class Addresses:
         return False
 
     async def _read(self, pool: Pool, block: int) -> deque[int]:
-        """The free addresses of a block, from a place by chance on: so one that was released
-        rests, and workers that share a block seldom take the same."""
+        """Return the free addresses of a block, starting at a random one.
+
+        So a released address is not reused at once, and workers that share a block seldom collide.
+        """
         prefix, after = pool.scan_prefix(block), ""
-        taken = {number for of, number in self._given.values() if of is pool}
+        used = {number for of, number in self._allocated.values() if of is pool}
         while page := await self._engine.scan(KIND, prefix, after):
             after = page[-1][0]
-            taken.update(n for key, _ in page if (n := pool.number_of(key)) is not None)
-        free = deque(number for number in pool.numbers(block) if number not in taken)
+            used.update(n for key, _ in page if (n := pool.number_of(key)) is not None)
+        free = deque(number for number in pool.numbers(block) if number not in used)
         if free:
             free.rotate(self._random.randrange(len(free)))
         return free
 
-    # What becomes of what was given
+    # Outcome of a batch
 
     def appended(self, append: Append) -> None:
-        """A step is stored: addresses that it has are taken, those that it gave up are free."""
+        """Record a stored step: its new addresses are used, and the addresses that it dropped are
+        free."""
         for entry in append.put:
-            self._given.pop(entry, None)
+            self._allocated.pop(entry, None)
         for entry in append.drop:
             if entry.kind == KIND:
                 self._released(entry)
 
     def conflict(self, entry: IndexKey) -> None:
-        """An entry is another UE's: what is known of its block is wrong."""
+        """Record that an index entry belongs to another UE: the cached block is stale."""
         if entry.kind != KIND:
             return
-        self._given.pop(entry, None)
+        self._allocated.pop(entry, None)
         for pool, number in self._in_pools(entry):
             self._forget(pool, number)
 
-    def free_unstored(self) -> None:
-        """The batch is over: what was given and not stored is free."""
-        given, self._given = self._given, {}
-        for pool, number in reversed(given.values()):
-            self._give_back(pool, number, first=True)
+    def release_unstored(self) -> None:
+        """End a batch: allocated addresses that were not stored are free."""
+        allocated, self._allocated = self._allocated, {}
+        for pool, number in reversed(allocated.values()):
+            self._return(pool, number, first=True)
 
-    def doubt(self) -> None:
-        """Nobody knows whether the batch was stored: read all of its blocks again."""
-        given, self._given = self._given, {}
-        for pool, number in given.values():
+    def outcome_unknown(self) -> None:
+        """End a batch that may or may not be stored: its blocks must be read again."""
+        allocated, self._allocated = self._allocated, {}
+        for pool, number in allocated.values():
             self._forget(pool, number)
 
     def withdraw(self, dnn: str, text: str) -> None:
-        """Take back one that was given to a decision that is made anew."""
-        pool, number = self._given.pop(IndexKey(KIND, address_index_key(dnn, text)))
-        self._give_back(pool, number, first=True)
+        """Return an address that was allocated for a decision that is repeated."""
+        pool, number = self._allocated.pop(IndexKey(KIND, address_index_key(dnn, text)))
+        self._return(pool, number, first=True)
 
     def _released(self, entry: IndexKey) -> None:
         for pool, number in self._in_pools(entry):
-            self._give_back(pool, number, first=False)
+            self._return(pool, number, first=False)
 
     def _in_pools(self, entry: IndexKey) -> Iterable[tuple[Pool, int]]:
-        """The address of an entry in each pool that has it: one, as a rule."""
+        """Yield the address of an entry in each pool that contains it, usually one."""
         for pool in self._pools.values():
             number = pool.number_of(entry.key)
             if number is not None:
                 yield pool, number
 
-    def _give_back(self, pool: Pool, number: int, *, first: bool) -> None:
+    def _return(self, pool: Pool, number: int, *, first: bool) -> None:
         block = pool.block_of(number)
         if block is None:
             return

@@ -1,4 +1,4 @@
-"""What leaves after the append: a step's outputs as CloudEvents, the same each time."""
+"""Outputs of a step as CloudEvents. A repetition produces the same events."""
 
 import logging
 from collections.abc import AsyncIterator, Iterable, Sequence
@@ -12,7 +12,7 @@ from eventing.cloudevents import nats_binding
 from eventing.jetstream import messages as timers
 from eventing.jetstream.messages import Addressed, Outgoing, addressed, gathered, outgoing
 from functions.runtime import fan_out, wakes
-from functions.runtime.fan_out import Audience
+from functions.runtime.fan_out import Recipients
 from functions.runtime.lookups import Coverage
 from functions.runtime.wakes import SharedWakes, wake_up
 from schemas.aggregates import slot_of_aggregate
@@ -40,16 +40,16 @@ from statestore.contract import Engine, StoreUnavailable
 log = logging.getLogger(__name__)
 
 MOST_DOWNLINKS: Final = 128
-"""Messages for one gNB or UPF that leave together, at most."""
+"""Maximum number of messages for one gNB or UPF in one batch."""
 
 
 def event_id(aggregate: str, step: Step[Any], index: int) -> str:
-    """The id of the event that an output of a step becomes: the same each time it is sent."""
+    """Return the id of the event for an output of a step. It is the same for each repetition."""
     return f"{aggregate}/{step.seq}/{index}"
 
 
 class Effects:
-    """What outputs become."""
+    """Converts the outputs of steps to events."""
 
     def __init__(self, engine: Engine, partitions: int) -> None:
         self._engine = engine
@@ -58,9 +58,10 @@ class Effects:
         self._wakes = SharedWakes(partitions)
 
     async def downlinks(self, aggregate: str, step: Step[Any]) -> list[Addressed]:
-        """The NGAP and PFCP messages of a step, for their gateways: first, for latency.
+        """Return the NGAP and PFCP messages of a step for their gateways. They are sent first, for
+        latency.
 
-        One that does not leave is no loss: the timers of NAS, NGAP and N4 repeat it.
+        A lost message is no problem: the timers of NAS, NGAP and N4 repeat it.
         """
         found: list[Addressed] = []
         for index, output in enumerate(step.outputs):
@@ -83,7 +84,7 @@ class Effects:
     async def _pages(
         self, identifier: str, aggregate: str, step: Step[Any], page: Page
     ) -> list[Addressed]:
-        """A PAGING for each gNB that serves a tracking area of it."""
+        """Return a PAGING for each gNB that serves one of its tracking areas."""
         found: list[Addressed] = []
         try:
             for gnb, association in await self._coverage.of(page.tais):
@@ -91,20 +92,20 @@ class Effects:
                 event = _ngap(one, aggregate, step, gnb, page.pdu)
                 found.append(Addressed(subjects.downlink(gnb, association), event))
         except StoreUnavailable as err:
-            log.warning("%s: nobody is paged: %s", identifier, err)
+            log.warning("%s: the UE is not paged: %s", identifier, err)
         return found
 
     def queued(self, aggregate: str, step: Step[Any], wake: str = "") -> list[Outgoing]:
-        """The wake-ups and hand-offs of a step, for JetStream. Of several wake-ups the last takes
-        the place of the others, so it is the only one that is sent. What is to be at once has a
-        message of its own, beside that which it shares.
+        """Return the wake-ups and hand-offs of a step, for JetStream.
 
-        `wake` is the index entry of a wake-up that the UE shares with others, where the step has
-        written one (`Job.wake`). What is returned is told to `kept` once JetStream has it.
+        Of several wake-ups only the last is sent, because it replaces the others. A wake-up in the
+        near future gets its own message in addition to a shared one. `wake` is the index entry of
+        the UE's shared wake-up, if the step wrote one (`Job.wake`). Call `stored` when JetStream
+        has the messages.
         """
         messages: list[Outgoing] = []
         if wake:
-            shared = self._wakes.ask(f"{aggregate}/{step.seq}/wake", aggregate, wake)
+            shared = self._wakes.schedule(f"{aggregate}/{step.seq}/wake", aggregate, wake)
             if shared is not None:
                 messages.append(shared)
         last = max((i for i, o in enumerate(step.outputs) if isinstance(o, Wake)), default=-1)
@@ -132,43 +133,46 @@ class Effects:
                 messages.append(outgoing(event, self._partitions))
         return messages
 
-    def kept(self, messages: Sequence[Outgoing]) -> None:
-        """JetStream has these messages of `queued`."""
-        self._wakes.kept(messages)
+    def stored(self, messages: Sequence[Outgoing]) -> None:
+        """Record that JetStream has these messages of `queued`."""
+        self._wakes.stored(messages)
 
-    def woken(self, event: CloudEvent) -> AsyncIterator[list[Addressed]]:
-        """What wakes those that share the wake-up of a TIMERS_DUE, page by page."""
-        return self._pages_for(wakes.audience_of(event, self._partitions))
+    def wake_ups(self, event: CloudEvent) -> AsyncIterator[list[Addressed]]:
+        """Yield the wake-ups of all UEs that share the wake-up of a TIMERS_DUE, page by page."""
+        return self._pages_for(wakes.recipients_of(event, self._partitions))
 
     async def fan_out(self, aggregate: str, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
-        """What tells the UEs of a gNB's association that their connections are gone, or those of a
-        UPF that their sessions are, page by page.
+        """Yield the events for the UEs of a lost association or the sessions of a lost UPF, page by
+        page.
 
-        Interrupted, it starts anew with the redelivered trigger; each UE takes it once.
+        If it is interrupted, it starts again with the redelivered trigger. Each UE processes an
+        event once.
         """
         for index, output in enumerate(step.outputs):
             if isinstance(output, FanOut | FanOutSessions):
                 base = event_id(aggregate, step, index)
-                audience = fan_out.audience_of(aggregate, base, output)
-                async for page in self._pages_for(audience):
+                recipients = fan_out.recipients_of(aggregate, base, output)
+                async for page in self._pages_for(recipients):
                     yield page
 
-    async def _pages_for(self, audience: Audience) -> AsyncIterator[list[Addressed]]:
-        async for page in fan_out.events_of(self._engine, audience):
+    async def _pages_for(self, recipients: Recipients) -> AsyncIterator[list[Addressed]]:
+        async for page in fan_out.events_of(self._engine, recipients):
             yield [addressed(event, self._partitions) for event in page]
 
 
 async def send_downlinks(
     client: Client, effects: Effects, done: Iterable[tuple[str, Step[Any]]]
 ) -> None:
-    """Hand the NGAP and PFCP messages of some aggregates' steps to their gateways, in their order:
-    those for one gNB or UPF together."""
+    """Send the NGAP and PFCP messages of steps to their gateways, in order.
+
+    Messages for one gNB or UPF are sent together.
+    """
     leaving: list[Addressed] = []
     paging = False
     for aggregate, step in done:
         if not paging and any(isinstance(output, Page) for output in step.outputs):
             paging = True
-            await _send(client, leaving)  # what is there does not wait for who is to be paged
+            await _send(client, leaving)  # earlier messages do not wait for the lookup of the gNBs
             leaving = []
         leaving += await effects.downlinks(aggregate, step)
     await _send(client, leaving)
@@ -183,13 +187,16 @@ async def _send(client: Client, leaving: Sequence[Addressed]) -> None:
 
 
 def fans_out(step: Step[Any]) -> bool:
-    """Whether a step tells many UEs something."""
+    """Whether a step has events for many UEs."""
     return any(isinstance(output, FanOut | FanOutSessions) for output in step.outputs)
 
 
-def answers_last(step: Step[Any]) -> bool:
-    """Whether what a step says is an answer for UEs that are to be told first (TS 38.413
-    8.7.4.2.2). A UPF is answered before: it is to be associated when its sessions come back."""
+def responds_last(step: Step[Any]) -> bool:
+    """Whether the outputs of a step must be sent after the events for its UEs (TS 38.413
+    8.7.4.2.2).
+
+    A response to a UPF is sent first: the UPF must be associated before its sessions are restored.
+    """
     return any(isinstance(output, FanOut) for output in step.outputs)
 
 

@@ -1,6 +1,4 @@
-"""An event for each of many UEs, of an output or of a wake-up that they share: found in an index,
-told page by page.
-"""
+"""Events for many UEs, for one output or a shared wake-up. An index lists the UEs, page by page."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import NamedTuple
@@ -19,36 +17,38 @@ from schemas.step import FanOut, FanOutSessions, encode
 from statestore.contract import Engine
 
 PAGE = 200
-"""UEs that are told at a time; the next are told when JetStream has these."""
+"""Number of UEs in a page. The next page is sent when JetStream has stored this one."""
 
 
-class Audience(NamedTuple):
-    """Who is told: the entries of an index below a prefix, and what each is told."""
+class Recipients(NamedTuple):
+    """The index entries below a prefix, and the event for each of them."""
 
     kind: str
     prefix: str
     event: Callable[[str, str], CloudEvent | None]
-    """Of the rest of a key and its owner; None for one that is not meant."""
+    """Returns the event for the rest of a key and its owner; None if the owner is not a
+    recipient."""
 
 
-async def events_of(engine: Engine, audience: Audience) -> AsyncIterator[list[CloudEvent]]:
-    """What an audience is told, page by page: the same each time, as long as the index is."""
-    prefix, after = audience.prefix, ""
-    while page := await engine.scan(audience.kind, prefix, after, PAGE):
+async def events_of(engine: Engine, recipients: Recipients) -> AsyncIterator[list[CloudEvent]]:
+    """Yield the events of the recipients, page by page. They are the same while the index does not
+    change."""
+    prefix, after = recipients.prefix, ""
+    while page := await engine.scan(recipients.kind, prefix, after, PAGE):
         after = page[-1][0]
-        found = (audience.event(key.removeprefix(prefix), owner) for key, owner in page)
+        found = (recipients.event(key.removeprefix(prefix), owner) for key, owner in page)
         yield [event for event in found if event is not None]
 
 
-def audience_of(aggregate: str, base: str, output: FanOut | FanOutSessions) -> Audience:
-    """Who an output is for. The ids of their events begin with `base`."""
+def recipients_of(aggregate: str, base: str, output: FanOut | FanOutSessions) -> Recipients:
+    """Return the recipients of an output. The ids of their events start with `base`."""
     if isinstance(output, FanOut):
         return _connections(aggregate, base, output)
     return _sessions(aggregate, base, output)
 
 
-def _connections(aggregate: str, base: str, output: FanOut) -> Audience:
-    """The UEs of an association of a gNB, or those of them whose ids are named."""
+def _connections(aggregate: str, base: str, output: FanOut) -> Recipients:
+    """Return the UEs of a gNB's association, or those with the given ids."""
     everyone = not output.amf_ue_ngap_ids and not output.ran_ue_ngap_ids
     amf_ids, ran_ids = frozenset(output.amf_ue_ngap_ids), frozenset(output.ran_ue_ngap_ids)
 
@@ -67,11 +67,11 @@ def _connections(aggregate: str, base: str, output: FanOut) -> Audience:
             slot=slot_of_aggregate(owner, slot_of_amf_ue_ngap_id(amf_id)),
         )
 
-    return Audience("gnb", f"{output.gnb}/{output.association}/", lost)
+    return Recipients("gnb", f"{output.gnb}/{output.association}/", lost)
 
 
-def _sessions(aggregate: str, base: str, output: FanOutSessions) -> Audience:
-    """The PDU sessions of a UPF."""
+def _sessions(aggregate: str, base: str, output: FanOutSessions) -> Recipients:
+    """Return the PDU sessions of a UPF."""
 
     def lost(key: str, owner: str) -> CloudEvent:
         seid = int(key, 16)
@@ -86,4 +86,4 @@ def _sessions(aggregate: str, base: str, output: FanOutSessions) -> Audience:
             slot=slot_of_aggregate(owner, slot_of_seid(seid)),
         )
 
-    return Audience("upf", f"{output.upf}/", lost)
+    return Recipients("upf", f"{output.upf}/", lost)

@@ -1,4 +1,5 @@
-"""The desk of a worker that pulls: outputs sent over NATS, then their event acknowledged."""
+"""The finisher of a worker that pulls: it sends outputs over NATS, then acknowledges their
+events."""
 
 import asyncio
 import logging
@@ -12,7 +13,7 @@ from eventing.jetstream.delivery import Delivery, dead_letter, event_of
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Addressed, Outgoing, gathered
 from eventing.jetstream.publisher import Publisher
-from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
+from functions.runtime.effects import Effects, fans_out, responds_last, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
 from schemas.step import Step
@@ -20,11 +21,11 @@ from schemas.step import Step
 log = logging.getLogger(__name__)
 
 UNDER_WAY: Final = 16
-"""Batches whose hand-offs and timers JetStream has not acknowledged yet, at most."""
+"""Maximum number of batches with hand-offs and wake-ups that JetStream has not acknowledged."""
 
 
-class Finisher:
-    """Sends effects and acknowledges, without holding up the next batch."""
+class JetStreamFinisher:
+    """Sends outputs and acknowledges events, without delaying the next batch."""
 
     def __init__(
         self,
@@ -41,21 +42,21 @@ class Finisher:
         self._meter = meter
         self._tasks: dict[asyncio.Task[None], Sequence[Job]] = {}
         self.stopping = False
-        """Whether all that is given back is to come again as it came."""
+        """Whether events that are given back must not be published again."""
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
-        """Send what steps put out, and acknowledge their events once it is safe.
+        """Send the outputs of steps, and acknowledge their events when the outputs are safe.
 
-        NGAP and PFCP leave at once, but what answers for a whole RAN node after its UEs have been
-        told (TS 38.413 8.7.4.2.2). Wake-ups and hand-offs are in JetStream before the event that
-        caused them is let go.
+        NGAP and PFCP messages are sent at once, except a response for a whole RAN node, which is
+        sent after the events for its UEs (TS 38.413 8.7.4.2.2). JetStream stores wake-ups and
+        hand-offs before the event that caused them is acknowledged.
         """
         waiting: list[Outgoing] = []
         wakes: dict[str, Outgoing] = {}
-        """By their subjects: of two on one, JetStream would keep the later."""
+        """By subject: of two messages on one subject, JetStream would keep only the later."""
         fan_outs: list[tuple[Job, Step[Any]]] = []
         finished: list[tuple[Job, Step[Any]]] = []
-        await self._send((job, step) for job, step in done if not answers_last(step))
+        await self._send((job, step) for job, step in done if not responds_last(step))
         for job, step in done:
             queued = self._effects.queued(job.aggregate, step, job.wake)
             for message in queued:
@@ -73,58 +74,61 @@ class Finisher:
                 self._meter.decided(step, job.delivery, rejected=job.rejected)
         if finished:
             jobs = [job for job, _ in finished]
-            await self._later(self._settle([*waiting, *wakes.values()], fan_outs, finished), jobs)
+            await self._later(self._complete([*waiting, *wakes.values()], fan_outs, finished), jobs)
 
     async def _send(self, done: Iterable[tuple[Job, Step[Any]]]) -> None:
         steps = [(job.aggregate, step) for job, step in done]
         await send_downlinks(self._client, self._effects, steps)
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
-        """Publish events in the place of others, and acknowledge those."""
+        """Publish events that replace others, and acknowledge those."""
         if done:
             messages = gathered(message for _, message in done)
             jobs = [job for job, _ in done]
-            await self._later(self._hand_on(messages, jobs), jobs)
+            await self._later(self._publish(messages, jobs), jobs)
 
     async def wake(self, job: Job) -> None:
-        """See `Desk.wake`."""
+        """See `Finisher.wake`."""
         await self._later(self._wake(job), [job])
 
     async def _wake(self, job: Job) -> None:
-        async for page in self._effects.woken(job.event):
+        async for page in self._effects.wake_ups(job.event):
             await self._publisher.publish(gathered(page))
         await self.ack(job.delivery)
 
-    async def _hand_on(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:
+    async def _publish(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:
         await self._publisher.publish(messages)
         for job in jobs:
             await self.ack(job.delivery)
 
-    async def _settle(
+    async def _complete(
         self,
         messages: Sequence[Outgoing],
         fan_outs: Sequence[tuple[Job, Step[Any]]],
         done: Sequence[tuple[Job, Step[Any]]],
     ) -> None:
         await self._publisher.publish(messages)
-        self._effects.kept(messages)
+        self._effects.stored(messages)
         for job, step in fan_outs:
             async for page in self._effects.fan_out(job.aggregate, step):
                 await self._publisher.publish(gathered(page))
-            if answers_last(step):
+            if responds_last(step):
                 await self._send([(job, step)])
         for job, step in done:
             await self._intake.ack(job.delivery)
             self._meter.decided(step, job.delivery, rejected=job.rejected)
 
     async def ack(self, delivery: Delivery) -> None:
-        """See `Desk.ack`."""
+        """See `Finisher.ack`."""
         await self._intake.ack(delivery)
         self._meter.passed(delivery)
 
-    async def again(self, job: Job, after: float) -> None:
-        """See `Desk.again`. One that came with others gets a message of its own: it does not wait
-        for them, nor do they come again with it."""
+    async def retry(self, job: Job, after: float) -> None:
+        """See `Finisher.retry`.
+
+        An event of a batch gets its own message, so that the rest of the batch is not delivered
+        again.
+        """
         if job.delivery.progress is None or self.stopping:
             await self._intake.again(job.delivery, after)
         else:
@@ -136,18 +140,18 @@ class Finisher:
         await self._intake.ack(delivery)
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
-        """Put an event that nobody can take into the stream of dead letters."""
+        """Store an event that cannot be processed in the stream of dead letters."""
         await self._publisher.publish([dead_letter(delivery, reason)])
 
     async def refuse(self, delivery: Delivery, reason: str) -> None:
-        """Keep what is no event as a dead letter, and acknowledge it."""
+        """Store an invalid event as a dead letter, and acknowledge it."""
         await self.keep(delivery, reason)
         await self._intake.ack(delivery)
         self._meter.failed(delivery)
 
     @property
     def under_way(self) -> list[Job]:
-        """The jobs whose effects JetStream has not acknowledged yet."""
+        """The jobs with outputs that JetStream has not acknowledged yet."""
         return [job for jobs in self._tasks.values() for job in jobs]
 
     async def _later(self, work: Coroutine[Any, Any, None], jobs: Sequence[Job]) -> None:
@@ -155,16 +159,16 @@ class Finisher:
             await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
         task = asyncio.ensure_future(work)
         self._tasks[task] = jobs
-        task.add_done_callback(self._ended)
+        task.add_done_callback(self._done)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _done(self, task: asyncio.Task[None]) -> None:
         self._tasks.pop(task, None)
         if not task.cancelled() and task.exception() is not None:
-            # Not acknowledged: the events come again, and their steps are found.
+            # The events are not acknowledged, so they are redelivered, and their steps are found.
             log.error("effects could not be sent", exc_info=task.exception())
 
     async def drain(self, seconds: float) -> None:
-        """Wait for what is under way; what is not done by then comes again elsewhere."""
+        """Wait for running tasks. The rest is redelivered to another worker."""
         if self._tasks:
             _, late = await asyncio.wait(self._tasks, timeout=seconds)
             for task in late:

@@ -1,4 +1,4 @@
-"""The procedures that a process decides about, and the code that decides for each."""
+"""The procedures that a process decides, and the code for each of them."""
 
 from collections.abc import Callable, Collection, Mapping
 from types import MappingProxyType
@@ -78,9 +78,10 @@ class Hosted:
 def hosted_in(
     lease: Lease, assignments: Mapping[str, Assignment], partition: int
 ) -> frozenset[Procedure]:
-    """Return the procedures that the worker of a lease decides about in a partition.
+    """Return the procedures that the worker of a lease decides in a partition.
 
-    It hosts the variant that is assigned there. It forwards the events of all other procedures.
+    It hosts the variant that is assigned to the partition. It forwards the events of all other
+    procedures.
     """
     return frozenset(
         Procedure(procedure)
@@ -92,7 +93,7 @@ def hosted_in(
 def by_partition(
     hosted: Hosted, lease: Lease, assignments: Mapping[str, Assignment], partitions: int
 ) -> tuple[Hosted, ...] | None:
-    """Return what decides in each partition; None if `hosted` decides in all of them."""
+    """Return the hosted procedures of each partition; None if they are those of `hosted` in all."""
     found = [hosted_in(lease, assignments, partition) for partition in range(partitions)]
     if all(one == hosted.procedures for one in found):
         return None

@@ -1,11 +1,11 @@
-"""A function over HTTP, as Knative calls one: a CloudEvent in a POST, CloudEvents in the response.
+"""A function over HTTP, as Knative calls it: a CloudEvent in a POST, CloudEvents in the response.
 
-| status | what it says |
+| status | meaning |
 |---|---|
-| 200 | done; the response holds what is to be published |
-| 204 | done, nothing is to be published |
-| 400, 413 | the event will never be taken |
-| 503 | not now: again after Retry-After seconds |
+| 200 | processed; the response contains events to publish |
+| 204 | processed; nothing to publish |
+| 400, 413 | the event is not valid; do not retry |
+| 503 | retry after Retry-After seconds |
 """
 
 import asyncio
@@ -25,18 +25,18 @@ from eventing.cloudevents import http_binding, nats_binding
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.dispatcher import replies
 from eventing.jetstream.delivery import Delivery, deliveries_of
-from functions.runtime.service import Answer, Service
+from functions.runtime.service import CallResult, Service
 from schemas.identity import partition_of
 from statestore.contract import Engine, StoreError
 
 MOST: Final = 1 << 20
-"""Octets of a request, at most: JetStream's own limit for a message."""
+"""Maximum octets of a request, which is JetStream's own limit for a message."""
 DELIVERY: Final = "evcore-delivery"
-"""The header with the reply subject of JetStream's delivery, which tells how old and how often."""
+"""The header with the reply subject of JetStream's delivery. It contains the age and the count."""
 
 
 class Function:
-    """What the routes need: a service that runs, and its store."""
+    """The handlers of the routes, with a running service and its store."""
 
     def __init__(self, service: Service, engine: Engine, partitions: int) -> None:
         self._service = service
@@ -44,7 +44,7 @@ class Function:
         self._partitions = partitions
 
     async def event(self, request: Request) -> Response:
-        """``POST /``: one CloudEvent, in binary or structured mode."""
+        """Process ``POST /``: one CloudEvent, in binary or structured mode."""
         try:
             body = await _body(request)
         except ClientDisconnect:
@@ -72,7 +72,7 @@ class Function:
         return Delivery(subject, event.data, found, reply, deliveries, consumer)
 
     async def ready(self, _: Request) -> Response:
-        """``GET /healthz/ready``: whether the store answers."""
+        """Process ``GET /healthz/ready``: whether the store answers."""
         try:
             async with asyncio.timeout(2):
                 await self._engine.owners([])
@@ -83,18 +83,18 @@ class Function:
 
 
 async def alive(_: Request) -> Response:
-    """``GET /healthz/live``."""
+    """Process ``GET /healthz/live``."""
     return PlainTextResponse("alive\n")
 
 
 def _attempt(headers: Mapping[str, str]) -> int:
-    """The number of this attempt: a dispatcher makes many of one delivery."""
+    """Return the number of this attempt. A dispatcher makes several attempts for one delivery."""
     value = headers.get(http_binding.ATTEMPT, "")
     return int(value) if value.isdecimal() and len(value) < 10 else 1
 
 
 async def _body(request: Request) -> bytes | None:
-    """The body; None for one that is too long."""
+    """Return the body; None if it is too long."""
     parts: list[bytes] = []
     length = 0
     async for part in request.stream():
@@ -105,16 +105,19 @@ async def _body(request: Request) -> bytes | None:
     return b"".join(parts)
 
 
-def _response(answer: Answer) -> Response:
-    if answer.refused:
-        return PlainTextResponse(f"{answer.refused}\n", 400)
-    if answer.after is not None:
-        # Retry-After is in whole seconds; the dispatcher has the other.
-        after = {"retry-after": str(math.ceil(answer.after)), "evcore-after": f"{answer.after:g}"}
+def _response(result: CallResult) -> Response:
+    if result.refused:
+        return PlainTextResponse(f"{result.refused}\n", 400)
+    if result.retry_after is not None:
+        # Retry-After is in whole seconds; evcore-after is exact, for the dispatcher.
+        after = {
+            "retry-after": str(math.ceil(result.retry_after)),
+            "evcore-after": f"{result.retry_after:g}",
+        }
         return PlainTextResponse("not now\n", 503, headers=after)
-    if not answer.messages:
+    if not result.messages:
         return Response(status_code=204)
-    content_type, body = replies.encode(answer.messages)
+    content_type, body = replies.encode(result.messages)
     return Response(body, media_type=content_type)
 
 
@@ -123,12 +126,12 @@ def application(
     partitions: int,
     failed: Callable[[BaseException], None],
 ) -> Starlette:
-    """The ASGI application.
+    """Return the ASGI application.
 
     Args:
-        opening: opens the store and makes the service, for as long as the server runs.
-        partitions: of the bus.
-        failed: called when the service ends by an error: the process is of no use then.
+        opening: opens the store and creates the service, while the server runs.
+        partitions: the number of partitions of the bus.
+        failed: called when the service fails; the process must then end.
     """
 
     @asynccontextmanager

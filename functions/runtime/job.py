@@ -1,4 +1,4 @@
-"""One event on its way through a worker."""
+"""One event in a worker."""
 
 import re
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ _FROM_GATEWAYS: Final = {
     EventType.PFCP_UNANSWERED: _N4,
     EventType.UPF_PATH: _N4,
 }
-"""The events that gateways make, with the form of their source."""
+"""The event types of gateways, with the syntax of their source."""
 
 
 class Job:
-    """A delivery, the event in it, and how long it has been waiting for its turn."""
+    """A delivery, its event, and the state of its processing."""
 
     __slots__ = (
         "aggregate",
@@ -50,36 +50,36 @@ class Job:
         self.event = event
         self.aggregate = ""
         self.deadline = 0.0
-        """When it stops waiting for its turn, in the loop's time; 0 while it has not begun to."""
+        """When it stops waiting for its turn, in the loop's time; 0 if it does not wait."""
         self.repeated = delivery.deliveries > 1 or REPEATED in delivery.headers
-        """Whether another worker, or this one, may have taken the event before."""
+        """Whether this worker or another may have processed the event before."""
         self.touched = now
-        """When JetStream was last told that it is worked on."""
+        """When JetStream was last told that the event is in progress."""
         self.rejected = False
-        """Whether the decision denies the UE what it asked for."""
+        """Whether the decision rejects the UE's request."""
         self.wake = ""
-        """The index entry of a shared wake-up that its step has written; empty where it has written
-        none, and what wake-up it asks for is the UE's alone."""
+        """The index entry of the shared wake-up that its step wrote; empty if the step wrote none.
+        Then a wake-up of the step is not shared."""
 
     def reject(self) -> None:
-        """Note that it does."""
+        """Record that the decision rejects the UE's request."""
         self.rejected = True
 
     def age(self, now: int) -> float:
-        """For how many seconds the event has waited in its stream, at a time in milliseconds.
+        """Return the seconds that the event has waited in its stream, at a time in milliseconds.
 
-        0 for one that comes again, which has waited for another reason.
+        Return 0 for a redelivered event, because its delay has another reason.
         """
         at = None if self.repeated else stored_at(self.delivery.reply)
         return 0.0 if at is None else max(0.0, now / 1000 - at)
 
 
 def parse(delivery: Delivery) -> CloudEvent:
-    """The event of a delivery, with the slot and procedure of its subject.
+    """Return the event of a delivery, with the slot and procedure of its subject.
 
     Raises:
-        BadEventError: it is not a CloudEvent, or not one that any aggregate could take.
-        ValueError: its subject is not that of an event.
+        BadEventError: it is not a CloudEvent, or no aggregate can process it.
+        ValueError: the subject is not that of an event.
     """
     event = event_of(delivery)
     if event.slot is None or event.procedure is None:
@@ -103,8 +103,8 @@ def parse(delivery: Delivery) -> CloudEvent:
 
 
 def out_of_turn(event: CloudEvent, state: object) -> bool:
-    """Whether something has to come first: an earlier message of the same N2 connection, or its
-    arrival at the aggregate that it was handed over to."""
+    """Whether an event must wait: for an earlier message of its N2 connection, or for the transfer
+    of the connection to another aggregate."""
     if not isinstance(state, Ue) or event.type != EventType.NGAP_UPLINK:
         return False
     here, successor = state.connection, state.successor
@@ -117,34 +117,36 @@ def out_of_turn(event: CloudEvent, state: object) -> bool:
     if here is None or event.partitionkey != index_ngap(here.amf_ue_ngap_id):
         return False
     if successor:
-        # It is the successor's, but for a copy of what was taken before: that is to be found.
+        # A message for the successor must wait. A copy of an already processed message must not.
         return event.sequence is None or event.sequence > here.sequence
     if event.sequence is None:
         return False
     if event.source.endswith(f"/{here.gnb}/{here.association}"):
         return event.sequence > here.sequence + 1
-    # By another gNB: a PATH SWITCH REQUEST, or what follows on one.
+    # From another gNB: a PATH SWITCH REQUEST, or a message after it.
     return not _is_late(event, here.before) if event.sequence else _is_awaited(state, here)
 
 
 def _targets(state: Ue) -> list[Connection]:
-    """Where the UE is being handed over to, or has been: what a gNB has still to say comes before
-    its UE CONTEXT RELEASE COMPLETE."""
+    """Return the target of a handover and the stale connections.
+
+    Their earlier messages must be processed before their UE CONTEXT RELEASE COMPLETE.
+    """
     return [*state.stale] if state.target is None else [state.target, *state.stale]
 
 
 def _is_awaited(state: Ue, here: Connection) -> bool:
-    """Whether the gNB before has been asked for something: it has answered before it has handed
-    the UE over, and a PATH SWITCH REQUEST that comes by another procedure's consumer is early."""
+    """Whether the previous gNB has a pending request. It has responded before it handed the UE
+    over, so a PATH SWITCH REQUEST that arrives by another procedure's consumer is early."""
     asked = any(session.user_plane == "requested" for session in state.sessions)
     return asked or here.context == "pending"
 
 
 def _is_late(event: CloudEvent, before: Place | None) -> bool:
-    """Whether a message came by where the UE's connection ended before its path switch.
+    """Whether a message is from the RAN end of the connection before its path switch.
 
-    One that came by neither association is of a path switch whose request is still on its way; so
-    is one of another RAN-UE-NGAP-ID there, of a UE that has gone back.
+    A message from neither end belongs to a path switch with a request that has not arrived yet. So
+    does a message from the previous gNB with another RAN-UE-NGAP-ID: the UE has gone back.
     """
     if before is None or not event.source.endswith(f"/{before.gnb}/{before.association}"):
         return False
@@ -156,10 +158,10 @@ def _is_late(event: CloudEvent, before: Place | None) -> bool:
 
 
 def in_turn(jobs: Sequence[Job]) -> list[Job]:
-    """`jobs` with those of one N2 connection together and in the order of its messages.
+    """Return `jobs` with those of one N2 connection together, in the order of its messages.
 
-    Events of one UE come by several consumers, one for each procedure, which have no order
-    among each other. Those of N4 stay as they come: their numbers tell requests apart, no more.
+    Events of one UE arrive by several consumers, one for each procedure, without a common order.
+    Events of N4 keep their order: their sequence numbers only identify requests.
     """
     first: dict[str, int] = {}
     moved: set[tuple[str, str]] = set()
@@ -170,7 +172,7 @@ def in_turn(jobs: Sequence[Job]) -> list[Job]:
             moved.add((event.partitionkey, event.source))
 
     def key(job: Job) -> tuple[int, bool, int]:
-        # What a connection's next gNB says comes after what the one before has said.
+        # Messages of a connection's next gNB come after the messages of the previous one.
         event = job.event
         later = (event.partitionkey, event.source) in moved
         return first[event.partitionkey], later, _place(event)

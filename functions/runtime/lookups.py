@@ -1,4 +1,4 @@
-"""Answers to the lookups of decisions: usable UPFs, free addresses, the associations of gNBs."""
+"""The lookups of decisions: usable UPFs, free addresses, the associations of gNBs."""
 
 import time
 from collections import Counter, OrderedDict
@@ -18,21 +18,22 @@ from statestore.contract import Engine
 from statestore.log import Aggregate, EventLog
 
 KEPT: Final = 1.0
-"""Seconds after which the states of the UPFs, and the gNBs of a tracking area, are read again. A gNB
-that comes in between gets the next repetition of a PAGING, and is the target of the next handover."""
+"""Seconds before the states of the UPFs, and the gNBs of a tracking area, are read again. A gNB
+that connects in between gets the next repetition of a PAGING, and can be the target of the next
+handover."""
 KEPT_LACKING: Final = 0.1
-"""The same for UPFs while one of them is not usable: it is more likely to come than others are to go."""
+"""The same while a UPF is not usable, because it may become usable soon."""
 ATTEMPTS: Final = 4
-"""How often the answer of a lookup is read before the lookup has no answer."""
+"""Number of reads of a result before the lookup returns no result."""
 AREAS: Final = 4096
-"""Tracking areas that are kept."""
+"""Maximum number of cached tracking areas."""
 
 _T = TypeVar("_T")
 _Key: TypeAlias = tuple[Any, ...]
 
 
 class Upfs:
-    """The UPFs of a network that can be used, with their loads."""
+    """The usable UPFs of a network, with their loads."""
 
     def __init__(self, events: EventLog, network: Network) -> None:
         self._log = events
@@ -71,21 +72,21 @@ class Upfs:
 
 
 class Coverage:
-    """The associations that a PAGING goes to, looked up once for many UEs."""
+    """The gNB associations of tracking areas for PAGING, cached for many UEs."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._kept: OrderedDict[str, tuple[float, list[tuple[str, str]]]] = OrderedDict()
 
     async def of(self, tais: Sequence[Tai]) -> list[tuple[str, str]]:
-        """Who serves one of the tracking areas: gNB and association, each once."""
+        """Return the gNBs and associations that serve any of the tracking areas, each once."""
         found: dict[tuple[str, str], None] = {}
         for tai in tais:
             found.update(dict.fromkeys(await self.serving(tai_index_prefix(tai))))
         return list(found)
 
     async def serving(self, prefix: str) -> list[tuple[str, str]]:
-        """The same for the one tracking area whose index entries begin with `prefix`."""
+        """Return those of one tracking area, given the prefix of its index entries."""
         now, after = time.monotonic(), ""
         until, kept = self._kept.get(prefix, (0.0, []))
         if until > now:
@@ -104,7 +105,7 @@ class Coverage:
 
 
 class WorkerLookups:
-    """What the decisions of one worker look up."""
+    """The lookups of a worker, shared by its decisions."""
 
     def __init__(self, events: EventLog, network: Network, partitions: int) -> None:
         self.upfs = Upfs(events, network)
@@ -129,15 +130,16 @@ class WorkerLookups:
 class DecisionLookups:
     """The lookups of one decision (`functions.decision.env.Lookups`).
 
-    A method raises `NotReadyError` if its answer must be read first. Then await `ready`, and decide again.
+    A method raises `NotReadyError` if its result must be read first. Then await `ready`, and decide
+    again.
     """
 
     __slots__ = (
         "_age",
         "_aggregate",
+        "_allocated",
         "_areas",
         "_attempts",
-        "_given",
         "_held",
         "_missing",
         "_partition",
@@ -161,11 +163,11 @@ class DecisionLookups:
         self._upfs: tuple[UsableUpf, ...] = ()
         self._areas: dict[Tai, list[tuple[str, str]]] = {}
         self._held: Collection[str] | None = None
-        self._given: list[tuple[str, str]] = []
-        """The DNN and the text of each address that was given."""
+        self._allocated: list[tuple[str, str]] = []
+        """The DNN and the text of each allocated address."""
 
     def usable_upfs(self) -> tuple[UsableUpf, ...]:
-        """See `Lookups.usable_upfs`. One decision gets one answer."""
+        """See `Lookups.usable_upfs`. One decision always gets the same result."""
         self._upfs = self._upfs or self._read((_UPFS,), self._worker.upfs.usable, ())
         return self._upfs
 
@@ -175,16 +177,17 @@ class DecisionLookups:
 
     def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
         """See `Lookups.free_address`."""
-        take, key = self._worker.addresses.take, (_ADDRESS, dnn, upf, ip_version)
+        allocate, key = self._worker.addresses.allocate, (_ADDRESS, dnn, upf, ip_version)
         found = self._read(
-            key, lambda: take(dnn, upf, ip_version, self._partition, self._addresses()), ""
+            key, lambda: allocate(dnn, upf, ip_version, self._partition, self._addresses()), ""
         )
         if found:
-            self._given.append((dnn, found))
+            self._allocated.append((dnn, found))
         return found
 
     def association(self, tai: Tai, gnb: str) -> str:
-        """See `Lookups.association`. If a gNB has several, the last one."""
+        """See `Lookups.association`. If a gNB has several associations, the last one is
+        returned."""
 
         def serving() -> str:
             if tai not in self._areas:
@@ -198,24 +201,24 @@ class DecisionLookups:
         """See `Lookups.congested`."""
         return self._worker.behind(self._age())
 
-    def _read(self, key: _Key, read: Callable[[], _T], no_answer: _T) -> _T:
+    def _read(self, key: _Key, read: Callable[[], _T], no_result: _T) -> _T:
         try:
             return read()
         except NotReadyError:
             if self._attempts[key] >= ATTEMPTS:
-                return no_answer
+                return no_result
             self._missing = key
             raise
 
     def _addresses(self) -> Collection[str]:
-        """The addresses that the aggregate has, by their index keys."""
+        """Return the index keys of the aggregate's addresses."""
         if self._held is None:
             entries: Any = self._aggregate.kind.indexes(self._aggregate.state)
             self._held = frozenset(key for kind, key in entries if kind == "address")
         return self._held
 
     async def ready(self) -> None:
-        """Read the missing answer. Addresses that were given are looked up again."""
+        """Read the missing result. Allocated addresses are allocated again."""
         self.withdraw()
         self._attempts[self._missing] += 1
         match self._missing:
@@ -230,10 +233,10 @@ class DecisionLookups:
                 await self._worker.upfs.load()
 
     def withdraw(self) -> None:
-        """Take back the addresses that were given: the decision came to nothing."""
-        for dnn, text in self._given:
+        """Return the allocated addresses, because the decision is not used."""
+        for dnn, text in self._allocated:
             self._worker.addresses.withdraw(dnn, text)
-        self._given.clear()
+        self._allocated.clear()
 
 
 _UPFS: Final = "upfs"

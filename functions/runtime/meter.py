@@ -1,4 +1,4 @@
-"""Counts what a worker does, and says so once a second (`eventing.stats`)."""
+"""Statistics of a worker, published once a second (`eventing.stats`)."""
 
 import asyncio
 import logging
@@ -19,11 +19,11 @@ from schemas.step import Step
 
 log = logging.getLogger(__name__)
 
-_FORGET: Final = 0.95
+_DECAY: Final = 0.95
 
 
 class Meter:
-    """The numbers of one worker. What it is told costs about a microsecond an event."""
+    """The statistics of one worker. Recording an event costs about a microsecond."""
 
     def __init__(self, client: Client, worker: str, version: str) -> None:
         self._client = client
@@ -31,16 +31,15 @@ class Meter:
         self._version = version
         self._counts: dict[tuple[str, str], ProcedureStats] = {}
         self._batches = Batches()
-        self._lately = Batches()
-        """The same, where the older ones count less."""
+        self._recent = Batches()
+        """The same with exponential decay."""
         self._cold_start: float | None = None
         self._changed = False
 
     def decided(self, step: Step[Any], delivery: Delivery, *, rejected: bool = False) -> None:
-        """The event of a delivery has become a step, and is acknowledged; `rejected` says that it
-        denies the UE what it asked for.
+        """Record an acknowledged event with a step; `rejected` if it rejects the UE's request.
 
-        What came concealed has waited for its name before it could wait for this: it is not timed.
+        The latency of an event with a SUCI is counted for `identification` only.
         """
         first = _procedure(delivery)
         if first == Procedure.IDENTIFICATION:
@@ -52,7 +51,7 @@ class Meter:
             self._of(step.procedure, step.code).rejects += 1
 
     def passed(self, delivery: Delivery) -> None:
-        """An event is acknowledged that has left no step: it changed nothing, or was handed on."""
+        """Record an acknowledged event without a step: it had no effect, or was forwarded."""
         self._done(_procedure(delivery), "", delivery.reply)
 
     def _done(self, procedure: str, version: str, reply: str) -> None:
@@ -65,23 +64,23 @@ class Meter:
             counts.latency[bucket] = counts.latency.get(bucket, 0) + 1
 
     def failed(self, delivery: Delivery, procedure: str = "") -> None:
-        """A decision about an event raised, or the event cannot be read; `procedure` is the one
-        that it was for, if not that of the consumer it came by."""
+        """Record that a decision raised, or that an event is not valid. `procedure` is the event's
+        procedure, if it is not that of the consumer."""
         self._of(procedure or _procedure(delivery), "").failures += 1
         self._changed = True
 
-    def worked(self, seconds: float, events: int, messages: int) -> None:
-        """A batch of events, which came in so many messages, has taken so long."""
+    def batch_done(self, seconds: float, events: int, messages: int) -> None:
+        """Record the duration of a batch, with its number of events and messages."""
         self._batches.add(seconds, events, messages)
-        self._lately = self._lately.plus(self._lately, _FORGET - 1)
-        self._lately.add(seconds, events, messages)
+        self._recent = self._recent.plus(self._recent, _DECAY - 1)
+        self._recent.add(seconds, events, messages)
         if self._cold_start is None and events:
             self._cold_start = age_of_process()
             self._changed = True
 
     def events_within(self, seconds: float) -> int:
-        """How many events a batch may have to take no longer than so; 0 while that is not known."""
-        line = self._lately.line
+        """Return the number of events that a batch can process in a time; 0 if unknown."""
+        line = self._recent.line
         return 0 if line is None else max(1, int((seconds - line[0]) / line[1]))
 
     def _of(self, procedure: str, version: str) -> ProcedureStats:
@@ -92,7 +91,7 @@ class Meter:
         return counts
 
     def stats(self, *, ended: bool = False) -> Stats:
-        """The numbers as they are now."""
+        """Return the current statistics."""
         return Stats(
             worker=self._worker,
             version=self._version,
@@ -104,14 +103,14 @@ class Meter:
         )
 
     async def report(self) -> None:
-        """Publish the numbers whenever they have changed, until cancelled."""
+        """Publish the statistics whenever they have changed, until cancelled."""
         while True:
             await asyncio.sleep(PERIOD)
             if self._changed:
                 await self._publish(self.stats())
 
-    async def last_words(self) -> None:
-        """Publish the numbers as they are at the end of the worker."""
+    async def report_end(self) -> None:
+        """Publish the final statistics of the worker."""
         await self._publish(self.stats(ended=True))
 
     async def _publish(self, stats: Stats) -> None:
@@ -120,16 +119,16 @@ class Meter:
             await self._client.publish(subjects.stats(self._worker), msgspec.json.encode(stats))
         except NatsError as err:
             self._changed = True
-            log.info("nobody hears the statistics: %s", err)
+            log.info("the statistics are not published: %s", err)
 
 
 def _procedure(delivery: Delivery) -> str:
-    """The procedure whose consumer brought an event."""
+    """Return the procedure of the consumer of an event."""
     return delivery.consumer.rpartition("-")[0]
 
 
 def age_of_process() -> float:
-    """Seconds since this process was started or forked, to about 10 ms."""
+    """Return the seconds since this process was started or forked, to about 10 ms."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     started = int(fields[19]) / os.sysconf("SC_CLK_TCK")
     return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - started)

@@ -1,4 +1,4 @@
-"""What a process that hosts procedures is made of, by its configuration files."""
+"""The settings and the store of a process that hosts procedures, from its configuration files."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
@@ -20,10 +20,10 @@ from statestore.vault import Vault
 def worker_config(
     config: Config, secrets: Secrets, procedures: tuple[Procedure, ...]
 ) -> WorkerConfig:
-    """What a worker is, of the configuration files.
+    """Return the settings of a worker from the configuration files.
 
     Raises:
-        ConfigError: a key is missing or wrong.
+        ConfigError: a key is missing or not valid.
     """
     tmsi_key = configuration.key_of(secrets.tmsi_key, "tmsi_key")
     keys = {
@@ -47,10 +47,10 @@ def worker_config(
 async def opened_store(
     config: Config, secrets: Secrets
 ) -> AsyncGenerator[tuple[EventLog, SubscriberStore]]:
-    """The event log and the subscribers of a configuration, for the length of a block.
+    """Open the event log and the subscribers of a configuration, for the duration of a block.
 
     Raises:
-        ConfigError: the master key is missing or wrong.
+        ConfigError: the master key is missing or not valid.
         StoreError: the store cannot be opened.
     """
     vault = Vault(configuration.key_of(secrets.master_key, "master_key"))

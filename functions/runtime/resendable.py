@@ -1,4 +1,4 @@
-"""Which outputs of a step are sent again when its trigger comes a second time."""
+"""The resendable outputs of a step: those that are sent again when its trigger is redelivered."""
 
 from typing import Any
 
@@ -12,9 +12,10 @@ from schemas.upf import Upf
 
 
 def resendable(step: Step[Any], state: object) -> Step[Any]:
-    """A step with what is still to leave, now that the aggregate has moved on to `state`.
+    """Return a step with its resendable outputs only, given the current state of the aggregate.
 
-    The places of the rest stay, with nothing in them: what is sent has its place in its id.
+    Other outputs are replaced by None, so that the positions, which are part of the event ids,
+    remain.
     """
     nothing: Any = None
     last = is_last_word(step, state)
@@ -28,11 +29,11 @@ def resendable(step: Step[Any], state: object) -> Step[Any]:
 
 
 def is_resendable(output: Output, state: object) -> bool:
-    """Whether an output is still to leave, now that the aggregate has moved on to `state`.
+    """Whether an output must be sent again, given the current state of the aggregate.
 
-    What was said to a gNB is not: it has moved on too, and an answer out of its time would only
-    confuse it. So it is with a wake-up that another has replaced, and with a request to a UPF
-    that has its answer, which would be taken for a new one.
+    A message to a gNB must not: the gNB has moved on, and a late message would confuse it. Nor must
+    a replaced wake-up, or a request to a UPF that has responded: the UPF would process it as a new
+    one.
     """
     match output:
         case Wake(at):
@@ -46,10 +47,10 @@ def is_resendable(output: Output, state: object) -> bool:
 
 
 def is_last_word(step: Step[Any], state: object) -> bool:
-    """Whether a step has begun the release of a connection that is not over.
+    """Whether a step started the release of a connection that is not released yet.
 
-    What it told the gNB is the last that there is to say then, as a DEREGISTRATION ACCEPT that
-    nothing repeats. The gateway does not send it twice.
+    Its messages to the gNB are the last ones, such as a DEREGISTRATION ACCEPT, which is not
+    repeated. The gateway does not send the same message twice.
     """
     released = {e.amf_ue_ngap_id for e in step.events if isinstance(e, ConnectionReleasing)}
     return isinstance(state, Ue) and any(

@@ -1,4 +1,4 @@
-"""Which aggregate an event is for, by its partition key."""
+"""The aggregate of an event, by its partition key."""
 
 from typing import Final
 
@@ -18,15 +18,15 @@ from statestore.contract import IndexKey
 
 _INDEXED: Final = {"ngap": "ngap", "tmsi": "tmsi", "seid": "seid"}
 
-GIVEN_UP: Final = ("ngap-", "seid-")
-"""How keys begin whose events may have been taken by what is gone since."""
+DELETABLE: Final = ("ngap-", "seid-")
+"""Prefixes of keys that may belong to an aggregate or a session that was deleted since."""
 
 
 def direct(event: CloudEvent) -> str | None:
-    """The aggregate that the key names by itself; None for a key of an index.
+    """Return the aggregate in the key itself; None for a key of an index.
 
-    ``ue/...``, ``gnb/...`` and ``upf/...`` are aggregates as they are (a wake-up), ``imsi-...``
-    is a SUPI, ``gnb-...`` a RAN node, and ``conn-...`` a connection whose UE nobody knows yet.
+    ``ue/...``, ``gnb/...`` and ``upf/...`` are names of aggregates (a wake-up), ``imsi-...`` is a
+    SUPI, ``gnb-...`` a RAN node, and ``conn-...`` a connection of an unidentified UE.
     """
     key = event.partitionkey
     if "/" in key:
@@ -41,16 +41,16 @@ def direct(event: CloudEvent) -> str | None:
 
 
 def entry(event: CloudEvent) -> IndexKey:
-    """The index entry that leads to the aggregate of an event without a direct key."""
+    """Return the index entry for an event without a direct key."""
     return IndexKey(_INDEXED[event.partitionkey.partition("-")[0]], event.partitionkey)
 
 
 def without_owner(event: CloudEvent) -> str:
-    """The aggregate of an event whose index entry nobody owns.
+    """Return the aggregate of an event with an unknown index entry.
 
-    A 5G-TMSI that is not known here belongs to a UE that has to be asked. An AMF-UE-NGAP-ID
-    that is not known is the RAN node's error, which `ran` answers. A PFCP session that is not
-    known is the UPF's: it has one too many, or reports one that is gone.
+    An unknown 5G-TMSI belongs to a UE that must be identified. An unknown AMF-UE-NGAP-ID is an
+    error of the RAN node, and `ran` responds. An unknown PFCP session is processed by the UPF's
+    aggregate: the UPF has a leftover session, or reports a deleted one.
     """
     if event.partitionkey.startswith("tmsi-"):
         return unidentified_aggregate(event.id)
@@ -62,15 +62,16 @@ def without_owner(event: CloudEvent) -> str:
 
 
 def connection_of(event: CloudEvent) -> IndexKey:
-    """The index entry of the connection that an IDENTIFIED event hands over."""
+    """Return the index entry of the connection that an IDENTIFIED event transfers."""
     found = msgpack.decode(event.data, type=Identified)
     return IndexKey("ngap", index_ngap(found.amf_ue_ngap_id))
 
 
 def moved_to(event: CloudEvent, aggregate: str) -> int | None:
-    """The slot that an event of a connection belongs to, if it came by another.
+    """Return the slot that processes an event of a connection, if it is not the event's slot.
 
-    The AMF-UE-NGAP-ID of a UE that told its SUPI late carries the slot of the connection.
+    If a UE was identified after its connection was opened, its AMF-UE-NGAP-ID has the slot of the
+    connection.
     """
     if not event.partitionkey.startswith("ngap-") or not aggregate.startswith("ue/imsi-"):
         return None

@@ -11,11 +11,10 @@ from msgspec import Struct, field
 from functions.decider import Forward, Inputs
 from functions.decision.env import ENTROPY_OCTETS, NotReadyError
 from functions.runtime import resolve
-from functions.runtime.cache import Cache
+from functions.runtime.cache import Cache, Subscriptions
 from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job, out_of_turn
 from functions.runtime.lookups import WorkerLookups
-from functions.runtime.subscriptions import Subscriptions
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
@@ -24,57 +23,57 @@ from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
 from schemas.ue.waking import WAKE
-from statestore.contract import Append, Appended, Duplicate, IndexKey, IndexTaken
+from statestore.contract import Append, Appended, Duplicate, IndexConflict, IndexKey
 from statestore.log import Aggregate, EventLog
 
 log = logging.getLogger(__name__)
 
 
 class Round(Struct):
-    """What became of each job."""
+    """The outcome of each job."""
 
     appended: list[tuple[Job, Step[Any]]] = field(default_factory=list[tuple[Job, Step[Any]]])
     duplicate: list[tuple[Job, int]] = field(default_factory=list[tuple[Job, int]])
-    """Taken before, by the step of that number."""
+    """Processed before, in the step with that number."""
     forward: list[tuple[Job, Procedure]] = field(default_factory=list[tuple[Job, Procedure]])
     moved: list[tuple[Job, int]] = field(default_factory=list[tuple[Job, int]])
-    """Of a UE whose slot is another than that of its connection: for the worker of that slot."""
-    nothing: list[Job] = field(default_factory=list[Job])
-    """Nothing to record, nothing to send."""
-    again: list[Job] = field(default_factory=list[Job])
-    """Another worker was there first: decide again on what it left."""
+    """To be processed in another slot: the UE's slot is not that of its connection."""
+    without_step: list[Job] = field(default_factory=list[Job])
+    """No step and no outputs."""
+    conflicts: list[Job] = field(default_factory=list[Job])
+    """Another worker was faster: to be decided again in the new state."""
     out_of_turn: list[Job] = field(default_factory=list[Job])
     failed: list[tuple[Job, Exception]] = field(default_factory=list[tuple[Job, Exception]])
-    """The decision raised: a bug."""
+    """The decision raised an exception: a bug."""
 
 
 class _Attempt(Struct):
-    """What a round has decided, before the store has had it."""
+    """The decisions of a round, before the append."""
 
     appends: list[Append] = field(default_factory=list[Append])
     made: list[tuple[Job, Step[Any]]] = field(default_factory=list[tuple[Job, Step[Any]]])
-    """What `appends` are of."""
+    """The jobs and steps of `appends`."""
     idle: list[tuple[Job, Forward | None]] = field(default_factory=list[tuple[Job, Forward | None]])
-    """Nothing to append, as far as the states here are right."""
-    ended: set[str] = field(default_factory=set[str])
-    """The keys of the connections that end with `appends`."""
+    """No step, provided that the cached states are fresh."""
+    released: set[str] = field(default_factory=set[str])
+    """The keys of the connections that `appends` release."""
 
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
-    """The time, in milliseconds, and the entropy of a new decision."""
+    """Return the time, in milliseconds, and the entropy of a new decision."""
     return _milliseconds(), os.urandom(ENTROPY_OCTETS)
 
 
 def _milliseconds() -> int:
-    """The time of this host, which the ages of events are measured with."""
+    """Return the time of this host, which the ages of events are measured with."""
     return time.time_ns() // 1_000_000
 
 
 class Decider:
     """Decides batches of events for a worker.
 
-    `draw` gives the time and the entropy of a decision; tests give those of a recorded run.
-    `partitions` share the addresses of a pool.
+    `draw` returns the time and the entropy of a decision; tests return recorded ones. `partitions`
+    is the number of partitions that share the addresses of a pool.
     """
 
     def __init__(
@@ -99,20 +98,21 @@ class Decider:
         self.cache = Cache()
 
     def host(self, hosting: Sequence[Hosted] | None) -> None:
-        """Decide by another `Hosted` in each partition from now on; with None, by the first one."""
+        """Use another `Hosted` in each partition from now on; with None, the first one in all."""
         self._hosting = hosting
 
     def hosted_in(self, slot: int) -> Hosted:
-        """Return what decides about the events of a slot here."""
+        """Return the hosted procedures for the events of a slot."""
         if self._hosting is None:
             return self.hosted
         return self._hosting[partition_of(slot, self._partitions)]
 
     async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
-        """Decide about `jobs`, in order for each aggregate.
+        """Decide `jobs`, in order for each aggregate.
 
-        With `patient`, an event that comes before its turn is left for later, and so is all
-        behind it. `poisoned` gives each UE a cause in place of a decision.
+        With `patient`, an event before its turn is postponed, with all later events of its
+        aggregate. With `poisoned`, each UE's request is rejected with a cause instead of being
+        decided.
         """
         result, attempt = Round(), _Attempt()
         owners = await self._resolve(jobs)
@@ -121,14 +121,14 @@ class Decider:
         try:
             await self._steps(jobs, result, attempt, patient=patient, poisoned=poisoned)
             await self._append(attempt, result)
-            await self._nothing(attempt, loaded, result)
+            await self._complete_idle(attempt, loaded, result)
         except BaseException:
-            # What was decided is not appended, and the states here have moved past it.
+            # The decisions are not appended, but the cached states already include them.
             for job in jobs:
                 self.cache.drop(job.aggregate)
-            self._lookups.addresses.doubt()
+            self._lookups.addresses.outcome_unknown()
             raise
-        self._lookups.addresses.free_unstored()
+        self._lookups.addresses.release_unstored()
         return result
 
     async def _steps(
@@ -143,18 +143,18 @@ class Decider:
         held: set[str] = set()
         for job in jobs:
             if not job.aggregate:
-                result.nothing.append(job)
+                result.without_step.append(job)
                 continue
             slot = resolve.moved_to(job.event, job.aggregate)
             if slot is not None:
                 result.moved.append((job, slot))
                 continue
             aggregate = self.cache.get(job.aggregate)
-            if job.event.partitionkey in attempt.ended:
+            if job.event.partitionkey in attempt.released:
                 job.repeated |= any(made.event.id == job.event.id for made, _ in attempt.made)
                 aggregate = None
             if aggregate is None:
-                result.again.append(job)
+                result.conflicts.append(job)
                 continue
             early = patient and out_of_turn(job.event, aggregate.state)
             if job.aggregate in held or early:
@@ -164,7 +164,8 @@ class Decider:
             await self._decide(job, aggregate, result, attempt, poisoned=poisoned)
 
     async def _resolve(self, jobs: Sequence[Job]) -> dict[IndexKey, str]:
-        """Find the aggregate of each job; the owners of index entries that the store told."""
+        """Find the aggregate of each job. Return the owners of index entries that the store
+        returned."""
         unknown: list[Job] = []
         for job in jobs:
             name = resolve.direct(job.event) or self.cache.owner(resolve.entry(job.event))
@@ -181,13 +182,13 @@ class Decider:
 
     @staticmethod
     def _without_owner(job: Job) -> str:
-        """Where an event goes whose key nobody has: nowhere, if it may have been taken already
-        by a connection that is gone since, for then its answer was given."""
-        gone = job.repeated and job.event.partitionkey.startswith(resolve.GIVEN_UP)
+        """Route an event with an unknown key. Drop it if it may already have been processed by a
+        connection that was released since."""
+        gone = job.repeated and job.event.partitionkey.startswith(resolve.DELETABLE)
         return "" if gone else resolve.without_owner(job.event)
 
     async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:
-        """Have the aggregates of all jobs here; the names of those that were not."""
+        """Load the missing aggregates of all jobs into the cache, and return their names."""
         names = {job.aggregate for job in jobs if job.aggregate}
         missing = [name for name in sorted(names) if self.cache.get(name) is None]
         if missing:
@@ -196,23 +197,23 @@ class Decider:
         return frozenset(missing)
 
     async def _own(self, owners: Mapping[IndexKey, str], loaded: frozenset[str]) -> None:
-        """Note who owns the entries that the store was asked for.
+        """Cache the owners of the index entries.
 
-        It was asked before the aggregates were read. One that has lost an entry meanwhile, to
-        another worker's step, or has it in the store and not here yet, is forgotten: its events
-        are no errors of whoever sent them, and find their owner anew.
+        The owners were read before the aggregates. If another worker's step has moved an entry
+        since, or the cached state is older than the entry, the aggregate is evicted. Its events are
+        retried and find the new owner; they are not errors of their senders.
         """
-        doubted = [entry for entry, name in owners.items() if not self._leads(entry, name)]
-        found = await self._log.engine.owners(doubted) if doubted else []
-        still = dict(zip(doubted, found, strict=True))
+        uncertain = [entry for entry, name in owners.items() if not self._leads(entry, name)]
+        found = await self._log.engine.owners(uncertain) if uncertain else []
+        current = dict(zip(uncertain, found, strict=True))
         for entry, name in owners.items():
-            if entry not in still or (still[entry] == name and name in loaded):
+            if entry not in current or (current[entry] == name and name in loaded):
                 self.cache.own(entry, name)
             else:
                 self.cache.drop(name)
 
     def _leads(self, entry: IndexKey, name: str) -> bool:
-        """Whether an index entry is among those of an aggregate here."""
+        """Whether an index entry belongs to the cached state of an aggregate."""
         aggregate = self.cache.get(name)
         return aggregate is None or entry in aggregate.kind.indexes(aggregate.state)
 
@@ -263,44 +264,48 @@ class Decider:
             take_from = await self._previous_owner(job)
             append = EventLog.entry(aggregate, step, before, take_from)
             attempt.appends.append(append)
-            attempt.ended.update(key for kind, key in append.drop if kind == "ngap")
+            attempt.released.update(key for kind, key in append.drop if kind == "ngap")
             attempt.made.append((job, step))
         else:
             attempt.idle.append((job, step))
 
-    async def _nothing(self, attempt: _Attempt, loaded: frozenset[str], result: Round) -> None:
-        """Let go of what there was nothing to append for, once its state is known to be fresh.
+    async def _complete_idle(
+        self, attempt: _Attempt, loaded: frozenset[str], result: Round
+    ) -> None:
+        """Complete the jobs without a step, after checking that their states are fresh.
 
-        What is appended proves the state that it was decided on. Here that must be asked for: on
-        what another worker has left since, there may be something to do.
+        A successful append proves that the state of a decision was fresh. Without an append this is
+        read from the store, because another worker may have changed the state.
         """
-        proved = {job.aggregate for job, _ in result.appended} | loaded
+        verified = {job.aggregate for job, _ in result.appended} | loaded
         for job, step in attempt.idle:
             name = job.aggregate
             aggregate = self.cache.get(name)
-            if aggregate is not None and name not in proved:
+            if aggregate is not None and name not in verified:
                 if await self._log.engine.read(name, aggregate.seq, 1):
                     self.cache.drop(name)
                     aggregate = None
                 else:
-                    proved.add(name)
+                    verified.add(name)
             if aggregate is None:
-                result.again.append(job)
+                result.conflicts.append(job)
             elif step is not None:
                 result.forward.append((job, step.procedure))
             else:
                 await self._processed_before(job, result)
 
     async def _processed_before(self, job: Job, result: Round) -> None:
-        """An event that changes nothing now may have been taken before, and its effects lost."""
-        seq = await self._log.engine.taken(job.aggregate, job.event.id) if job.repeated else None
+        """Find the step of a redelivered event without effect: its outputs may be lost."""
+        seq = (
+            await self._log.engine.processed(job.aggregate, job.event.id) if job.repeated else None
+        )
         if seq is None:
-            result.nothing.append(job)
+            result.without_step.append(job)
         else:
             result.duplicate.append((job, seq))
 
     async def _previous_owner(self, job: Job) -> str:
-        """The aggregate of a UE unknown, whose connection this event brings along."""
+        """Return the aggregate of an unidentified UE, if this event transfers its connection."""
         if job.event.type != EventType.IDENTIFIED:
             return ""
         entry = resolve.connection_of(job.event)
@@ -321,9 +326,9 @@ class Decider:
                 continue
             job.rejected = False
             self.cache.drop(append.aggregate)
-            if isinstance(outcome, IndexTaken):
+            if isinstance(outcome, IndexConflict):
                 self._lookups.addresses.conflict(outcome.entry)
             if isinstance(outcome, Duplicate):
                 result.duplicate.append((job, outcome.seq))
             else:
-                result.again.append(job)
+                result.conflicts.append(job)

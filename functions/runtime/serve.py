@@ -1,4 +1,4 @@
-"""A function's HTTP server: from its start to the end of what it has begun at SIGTERM."""
+"""The HTTP server of a function, with a graceful shutdown at SIGTERM."""
 
 import signal
 from collections.abc import AsyncGenerator
@@ -12,25 +12,25 @@ from eventing.jetstream.connection import connected
 from functions.runtime.http_function import application
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.service import Service
-from functions.runtime.worker import working
+from functions.runtime.worker import open_decider
 from schemas.config.reading import Config, Secrets
 from schemas.procedures import Procedure
 from statestore.contract import Engine
 
 GRACE: Final = 30
-"""Seconds that requests under way are given at SIGTERM; Knative gives a pod as many."""
+"""Seconds for running requests after SIGTERM; Knative gives a pod the same time."""
 
 
 def serve(
     config: Config, secrets: Secrets, procedures: tuple[Procedure, ...], host: str, port: int
 ) -> None:
-    """Answer events over HTTP until SIGTERM or SIGINT.
+    """Process events over HTTP until SIGTERM or SIGINT.
 
     Raises:
-        ConfigError: a key is missing or wrong.
+        ConfigError: a key is missing or not valid.
         StoreError: the store cannot be opened.
         BusError: NATS cannot be reached.
-        SystemExit: the port cannot be had, which uvicorn has logged.
+        SystemExit: the port is not available; uvicorn has logged it.
     """
     settings = worker_config(config, secrets, procedures)
     errors: list[BaseException] = []
@@ -42,7 +42,7 @@ def serve(
                 opened_store(config, secrets) as (events, subscribers),
                 connected(config.nats.url, "evcore-function") as client,
             ):
-                decider = await working(settings, events, subscribers)
+                decider = await open_decider(settings, events, subscribers)
                 yield Service(settings, client, decider, events), events.engine
         except Exception as err:
             errors.append(err)
@@ -74,12 +74,12 @@ def serve(
         server.should_exit = True
 
     for number in (signal.SIGTERM, signal.SIGINT):
-        # One that comes before uvicorn takes them over ends it, too; and uvicorn raises the one
-        # that ended it once more, when all is done.
+        # This handles a signal before uvicorn installs its handlers, and the signal that uvicorn
+        # raises again after its shutdown.
         signal.signal(number, stop)
     try:
         server.run()
-    except SystemExit:  # uvicorn's word for a start that has failed
+    except SystemExit:  # uvicorn raises it if the start fails
         if not errors:
             raise
     if errors:

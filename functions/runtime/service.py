@@ -1,8 +1,8 @@
-"""The desk of a function that is called: events come in requests, outcomes go in responses.
+"""The finisher of an HTTP function: events come in requests, and outputs go into the responses.
 
-Requests that come while a batch is decided share the next one, and its transaction. NGAP and PFCP
-messages leave from here, as soon as their step is stored: the next message to a UE may be another
-function's. What has to be kept until it is acted upon is in the response, for the caller to store.
+Requests that arrive while a batch is decided share the next batch and its transaction. NGAP and
+PFCP messages are sent from here when their step is stored, because another function may send the
+UE's next message. Outputs that must be stored are in the response, and the caller stores them.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from nats.aio.client import Client
 
 from eventing.jetstream.delivery import Delivery, dead_letter
 from eventing.jetstream.messages import Addressed, Outgoing
-from functions.runtime.effects import Effects, answers_last, fans_out, send_downlinks
+from functions.runtime.effects import Effects, fans_out, responds_last, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
 from functions.runtime.round import Decider
@@ -31,30 +31,30 @@ from statestore.log import EventLog
 log = logging.getLogger(__name__)
 
 WAITING: Final = 1024
-"""Requests that wait to be decided, at most; more are told to come again."""
+"""Maximum number of waiting requests. More requests must be retried."""
 
 
-class Answer(Struct):
-    """What becomes of a request."""
+class CallResult(Struct):
+    """The result of a call."""
 
     messages: list[Outgoing] = field(default_factory=list[Outgoing])
-    """To be sent, in this order."""
+    """The messages to publish, in this order."""
     refused: str = ""
-    """Why the event will never be taken."""
-    after: float | None = None
-    """In how many seconds it is to come again; None for one that is done with."""
+    """Why the event is not valid."""
+    retry_after: float | None = None
+    """Seconds before the event must be retried; None if it is processed."""
 
 
 class _Call(Struct):
-    """A request whose answer is being made."""
+    """A pending request."""
 
     delivery: Delivery
-    done: asyncio.Future[Answer]
-    answer: Answer = field(default_factory=Answer)
+    done: asyncio.Future[CallResult]
+    result: CallResult = field(default_factory=CallResult)
 
 
 class Service:
-    """Decides about events that it is called with. `run` has to run meanwhile."""
+    """Decides the events of calls. `run` must be running."""
 
     def __init__(
         self, config: WorkerConfig, client: Client, decider: Decider, events: EventLog
@@ -75,18 +75,18 @@ class Service:
         self._calls: dict[int, _Call] = {}
         self._waiting: deque[Delivery] = deque()
         self._arrived = asyncio.Event()
-        self._telling: set[asyncio.Task[None]] = set()
-        """What tells many UEs something."""
+        self._tasks: set[asyncio.Task[None]] = set()
+        """Running tasks with events for many UEs."""
 
     @property
     def waiting(self) -> int:
-        """Events that the next batch will take."""
+        """The number of events for the next batch."""
         return len(self._waiting)
 
-    async def call(self, delivery: Delivery) -> Answer:
-        """What comes of an event, once it has been appended."""
+    async def call(self, delivery: Delivery) -> CallResult:
+        """Process an event, and return the result when its step is appended."""
         if len(self._waiting) >= WAITING or self._stopping:
-            return Answer(after=1.0)
+            return CallResult(retry_after=1.0)
         done = asyncio.get_running_loop().create_future()
         self._calls[id(delivery)] = _Call(delivery, done)
         self._waiting.append(delivery)
@@ -94,17 +94,17 @@ class Service:
         return await done
 
     async def run(self) -> None:
-        """Decide, until stopped and all calls are answered."""
+        """Decide until stopped and all calls have a result."""
         reporting = asyncio.ensure_future(self._meter.report())
         try:
             await self._run()
         finally:
             self._stopping = True
-            for task in (reporting, *self._telling):
+            for task in (reporting, *self._tasks):
                 task.cancel()
             for call in [*self._calls.values()]:
-                await self._end(call.delivery, after=1.0)
-            await self._meter.last_words()
+                await self._end(call.delivery, retry_after=1.0)
+            await self._meter.report_end()
 
     async def _run(self) -> None:
         while not self._stopping or self._calls:
@@ -115,49 +115,50 @@ class Service:
                         await self._arrived.wait()
             count, begun = min(BATCH, len(self._waiting)), time.monotonic()
             await self._work.run([self._waiting.popleft() for _ in range(count)])
-            self._meter.worked(time.monotonic() - begun, count, count)
+            self._meter.batch_done(time.monotonic() - begun, count, count)
 
     def stop(self) -> None:
-        """Take no more, and have `run` return."""
+        """Refuse new calls, and stop `run`."""
         self._stopping = True
         self._arrived.set()
 
-    # The desk
+    # Finisher
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
-        """See `Desk.steps`. An answer for UEs that are to be told first is in the response, behind
-        what tells them."""
-        first = [(job.aggregate, step) for job, step in done if not answers_last(step)]
+        """See `Finisher.steps`. A response that is sent after the events for its UEs is in the
+        result, behind them."""
+        first = [(job.aggregate, step) for job, step in done if not responds_last(step)]
         await send_downlinks(self._client, self._effects, first)
         for job, step in done:
             messages = self._effects.queued(job.aggregate, step, job.wake)
             if fans_out(step):
-                self._meanwhile(self._tell(job, step, messages))
+                self._in_background(self._complete_after(job, step, messages))
             else:
                 await self._decided(job, step, messages)
 
-    async def _tell(self, job: Job, step: Step[Any], messages: list[Outgoing]) -> None:
-        """Answer with what tells many UEs something; the next batch does not wait for that."""
-        # It is in the log: when the event comes again, its step is found.
-        told = await self._gathered(job, self._last(job, step))
-        if told is not None:
-            await self._decided(job, step, [*messages, *told])
+    async def _complete_after(self, job: Job, step: Step[Any], messages: list[Outgoing]) -> None:
+        """Complete a call with events for many UEs; the next batch does not wait for it."""
+        # If this is interrupted, the event is redelivered and its step is found in the log.
+        events = await self._gathered(job, self._fan_out(job, step))
+        if events is not None:
+            await self._decided(job, step, [*messages, *events])
 
-    async def _last(self, job: Job, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
+    async def _fan_out(self, job: Job, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
         async for page in self._effects.fan_out(job.aggregate, step):
             yield page
-        if answers_last(step):
+        if responds_last(step):
             yield await self._effects.downlinks(job.aggregate, step)
 
     async def _gathered(
         self, job: Job, pages: AsyncIterator[list[Addressed]]
     ) -> list[Outgoing] | None:
-        """What many are told; None where it cannot be had, and the event is to come again."""
+        """Return the events for many UEs; None if they cannot be read, and the event must be
+        retried."""
         try:
             return [message.outgoing async for page in pages for message in page]
         except Exception as err:
-            log.warning("%s: its UEs cannot be told: %s", job.event.id, err)
-            await self._end(job.delivery, after=1.0)
+            log.warning("%s: the events for its UEs cannot be read: %s", job.event.id, err)
+            await self._end(job.delivery, retry_after=1.0)
             return None
 
     async def _decided(self, job: Job, step: Step[Any], messages: Sequence[Outgoing]) -> None:
@@ -165,58 +166,61 @@ class Service:
         self._meter.decided(step, job.delivery, rejected=job.rejected)
 
     async def wake(self, job: Job) -> None:
-        """See `Desk.wake`."""
-        self._meanwhile(self._wake(job))
+        """See `Finisher.wake`."""
+        self._in_background(self._wake(job))
 
     async def _wake(self, job: Job) -> None:
-        messages = await self._gathered(job, self._effects.woken(job.event))
+        messages = await self._gathered(job, self._effects.wake_ups(job.event))
         if messages is not None:
             await self._end(job.delivery, messages)
             self._meter.passed(job.delivery)
 
-    def _meanwhile(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do what the next batch does not wait for."""
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a task that the next batch does not wait for."""
         task = asyncio.ensure_future(work)
-        self._telling.add(task)
-        task.add_done_callback(self._telling.discard)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
-        """See `Desk.publish`."""
+        """See `Finisher.publish`."""
         for job, message in done:
             await self._end(job.delivery, [message.outgoing])
             self._meter.passed(job.delivery)
 
     async def ack(self, delivery: Delivery) -> None:
-        """See `Desk.ack`."""
+        """See `Finisher.ack`."""
         await self._end(delivery)
         self._meter.passed(delivery)
 
-    async def again(self, job: Job, after: float) -> None:
-        """See `Desk.again`."""
-        await self._end(job.delivery, after=after)
+    async def retry(self, job: Job, after: float) -> None:
+        """See `Finisher.retry`."""
+        await self._end(job.delivery, retry_after=after)
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
-        """See `Desk.keep`."""
+        """See `Finisher.keep`."""
         call = self._calls.get(id(delivery))
         if call is not None:
-            call.answer.messages.append(dead_letter(delivery, reason))
+            call.result.messages.append(dead_letter(delivery, reason))
 
     async def refuse(self, delivery: Delivery, reason: str) -> None:
-        """See `Desk.refuse`."""
+        """See `Finisher.refuse`."""
         call = self._calls.get(id(delivery))
         if call is not None:
-            call.answer.refused = reason
+            call.result.refused = reason
         await self._end(delivery)
 
     async def _end(
-        self, delivery: Delivery, messages: Sequence[Outgoing] = (), after: float | None = None
+        self,
+        delivery: Delivery,
+        messages: Sequence[Outgoing] = (),
+        retry_after: float | None = None,
     ) -> None:
         call = self._calls.pop(id(delivery), None)
         if call is None:
             return
         if self._stopping:
             self._arrived.set()
-        call.answer.messages.extend(messages)
-        call.answer.after = after
+        call.result.messages.extend(messages)
+        call.result.retry_after = retry_after
         if not call.done.done():
-            call.done.set_result(call.answer)
+            call.done.set_result(call.result)

@@ -1,9 +1,9 @@
 """Variants of procedures: this release's decisions with some of its modules replaced.
 
 A variant is a folder or a wheel with modules in the layout of the project. A module such as
-``functions/gmm/registration/accept.py`` takes the place of this release's module. All other modules
-come from this release. A variant is loaded as a second copy of the packages that decide, so its
-changes affect no decision but its own.
+``functions/gmm/registration/accept.py`` replaces this release's module. All other modules are this
+release's. A variant is loaded as a second copy of the packages that decide, so its changes affect
+only its own decisions.
 """
 
 import importlib.util
@@ -39,7 +39,7 @@ _LONGEST: Final = 64
 
 
 class VariantError(Exception):
-    """A variant cannot be used; it says why in one sentence."""
+    """A variant cannot be used. The message says why in one sentence."""
 
 
 class Overlay(NamedTuple):
@@ -52,7 +52,7 @@ class Overlay(NamedTuple):
 
 
 class Variant(NamedTuple):
-    """A copy of the packages that decide, with the modules of a variant in their places."""
+    """A copy of the packages that decide, with the modules of a variant."""
 
     code: Code
     overlay: Overlay
@@ -133,10 +133,10 @@ def _name_of_wheel(path: Path) -> str:
 
 
 def _allow(path: Path, file: str, own: set[str]) -> None:
-    """Refuse a module that takes part in no decision.
+    """Refuse a module that is not part of decisions.
 
     Raises:
-        VariantError: it is of another package, or no Python source.
+        VariantError: it is in another package, or is not a Python source.
     """
     folders = {name.split("/")[1] for name in own}
     parts = file.split("/")
@@ -154,12 +154,12 @@ def loaded(overlay: Overlay) -> Variant:
     """Return the variant of an overlay. It takes some tenths of a second.
 
     Raises:
-        VariantError: it cannot be imported, or one of its modules is used by nothing.
+        VariantError: it cannot be imported, or one of its modules is not used.
     """
     code = _code(overlay)
     try:
         modules, decider, procedures = _imported(overlay, code)
-    except (Exception, SystemExit) as err:  # code of somebody else may raise anything
+    except (Exception, SystemExit) as err:  # third-party code may raise anything
         why = f"{type(err).__name__}: {err}"
         raise VariantError(f"{overlay.path} cannot be imported: {why}") from None
     for file in overlay.files:
@@ -187,9 +187,9 @@ def _module_name(file: str) -> str:
 
 
 def _imported(overlay: Overlay, code: Code) -> tuple[dict[str, ModuleType], Any, Any]:
-    """Import the packages that decide once more, and leave `sys.modules` as it was.
+    """Import the packages that decide a second time, and leave `sys.modules` unchanged.
 
-    Returns the modules, the one of `functions.decider`, and the procedures, all of them loaded.
+    Returns the modules, the module `functions.decider`, and the procedures, all of them loaded.
     """
     finder = _Finder(overlay)
     with _LOCK:
@@ -208,7 +208,7 @@ def _imported(overlay: Overlay, code: Code) -> tuple[dict[str, ModuleType], Any,
             for name in [name for name in sys.modules if _is_functions(name)]:
                 del sys.modules[name]
             sys.modules.update(held)
-    # The guard of replay looks for the modules of decisions here (`functions.runtime.pure`).
+    # The guard of replay searches the modules of decisions here (`functions.runtime.pure`).
     number = next(_NUMBERS)
     sys.modules.update({f"evcore_variant_{number}.{name}": one for name, one in modules.items()})
     return modules, decider, procedures
@@ -276,10 +276,10 @@ class _Loader(InspectLoader):
 
 
 def load_all(options: Iterable[str]) -> dict[Procedure, Variant]:
-    """Return the variants of ``PROCEDURE=PATH`` each.
+    """Return the variants of options such as ``PROCEDURE=PATH``.
 
     Raises:
-        VariantError: one is not of that form, names no procedure, or cannot be loaded.
+        VariantError: an option is not valid, or its variant cannot be loaded.
     """
     found: dict[Procedure, Variant] = {}
     of_paths: dict[Path, Variant] = {}
@@ -300,5 +300,5 @@ def version_with(version: str, variants: Mapping[str, str]) -> str:
 
 
 def mark_of(procedure: str, variant: str) -> str:
-    """Return the part of a worker's version that says which variant of a procedure it hosts."""
+    """Return the part of a worker's version for a hosted variant."""
     return f"{procedure}={variant}"

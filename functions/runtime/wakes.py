@@ -1,8 +1,8 @@
-"""Wake-ups that UEs share: asked for once, and told to each UE when they come.
+"""Shared wake-ups: scheduled once, and sent to each UE when they are due.
 
-An index entry, appended with the step that started the timer, says whose wake-up it is
-(`schemas.ue.waking`). So one scheduled message of JetStream serves all UEs of a partition whose timers
-of one procedure end together, however many they are.
+Index entries list the UEs of a wake-up (`schemas.ue.waking`). They are appended with the step that
+started the timer. So one scheduled message in JetStream serves all UEs of a partition whose timers
+of one procedure expire together.
 """
 
 import time
@@ -14,7 +14,7 @@ from msgspec import msgpack
 from eventing import subjects
 from eventing.jetstream import messages as timers
 from eventing.jetstream.messages import Outgoing
-from functions.runtime.fan_out import Audience
+from functions.runtime.fan_out import Recipients
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, TimersDue
 from schemas.identity import partition_of
@@ -22,31 +22,32 @@ from schemas.step import encode
 from schemas.ue.waking import WAKE, shared_by, wake_prefix
 
 AHEAD: Final = 2.0
-"""Seconds before its time from which a wake-up is asked for again each time: it may have come
-already, by the clock of JetStream's host, and have missed an entry that was written since."""
+"""A wake-up is always scheduled again within this time before it is due, in seconds: JetStream may
+have sent it already, by its host's clock, without the entries that were written since."""
 REMEMBERED: Final = 4096
-"""Wake-ups known to be in JetStream, at most."""
+"""Maximum number of wake-ups that are known to be in JetStream."""
 TRUST: Final = 60.0
-"""Seconds for which they are: then they are asked for again, whatever has become of JetStream."""
+"""Seconds before a known wake-up is scheduled again, in case JetStream has lost it."""
 
 
 class SharedWakes:
-    """Asks for shared wake-ups, each as rarely as is safe."""
+    """Schedules shared wake-ups, each as rarely as is safe."""
 
     def __init__(self, partitions: int) -> None:
         self._partitions = partitions
-        self._kept: dict[str, float] = {}
-        """The subjects of those that JetStream has, and until when that is believed."""
+        self._known: dict[str, float] = {}
+        """The subjects of known wake-ups, with the time until which they are not scheduled
+        again."""
 
-    def ask(self, identifier: str, aggregate: str, key: str) -> Outgoing | None:
-        """The message that asks for the wake-up of an index entry, which is in the store by now;
-        None where JetStream has it already."""
+    def schedule(self, identifier: str, aggregate: str, key: str) -> Outgoing | None:
+        """Return the message that schedules the wake-up of a stored index entry; None if JetStream
+        has it."""
         at, procedure = shared_by(key)
         partition = partition_of(slot_of_aggregate(aggregate, 0), self._partitions)
         name = f"wakes-{procedure}-{at}"
         subject = subjects.timer(partition, partition, name)
-        believed = self._kept.get(subject, 0.0) > time.monotonic()
-        if believed and at > (time.time() + AHEAD) * 1000:
+        known = self._known.get(subject, 0.0) > time.monotonic()
+        if known and at > (time.time() + AHEAD) * 1000:
             return None
         event = CloudEvent(
             id=identifier,
@@ -56,39 +57,39 @@ class SharedWakes:
             data=encode(TimersDue(at)),
             datacontenttype=MSGPACK_MEDIA_TYPE,
             procedure=procedure,
-            slot=partition,  # as good as any other slot of that partition
+            slot=partition,  # any slot of the partition
         )
         return timers.schedule(event, name, at, self._partitions)
 
-    def kept(self, messages: Sequence[Outgoing]) -> None:
-        """JetStream has these messages, whatever they are."""
+    def stored(self, messages: Sequence[Outgoing]) -> None:
+        """Record that JetStream has these messages. Other messages than wake-ups are ignored."""
         for message in messages:
             if message.headers["ce-type"] == EventType.TIMERS_DUE:
-                if len(self._kept) >= REMEMBERED:
-                    del self._kept[next(iter(self._kept))]
-                self._kept[message.subject] = time.monotonic() + TRUST
+                if len(self._known) >= REMEMBERED:
+                    del self._known[next(iter(self._known))]
+                self._known[message.subject] = time.monotonic() + TRUST
 
 
-def audience_of(event: CloudEvent, partitions: int) -> Audience:
-    """Who shares the wake-up of a TIMERS_DUE: each gets a TIMER.
+def recipients_of(event: CloudEvent, partitions: int) -> Recipients:
+    """Return the UEs that share the wake-up of a TIMERS_DUE. Each gets a TIMER.
 
-    A UE that has another wake-up by now has another entry.
+    A UE with another wake-up has another entry.
     """
     at = msgpack.decode(event.data, type=TimersDue).at
     partition = partition_of(event.slot or 0, partitions)
     procedure = event.procedure or ""
 
-    def woken(_: str, owner: str) -> CloudEvent | None:
+    def wake_up_of(_: str, owner: str) -> CloudEvent | None:
         slot = slot_of_aggregate(owner, 0)
         if partition_of(slot, partitions) != partition:
             return None
         return wake_up(f"{event.id}/{owner}", event.source, owner, procedure, slot)
 
-    return Audience(WAKE, wake_prefix(at, procedure), woken)
+    return Recipients(WAKE, wake_prefix(at, procedure), wake_up_of)
 
 
 def wake_up(identifier: str, source: str, aggregate: str, procedure: str, slot: int) -> CloudEvent:
-    """The wake-up of one aggregate."""
+    """Return the wake-up of one aggregate."""
     return CloudEvent(
         id=identifier,
         source=source,

@@ -1,7 +1,7 @@
-"""Batches of events to steps, in order for each UE, many UEs in one transaction.
+"""From batches of events to steps: in order for each UE, many UEs in one transaction.
 
-Where the events come from and where the outcome goes is a `Desk`: JetStream for a worker that
-pulls, HTTP requests and their responses for a function that is called.
+A `Finisher` receives the outcome: over JetStream for a worker that pulls, in HTTP responses for a
+function that is called.
 """
 
 import asyncio
@@ -32,60 +32,59 @@ from statestore.log import EventLog
 log = logging.getLogger(__name__)
 
 BATCH: Final = 128
-"""Events taken at a time: what shares one transaction."""
+"""Maximum number of events in a batch, which shares one transaction."""
 HOLD_POLL: Final = 0.05
-"""Seconds between looks at whether the message before one that waits has been taken."""
+"""Seconds between checks whether the message before a waiting one is processed."""
 FAILURES: Final = 1024
-"""Events whose decision raised that are remembered."""
+"""Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
-"""Rounds that a job may lose to other workers before it is to come again."""
+"""Maximum number of conflicts with other workers before a job is retried later."""
 
 
-class Desk(Protocol):
-    """Takes what becomes of events. Each event is done with once: by `ack`, `again`, `refuse`, or
-    with what `steps` and `publish` were given."""
+class Finisher(Protocol):
+    """Completes events. Each event is completed once: by `ack`, `retry`, `refuse`, `steps` or
+    `publish`."""
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
-        """Send what steps put out; the events that they are of are done with then."""
+        """Send the outputs of steps. This completes their events."""
         ...
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
-        """Publish events in the place of others, which are done with then."""
+        """Publish events that replace others. This completes the others."""
         ...
 
     async def wake(self, job: Job) -> None:
-        """Wake all that share the wake-up that has come; it is done with then."""
+        """Wake all UEs that share a wake-up. This completes the event."""
         ...
 
     async def ack(self, delivery: Delivery) -> None:
-        """There is nothing to send for an event."""
+        """Complete an event without outputs."""
         ...
 
-    async def again(self, job: Job, after: float) -> None:
-        """An event cannot be decided now: it is to come again after some seconds, or at once where
-        it has to leave the others that it came with first."""
+    async def retry(self, job: Job, after: float) -> None:
+        """Retry an event after some seconds; with 0, at once but apart from its batch."""
         ...
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
-        """Keep an event as a dead letter. It is not done with by this."""
+        """Store an event as a dead letter. This does not complete it."""
         ...
 
     async def refuse(self, delivery: Delivery, reason: str) -> None:
-        """What came is no event of evcore, and never will be."""
+        """Complete a delivery that is not a valid event."""
         ...
 
 
 class Work:
-    """Decides about deliveries.
+    """Decides deliveries.
 
-    What waits for its turn is held until the next `run`; whether something is, `held` says.
+    Events that wait for their turn are held until the next `run`; see `held`.
     """
 
     def __init__(
         self,
         decider: Decider,
         events: EventLog,
-        desk: Desk,
+        finisher: Finisher,
         bus: BusConfig,
         home_network_keys: Mapping[int, HomeNetworkKey],
         stopping: Callable[[], bool],
@@ -94,47 +93,53 @@ class Work:
     ) -> None:
         self._decider = decider
         self._log = events
-        self._desk = desk
+        self._finisher = finisher
         self._bus = bus
         self._keys = home_network_keys
         self._held: list[Job] = []
         self._active: dict[int, Job] = {}
         self._failures: dict[str, None] = {}
-        """The last events whose decision raised here."""
-        self.spares = False
-        """Whether an event whose decision raises never becomes a dead letter here: there is a
-        version that decided it before, and it comes again until that has it."""
+        """The last events with a failed decision in this process."""
+        self.retries_forever = False
+        """Whether failed events are retried instead of becoming dead letters: an earlier version
+        may decide them."""
         self._stopping = stopping
-        """Whether nothing is to be waited for any more."""
-        self._raised = failed
-        """Told of each event whose decision raised."""
+        """Whether the worker is stopping."""
+        self._on_failure = failed
+        """Called for each event with a failed decision."""
         self._pulls = pulls
-        """Whether the events of a consumer come here: an identified UE's need not go by it then."""
-        self._doubted_until = 0.0
-        """When this process stood still last, in seconds since 1970; 0 for never."""
+        """Whether this worker pulls from a consumer. Then the events of an identified UE stay
+        here."""
+        self._suspended_until = 0.0
+        """The end of the last suspension of this process, in seconds since 1970; 0 for never."""
 
-    def stood_still(self, until: float) -> None:
-        """The process did nothing for longer than JetStream waits for an answer, until a time in
-        seconds since 1970: another worker may have had what had reached this one by then."""
-        self._doubted_until = until
+    def suspended(self, until: float) -> None:
+        """Record that the process was suspended for longer than JetStream's acknowledgement
+        timeout.
+
+        Another worker may have processed all events that arrived before `until`, in seconds since
+        1970.
+        """
+        self._suspended_until = until
         for job in self._active.values():
             job.repeated = True
 
     @property
     def held(self) -> list[Job]:
-        """What waits for its turn."""
+        """The jobs that wait for their turn."""
         return self._held
 
     @property
     def active(self) -> list[Job]:
-        """What is worked on, and what waits for its turn."""
+        """The jobs in progress, and those that wait for their turn."""
         return [*self._active.values()]
 
     async def run(self, deliveries: Sequence[Delivery]) -> None:
-        """Decide about deliveries, and about what was held."""
+        """Decide deliveries and the held jobs."""
         jobs, self._held = self._held, []
         for job in jobs:
-            self._decider.cache.drop(job.aggregate)  # what it waits for is another's to append
+            # Another worker may append the event that the job waits for.
+            self._decider.cache.drop(job.aggregate)
         identify: list[Job] = []
         wakes: list[Job] = []
         for delivery in deliveries:
@@ -149,7 +154,7 @@ class Work:
                 jobs.append(job)
         self._active = {id(job): job for job in (*jobs, *identify, *wakes)}
         for job in wakes:
-            await self._desk.wake(job)
+            await self._finisher.wake(job)
         if identify:
             jobs += await self._identify(identify)
         await self._decide(in_turn(jobs))
@@ -159,36 +164,36 @@ class Work:
         try:
             job = Job(delivery, parse(delivery), time.monotonic())
         except ValueError as err:
-            await self._desk.refuse(delivery, str(err))
+            await self._finisher.refuse(delivery, str(err))
             return None
-        if self._doubted_until:
+        if self._suspended_until:
             stored = stored_at(delivery.reply)
-            job.repeated |= stored is not None and stored < self._doubted_until
+            job.repeated |= stored is not None and stored < self._suspended_until
         return job
 
     async def _identify(self, jobs: Sequence[Job]) -> list[Job]:
-        """Give events on that name their UE now; those that would come back here are returned."""
+        """Forward the events of identified UEs. Return those that this worker processes itself."""
         done: list[tuple[Job, Addressed]] = []
-        here: list[Job] = []
+        ours: list[Job] = []
         for job in jobs:
             hosted = self._decider.hosted_in(job.event.slot or 0)
             try:
                 event = hosted.identify(job.event, self._keys)
             except Exception as err:
-                # It comes again by itself, and the others do not wait for that.
+                # It is retried by itself, and the others do not wait for it.
                 await self._failed(job, err)
                 continue
             if isinstance(event, Forward):
-                done.append((job, self._onward(job, job.event)))
-            elif self._is_here(event):
+                done.append((job, self._replacement(job, job.event)))
+            elif self._is_ours(event):
                 job.event = event
-                here.append(job)
+                ours.append(job)
             else:
-                done.append((job, self._onward(job, event)))
-        await self._desk.publish(done)
-        return here
+                done.append((job, self._replacement(job, event)))
+        await self._finisher.publish(done)
+        return ours
 
-    def _is_here(self, event: CloudEvent) -> bool:
+    def _is_ours(self, event: CloudEvent) -> bool:
         if self._pulls is None or event.slot is None or event.procedure is None:
             return False
         partition = partition_of(event.slot, self._bus.partitions)
@@ -197,13 +202,14 @@ class Work:
     async def _decide(self, jobs: list[Job]) -> None:
         now = time.monotonic()
         patient = [job for job in jobs if not job.deadline or job.deadline > now]
-        spent = [job for job in jobs if job.deadline and job.deadline <= now]
-        await self._rounds(spent, patient=False)
+        expired = [job for job in jobs if job.deadline and job.deadline <= now]
+        await self._rounds(expired, patient=False)
         await self._rounds(patient, patient=True)
 
     async def _rounds(self, todo: list[Job], *, patient: bool) -> None:
-        """Decide until all are decided, on what other workers leave where they are first."""
-        pause, lost = 0.05, 0
+        """Decide until all jobs are decided. Jobs with a conflict are decided again in the new
+        state."""
+        pause, conflicts = 0.05, 0
         while todo:
             try:
                 result = await self._decider.run(todo, patient=patient)
@@ -213,7 +219,8 @@ class Work:
                     await self._give_back(todo, 0)
                     return
                 for job in todo:
-                    job.repeated = True  # for whether it was appended is not known
+                    # The step may have been appended.
+                    job.repeated = True
                 await asyncio.sleep(pause)
                 pause = min(pause * 2, 1.0)
                 continue
@@ -221,36 +228,39 @@ class Work:
                 if len(todo) == 1:
                     await self._failed(todo[0], err)
                     return
-                # One cannot even be read or stored; the others can, or have been.
+                # One event cannot be loaded or stored; the others can, or have been.
                 for job in todo:
                     job.repeated = True
                     await self._rounds([job], patient=patient)
                 return
             await self._finish(result)
-            todo, lost = result.again, lost + 1
-            if lost >= CONFLICTS:
+            todo, conflicts = result.conflicts, conflicts + 1
+            if conflicts >= CONFLICTS:
                 await self._give_back(todo, 0.1)
                 return
 
     async def _give_back(self, jobs: Sequence[Job], after: float) -> None:
         for job in jobs:
-            await self._desk.again(job, after)
+            await self._finisher.retry(job, after)
 
     async def _finish(self, result: Round) -> None:
-        await self._desk.steps(result.appended)
+        await self._finisher.steps(result.appended)
         for job, seq in result.duplicate:
             try:
                 await self._processed_before(job, seq)
             except StoreUnavailable:
-                await self._desk.again(job, 1.0)
+                await self._finisher.retry(job, 1.0)
             except Exception as err:
                 await self._failed(job, err)
-        await self._desk.publish([self._forwarded(job, to) for job, to in result.forward])
-        await self._desk.publish(
-            [(job, self._onward(job, replace(job.event, slot=slot))) for job, slot in result.moved]
+        await self._finisher.publish([self._forwarded(job, to) for job, to in result.forward])
+        await self._finisher.publish(
+            [
+                (job, self._replacement(job, replace(job.event, slot=slot)))
+                for job, slot in result.moved
+            ]
         )
-        for job in result.nothing:
-            await self._desk.ack(job.delivery)
+        for job in result.without_step:
+            await self._finisher.ack(job.delivery)
         hold = self._bus.ack_wait + 1.0
         for job in result.out_of_turn:
             job.deadline = job.deadline or time.monotonic() + hold
@@ -259,10 +269,10 @@ class Work:
             await self._failed(job, err)
 
     async def _processed_before(self, job: Job, seq: int) -> None:
-        """Send what the step of an event put out once more: its worker may not have got to it.
+        """Send the outputs of a stored step again: its worker may have died before it sent them.
 
-        What does not stand any more, now that the aggregate has moved on, is left out; where it
-        should not be, the timers of NAS and N4 repeat what is missing.
+        Outputs that are not resendable in the current state are omitted. The timers of NAS and N4
+        repeat lost messages.
         """
         step = await self._log.step(job.aggregate, seq)
         if step is None:
@@ -270,72 +280,73 @@ class Work:
         (aggregate,) = await self._log.load([job.aggregate])
         if aggregate.seq != seq:
             step = resendable(step, aggregate.state)
-        await self._desk.steps([(job, step)])
+        await self._finisher.steps([(job, step)])
 
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Addressed]:
         event = replace(job.event, procedure=procedure)
         if procedure == Procedure.RAN:
-            # A UE's message may turn out to be the RAN node's error, in its own partition.
+            # The message of a UE may be an error of the RAN node, which has its own partition.
             gnb = job.aggregate.removeprefix(gnb_aggregate(""))
             event = replace(event, partitionkey=f"gnb-{gnb}", slot=slot_of(gnb))
         elif procedure == Procedure.UPF:
-            # So may that of a session be the UPF's.
+            # The message of a session may be for the UPF.
             slot = slot_of_aggregate(job.aggregate, 0)
             event = replace(event, partitionkey=job.aggregate, slot=slot)
         else:
-            # Which version is to decide goes by the aggregate.
+            # The slot of the aggregate determines the assigned variant.
             slot = slot_of_aggregate(job.aggregate, event.slot or 0)
             event = replace(event, slot=slot)
-        return job, self._onward(job, event)
+        return job, self._replacement(job, event)
 
-    def _onward(self, job: Job, event: CloudEvent) -> Addressed:
-        """The message that takes the place of a job's.
+    def _replacement(self, job: Job, event: CloudEvent) -> Addressed:
+        """Return the message that replaces a job's event.
 
-        Its key led to an aggregate. If it leads to none where it goes, the connection is gone
-        since, and the event is no error of the RAN node: the same as with one that comes again.
+        Its key led to an aggregate. If the key is unknown at the destination, the connection was
+        released since, and this is not an error of the RAN node, as with a redelivered event.
         """
         repeated = job.repeated or bool(job.aggregate)
         return addressed(event, self._bus.partitions, repeated=repeated)
 
-    # What goes wrong
+    # Failures
 
     async def _failed(self, job: Job, err: Exception) -> None:
-        """A decision raised. Once more may help, another worker may; then the UE gets a cause."""
+        """Process a failed decision: retry it here or in another worker, then reject the UE's
+        request."""
         log.error("%s: %s", job.event.id, err, exc_info=err)
-        if self._raised is not None:
-            self._raised(job.delivery, job.event.procedure or "")
+        if self._on_failure is not None:
+            self._on_failure(job.delivery, job.event.procedure or "")
         deliveries = job.delivery.deliveries
-        # It may have been delivered often for other reasons, and nobody has tried it twice.
-        tried = job.event.id in self._failures
-        if deliveries < self._bus.max_deliveries or not tried or self.spares:
+        # It may have been delivered often for other reasons, without two failed decisions.
+        failed_here = job.event.id in self._failures
+        if deliveries < self._bus.max_deliveries or not failed_here or self.retries_forever:
             self._failures[job.event.id] = None
             if len(self._failures) > FAILURES:
                 del self._failures[next(iter(self._failures))]
-            await self._desk.again(job, 0.1 * 2 ** min(deliveries, 5))
+            await self._finisher.retry(job, 0.1 * 2 ** min(deliveries, 5))
             return
         result = Round()
         if job.aggregate.startswith("ue/"):
             try:
                 result = await self._decider.run([job], patient=False, poisoned=True)
             except StoreUnavailable:
-                await self._desk.again(job, 1.0)
+                await self._finisher.retry(job, 1.0)
                 return
             except Exception:
-                log.exception("%s: the UE cannot be given a cause", job.event.id)
-        if result.again:
-            await self._desk.again(job, 0)
+                log.exception("%s: the UE's request cannot be rejected", job.event.id)
+        if result.conflicts:
+            await self._finisher.retry(job, 0)
             return
-        await self._desk.keep(job.delivery, f"{type(err).__name__}: {err}")
+        await self._finisher.keep(job.delivery, f"{type(err).__name__}: {err}")
         if result.appended:
-            await self._desk.steps(result.appended)
+            await self._finisher.steps(result.appended)
             return
         try:
-            for _, seq in result.duplicate:  # by a worker that died before it got here
+            for _, seq in result.duplicate:  # by a worker that died before this point
                 await self._processed_before(job, seq)
                 return
         except StoreUnavailable:
-            await self._desk.again(job, 1.0)
+            await self._finisher.retry(job, 1.0)
             return
         except Exception:
-            log.exception("%s: what was appended for it cannot be sent again", job.event.id)
-        await self._desk.ack(job.delivery)
+            log.exception("%s: its outputs cannot be sent again", job.event.id)
+        await self._finisher.ack(job.delivery)

@@ -1,8 +1,8 @@
-"""The worker that pulls: it takes events from JetStream in batches, and gives them to `Work`.
+"""The worker that pulls: it takes batches of events from JetStream, and passes them to `Work`.
 
-An event is acknowledged after its effects, and its effects leave after its append. A worker
-may die at any point: the event is delivered again, and either nothing was appended, or the
-step is found by its trigger and its outputs are sent again.
+An event is acknowledged after its outputs are sent, and the outputs are sent after the append. If a
+worker dies, the event is redelivered. Then either no step was appended, or the step is found by its
+trigger and its outputs are sent again.
 """
 
 import asyncio
@@ -15,41 +15,43 @@ from typing import Final
 from msgspec import Struct
 from nats.aio.client import Client
 
-from eventing.jetstream.delivery import messages_of
+from eventing.jetstream.delivery import Delivery, messages_of
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from eventing.ownership.leases import Lease
 from eventing.ownership.partitions import OwnedPartitions
 from functions.gmm.identification import HomeNetworkKey
+from functions.runtime.cache import Cache, Subscriptions
 from functions.runtime.code import this_code
 from functions.runtime.effects import Effects
-from functions.runtime.finisher import Finisher
+from functions.runtime.finisher import JetStreamFinisher
 from functions.runtime.hosting import NO_VARIANTS, Hosted, by_partition, on_trial
 from functions.runtime.meter import Meter
 from functions.runtime.round import Decider, fresh
-from functions.runtime.subscriptions import Subscriptions
-from functions.runtime.urgency import Urgency
 from functions.runtime.variants import Variant, version_with
 from functions.runtime.work import BATCH, HOLD_POLL, Work
+from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.config.objectives import Objectives
 from schemas.network import Network
 from schemas.procedures import Procedure
+from schemas.ue.state import Ue
+from statestore.contract import IndexKey
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
 
 TRIAL_BATCH: Final = 8
-"""Events that a canary takes at a time: should it be slow, the others wait for those alone, and
-how slow it is can be told between them."""
+"""Maximum batch of a canary: a slow canary delays few events, and its latency is measured between
+small batches."""
 FEWEST: Final = 32
-"""Events taken at a time where objectives are short: with fewer, all would wait longer."""
+"""Minimum batch with short objectives: with smaller batches, all events would wait longer."""
 DRAIN: Final = 3.0
-"""Seconds that a worker that is asked to stop gives what it has begun."""
+"""Seconds for running tasks when a worker stops."""
 
 
 class WorkerConfig(Struct, frozen=True):
-    """What a worker is."""
+    """Settings of a worker."""
 
     procedures: tuple[Procedure, ...]
     bus: BusConfig
@@ -88,13 +90,50 @@ class WorkerConfig(Struct, frozen=True):
         )
 
 
-async def working(
+_INDEXES: Final = frozenset({"ngap", "tmsi", "seid"})
+
+
+class DeliveryObjectives:
+    """The objectives of deliveries to one worker, by procedure and slice.
+
+    The slices are in the state of the UE, and only a cached state is used. Leases route the events
+    of a UE to one worker, so the state is cached after the first event. Until then the objective is
+    the procedure's.
+    """
+
+    def __init__(self, objectives: Objectives) -> None:
+        self._objectives = objectives
+        self.cache: Cache | None = None
+        """The states of the worker, when it has started."""
+
+    def __call__(self, delivery: Delivery) -> float:
+        """Return the objective of an event in seconds."""
+        found = self._objectives.of(delivery.consumer.rpartition("-")[0])
+        if not self._objectives.slices or self.cache is None:
+            return found
+        event = delivery.event
+        key = event.partitionkey if event else delivery.headers.get("ce-partitionkey", "")
+        name = self._aggregate(self.cache, key)
+        aggregate = self.cache.get(name) if name else None
+        if aggregate is None or not isinstance(aggregate.state, Ue):
+            return found
+        return min(found, self._objectives.of_ue(aggregate.state))
+
+    @staticmethod
+    def _aggregate(cache: Cache, key: str) -> str | None:
+        kind = key.partition("-")[0]
+        if kind in _INDEXES:
+            return cache.owner(IndexKey(kind, key))
+        return ue_aggregate(key) if kind == "imsi" else key
+
+
+async def open_decider(
     config: WorkerConfig,
     events: EventLog,
     subscribers: SubscriberStore,
     draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
 ) -> Decider:
-    """What decides in a worker, with the network of its configuration known to the log.
+    """Return the decider of a worker, after publishing its network and code to the log.
 
     Raises:
         StoreError: the store cannot be used.
@@ -131,18 +170,20 @@ class Worker:
         self._subscribers = subscribers
         self._draw = draw
         objectives = config.objectives
-        self._urgency = Urgency(objectives)
-        self._intake = Intake(client, self._urgency if objectives else None)
+        self._delivery_objectives = DeliveryObjectives(objectives)
+        self._intake = Intake(client, self._delivery_objectives if objectives else None)
         self._publisher = Publisher(client, config.bus.partitions)
         effects = Effects(events.engine, config.bus.partitions)
         lease = config.lease()
         self._meter = Meter(client, lease.worker, lease.version)
-        self._finisher = Finisher(client, self._intake, self._publisher, effects, self._meter)
+        self._finisher = JetStreamFinisher(
+            client, self._intake, self._publisher, effects, self._meter
+        )
         self._owned = OwnedPartitions(
             client, self._intake, lease, config.bus.partitions, self._reassigned
         )
         self._is_reassigned = False
-        """Whether there are assignments that this worker does not go by yet."""
+        """Whether there are assignments that this worker has not applied yet."""
         self._batch = BATCH
         self._stopping = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -158,18 +199,18 @@ class Worker:
                 patience = HOLD_POLL if work.held else 1.0
                 deliveries = await self._intake.take(self._limit(), patience)
                 if self._is_reassigned:
-                    await self._take_over()
+                    await self._apply_assignments()
                 begun = time.monotonic()
                 await work.run(deliveries)
                 if deliveries:
                     seconds, messages = time.monotonic() - begun, messages_of(deliveries)
-                    self._meter.worked(seconds, len(deliveries), messages)
+                    self._meter.batch_done(seconds, len(deliveries), messages)
         finally:
             await self._end()
 
     def _limit(self) -> int:
-        """Events to take at a time: where there are objectives, so few that what comes meanwhile
-        waits for half of the shortest at most."""
+        """Return the maximum batch: with objectives, a batch takes at most half of the shortest
+        one."""
         objectives = self._config.objectives
         within = self._meter.events_within(objectives.strictest / 2) if objectives else 0
         return min(self._batch, max(FEWEST, within)) if within else self._batch
@@ -178,29 +219,29 @@ class Worker:
         self._is_reassigned = True
         self._intake.wake()
 
-    async def _take_over(self) -> None:
-        """Decide, and pull, by the assignments as they are now. Nothing is being decided."""
+    async def _apply_assignments(self) -> None:
+        """Decide and pull according to the current assignments. No batch is running."""
         self._is_reassigned = False
         assignments = self._owned.latest()
         lease = self._owned.membership.lease
         partitions = self._config.bus.partitions
         self._decider.host(by_partition(self._decider.hosted, lease, assignments, partitions))
         trial = on_trial(lease.variants, assignments)
-        self._work.spares = trial
+        self._work.retries_forever = trial
         self._batch = TRIAL_BATCH if trial else BATCH
         await self._owned.adopt()
 
     def stop(self) -> None:
-        """Finish what is begun, give the rest back, and return from `run`."""
+        """Finish the running batch, give the rest back, and return from `run`."""
         self._stopping.set()
         self._finisher.stopping = True
         self._intake.wake()
 
     async def _start(self) -> None:
         config = self._config
-        decider = await working(config, self._log, self._subscribers, self._draw)
+        decider = await open_decider(config, self._log, self._subscribers, self._draw)
         self._decider = decider
-        self._urgency.cache = decider.cache
+        self._delivery_objectives.cache = decider.cache
         self._work = Work(
             decider,
             self._log,
@@ -214,7 +255,7 @@ class Worker:
         await ensure(self._client, config.bus, config.procedures)
         await self._publisher.start()
         await self._owned.join()
-        await self._take_over()
+        await self._apply_assignments()
         loop = asyncio.get_running_loop()
         self._tasks = [
             loop.create_task(self._keep_in_progress()),
@@ -231,18 +272,18 @@ class Worker:
         for delivery in left:
             await self._intake.again(delivery, 0)
         await self._finisher.drain(DRAIN)
-        await self._meter.last_words()
+        await self._meter.report_end()
         with contextlib.suppress(Exception):
             await self._client.flush(timeout=1)
 
     async def _keep_in_progress(self) -> None:
-        """Tell JetStream of events whose work takes longer than it would wait."""
+        """Report slow events to JetStream as in progress, before its acknowledgement timeout."""
         period = self._config.bus.ack_wait / 3
         while True:
             slept_at = time.time()
             await asyncio.sleep(period)
             if time.time() - slept_at >= self._config.bus.ack_wait:
-                self._work.stood_still(time.time())
+                self._work.suspended(time.time())
             now = time.monotonic()
             slow = [
                 job

@@ -2,8 +2,7 @@
 
 from ipaddress import IPv4Address, IPv6Address
 
-from schemas.identity import index_ngap, index_seid, index_tmsi
-from schemas.index import Lead
+from schemas.identity import Lead, index_ngap, index_seid, index_tmsi
 from schemas.ue.state import Ue, connections
 from schemas.ue.waking import WAKE, wake_key
 

@@ -8,8 +8,8 @@ from statestore.contract import (
     Appended,
     Conflict,
     Duplicate,
+    IndexConflict,
     IndexKey,
-    IndexTaken,
     Outcome,
 )
 from statestore.foundationdb.api import Transaction
@@ -154,16 +154,16 @@ class BatchAppender:
     def _failure(seen: _Seen, step: Append, stopped: set[str]) -> Outcome | None:
         """Return why a step may not be appended. The order of the checks is part of the
         contract."""
-        taken = seen.triggers.get((step.aggregate, step.trigger))
-        if taken is not None:
-            return Duplicate(taken)
+        processed = seen.triggers.get((step.aggregate, step.trigger))
+        if processed is not None:
+            return Duplicate(processed)
         head = seen.heads[step.aggregate]
         if step.seq != head + 1 or step.aggregate in stopped:
             return Conflict(head)
         for entry in step.put:
             owner = seen.owners[entry]
             if owner is not None and owner not in {step.aggregate, step.take_from}:
-                return IndexTaken(entry, owner)
+                return IndexConflict(entry, owner)
         return None
 
     def _add(

@@ -148,8 +148,8 @@ class FoundationDbEngine:
         (value,) = await self._client.values([self._keys.head(aggregate)])
         return None if value is None else value[SEQ_OCTETS:]
 
-    async def taken(self, aggregate: str, trigger: str) -> int | None:
-        """See `Engine.taken`."""
+    async def processed(self, aggregate: str, trigger: str) -> int | None:
+        """See `Engine.processed`."""
         (value,) = await self._client.values([self._keys.trigger(aggregate, trigger)])
         return None if value is None else int.from_bytes(value[:SEQ_OCTETS])
 

@@ -8,8 +8,8 @@ from statestore.contract import (
     Appended,
     Conflict,
     Duplicate,
+    IndexConflict,
     IndexKey,
-    IndexTaken,
     Outcome,
 )
 
@@ -66,8 +66,8 @@ def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcom
             row = execute(_AGGREGATE, (step.aggregate,)).fetchone()
             aggregate = aggregates[step.aggregate] = _Aggregate(row)
         follows = step.seq == aggregate.head + 1 and not aggregate.stopped
-        taken = _taken(cursor, aggregate, step) if follows and step.put else None
-        if follows and taken is None and _add(cursor, aggregate, step):
+        conflict = _index_conflict(cursor, aggregate, step) if follows and step.put else None
+        if follows and conflict is None and _add(cursor, aggregate, step):
             outcomes.append(_APPENDED)
             continue
         aggregate.stopped = True
@@ -75,15 +75,17 @@ def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcom
         if row is not None:
             outcomes.append(Duplicate(row[0]))
         else:
-            outcomes.append(taken or Conflict(aggregate.head))
+            outcomes.append(conflict or Conflict(aggregate.head))
     return outcomes
 
 
-def _taken(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> IndexTaken | None:
+def _index_conflict(
+    cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append
+) -> IndexConflict | None:
     for kind, key in step.put:
         row = cursor.execute(_OWNER, (kind, key)).fetchone()
         if row is not None and row[0] != aggregate.id and row[1] != step.take_from:
-            return IndexTaken(IndexKey(kind, key), row[1])
+            return IndexConflict(IndexKey(kind, key), row[1])
     return None
 
 

@@ -143,8 +143,8 @@ class SqliteEngine:
         """See `Engine.data_key`."""
         return self._value(_DATA_KEY, (aggregate,))
 
-    async def taken(self, aggregate: str, trigger: str) -> int | None:
-        """See `Engine.taken`."""
+    async def processed(self, aggregate: str, trigger: str) -> int | None:
+        """See `Engine.processed`."""
         return self._value(_TAKEN, (aggregate, trigger))
 
     async def owners(self, entries: Sequence[IndexKey]) -> list[str | None]:

@@ -179,7 +179,7 @@ class World(N4Side):
             name = self.owners.get(resolve.entry(event))
         if name is None:
             # As the runtime does: a copy for a connection that is gone was answered then.
-            gone = repeated and event.partitionkey.startswith(resolve.GIVEN_UP)
+            gone = repeated and event.partitionkey.startswith(resolve.DELETABLE)
             name = "" if gone else resolve.without_owner(event)
         if not name:
             return

@@ -6,7 +6,7 @@ from typing import Any
 import wire
 from functions.decision.env import usable_upfs
 from functions.messages.pfcp import node_id
-from functions.runtime.fan_out import audience_of
+from functions.runtime.fan_out import recipients_of
 from functions.runtime.pools import pools_of
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import (
@@ -184,10 +184,10 @@ class N4Side:
         self.pages.extend((gnb, association, output.pdu) for gnb, association in to)
 
     def fan_out_sessions(self, number: str, name: str, output: FanOutSessions) -> None:
-        audience = audience_of(name, number, output)
+        recipients = recipients_of(name, number, output)
         for (kind, key), owner in sorted(self.owners.items()):
-            if kind == audience.kind and key.startswith(audience.prefix):
-                event = audience.event(key.removeprefix(audience.prefix), owner)
+            if kind == recipients.kind and key.startswith(recipients.prefix):
+                event = recipients.event(key.removeprefix(recipients.prefix), owner)
                 assert event is not None
                 self.events.append(event)
 

@@ -9,11 +9,11 @@ from msgspec.structs import replace
 from eventing.jetstream.delivery import Delivery
 from eventing.jetstream.messages import Outgoing, outgoing
 from functions.gmm import identification
+from functions.runtime.cache import Subscriptions
 from functions.runtime.effects import Effects
 from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
-from functions.runtime.subscriptions import Subscriptions
 from schemas.cloudevents import CloudEvent
 from schemas.network import Network
 from schemas.procedures import Procedure
@@ -85,7 +85,7 @@ class Bench:
             assert (done.failed, done.forward) == ([], [])
             for early in done.out_of_turn:
                 decider.cache.drop(early.aggregate)
-            todo.extend([*done.again, *done.out_of_turn, *self._moved(done)])
+            todo.extend([*done.conflicts, *done.out_of_turn, *self._moved(done)])
             for by, step in done.appended:
                 todo.extend(self._handed_on(by, step))
             for by, seq in done.duplicate:

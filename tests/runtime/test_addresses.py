@@ -13,7 +13,7 @@ from functions.runtime.addresses import Addresses
 from functions.runtime.pools import Pool
 from schemas.network import UpfNode, UpfPool
 from schemas.ue.index import address_index_key
-from statestore.contract import Append, Appended, IndexKey, IndexTaken
+from statestore.contract import Append, Appended, IndexConflict, IndexKey
 from statestore.sqlite.engine import SqliteEngine
 from tests.functions.world import NETWORK
 
@@ -46,11 +46,11 @@ def worker(
 async def take(found: Addresses, partition: int = 0) -> str:
     """Take an address, after a lookup if necessary."""
     try:
-        return found.take(*WHERE, partition)
+        return found.allocate(*WHERE, partition)
     except NotReadyError:
         await found.load(*WHERE, partition)
         try:
-            return found.take(*WHERE, partition)
+            return found.allocate(*WHERE, partition)
         except NotReadyError:
             return ""
 
@@ -70,7 +70,7 @@ class Ues:
         )
         made = Append(ue, seq, f"t-{ue}-{seq}", b"x", data_key=b"k", put=put_, drop=drop_)
         (outcome,) = await self._engine.append([made])
-        if isinstance(outcome, IndexTaken):
+        if isinstance(outcome, IndexConflict):
             found.conflict(outcome.entry)
             return False
         assert isinstance(outcome, Appended)
@@ -85,24 +85,28 @@ async def test_all_are_given_once_and_then_none(engine: SqliteEngine) -> None:
     while address := await take(found):
         given.append(address)
         assert await ues.append(found, f"ue/{len(given)}", put=address)
-        found.free_unstored()
+        found.release_unstored()
     assert sorted(given) == sorted(f"10.45.0.{n}" for n in range(2, 15))
 
 
 async def test_what_is_not_known_is_looked_up(engine: SqliteEngine) -> None:
     found = worker(engine)
     with pytest.raises(NotReadyError):
-        found.take(*WHERE, 0)
-    assert found.take("internet", "upf-9", 4, 0) == ""
-    assert found.take("ims", "upf-1", 4, 0) == ""
+        found.allocate(*WHERE, 0)
+    assert found.allocate("internet", "upf-9", 4, 0) == ""
+    assert found.allocate("ims", "upf-1", 4, 0) == ""
     assert not await found.load("ims", "upf-1", 4, 0)
     await found.load("internet", "upf-1", 6, 3)
-    assert found.take("internet", "upf-1", 6, 3).startswith("2001:db8:1:3")
+    assert found.allocate("internet", "upf-1", 6, 3).startswith("2001:db8:1:3")
 
 
 async def test_what_was_not_stored_comes_back(engine: SqliteEngine) -> None:
     found = worker(engine, "10.45.0.0/30")
-    for end in (found.free_unstored, found.doubt, lambda: found.withdraw("internet", "10.45.0.2")):
+    for end in (
+        found.release_unstored,
+        found.outcome_unknown,
+        lambda: found.withdraw("internet", "10.45.0.2"),
+    ):
         assert await take(found) == "10.45.0.2"
         end()
     assert await take(found) == "10.45.0.2"
@@ -114,7 +118,7 @@ async def test_what_is_released_rests_longest(engine: SqliteEngine) -> None:
     first = await take(found)
     await ues.append(found, "ue/1", put=first)
     await ues.append(found, "ue/1", drop=first)
-    found.free_unstored()
+    found.release_unstored()
     rest = [await take(found) for _ in range(13)]
     assert rest[-1] == first
     assert len(set(rest)) == 13
@@ -126,7 +130,7 @@ async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: Sqli
     assert await take(other) == address
     assert await ues.append(one, "ue/1", put=address)
     assert not await ues.append(other, "ue/2", put=address)
-    other.free_unstored()
+    other.release_unstored()
     rest = [await take(other) for _ in range(13)]
     assert address not in rest
     assert rest[-1] == ""
@@ -138,7 +142,7 @@ async def test_a_ue_does_not_get_what_it_has(engine: SqliteEngine) -> None:
     await found.load(*WHERE, 0)
     held = {address_index_key("internet", "10.45.0.2")}
     with pytest.raises(NotReadyError):
-        found.take(*WHERE, 0, held)
+        found.allocate(*WHERE, 0, held)
 
 
 async def test_a_pool_that_was_exhausted_is_looked_at_again(engine: SqliteEngine) -> None:

@@ -139,7 +139,7 @@ class Site:
                 assert not done.forward
                 for _, step in done.appended:
                     await self.check_exhausted(step, taken + len(events))
-                todo = done.again
+                todo = done.conflicts
                 if not todo:
                     return
             raise AssertionError("it does not end")
@@ -208,7 +208,7 @@ def test_never_two_owners(batches: list[tuple[int, list[tuple[int, str]], str]])
         pytest.MonkeyPatch.context() as patch,
     ):
         patch.setattr(addresses, "EXHAUSTED_FOR", 0.0)
-        patch.setattr(addresses, "LOOKING", 0.0)
+        patch.setattr(addresses, "EXHAUSTED_FACTOR", 0.0)
         asyncio.run(_play(Path(folder), batches))
 
 

@@ -21,7 +21,7 @@ from eventing.jetstream.connection import connected
 from functions.runtime import service as module
 from functions.runtime.http_function import DELIVERY, application
 from functions.runtime.service import Service
-from functions.runtime.worker import WorkerConfig, working
+from functions.runtime.worker import WorkerConfig, open_decider
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.procedures import MODULES, Procedure
 from schemas.step import encode
@@ -60,7 +60,7 @@ async def serving(plant: Plant, procedures: tuple[Procedure, ...] = ALL) -> Asyn
     @asynccontextmanager
     async def opening() -> AsyncGenerator[tuple[Service, Engine]]:
         async with connected(plant.bus.url, "function") as client:
-            decider = await working(settings, store.log, store.subscribers, plant.script.draw)
+            decider = await open_decider(settings, store.log, store.subscribers, plant.script.draw)
             services.append(Service(settings, client, decider, store.log))
             yield services[0], store
 
@@ -289,7 +289,7 @@ async def test_a_store_that_is_away_wakes_nobody_yet(
         raise StoreUnavailable("the store is away")
         yield []
 
-    monkeypatch.setattr(module.Effects, "woken", away)
+    monkeypatch.setattr(module.Effects, "wake_ups", away)
     async with serving(plant) as called:
         assert (await called.post(due(1024, 0)))[0] == 503
 

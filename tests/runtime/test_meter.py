@@ -45,7 +45,7 @@ async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         counts.decided(STEP, delivered(0.05), rejected=True)
         counts.passed(delivered(0.0)._replace(reply="not a delivery's"))
         counts.failed(delivered(0.0))
-        counts.worked(0.25, 3, 2)
+        counts.batch_done(0.25, 3, 2)
         reporting = asyncio.create_task(counts.report())
         said = await heard.get()
         assert (said.worker, said.version) == ("w", "2")
@@ -64,7 +64,7 @@ async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         reporting.cancel()
         await asyncio.gather(reporting, return_exceptions=True)
         assert heard.empty(), "it says nothing where nothing has changed"
-        await counts.last_words()
+        await counts.report_end()
         assert (await heard.get()).ended
 
 

@@ -109,7 +109,7 @@ async def test_a_copy_in_the_same_batch_is_taken_once(store: Store, one: Decider
     assert ids(result.appended) == [initial[0].id]
     assert [(job.event.id, seq) for job, seq in result.duplicate] == [(initial[0].id, 1)]
     result = await one.run(jobs(then(FOUR, 1) * 2), patient=True)
-    again = await one.run([*result.again, *result.out_of_turn], patient=True)
+    again = await one.run([*result.conflicts, *result.out_of_turn], patient=True)
     assert {seq for _, seq in [*result.duplicate, *again.duplicate]} == {2, 3, 4, 5}
     assert again.appended == []
     assert (await store.heads())["ue/imsi-001010000000001"] == 5
@@ -143,7 +143,7 @@ async def test_a_copy_of_a_message_of_a_connection_that_is_gone_is_not_the_gnbs_
     last = script.outside[7]
     assert await store.owners([IndexKey("ngap", last.partitionkey)]) == [None]
     result = await one.run([job(last, deliveries=2)], patient=True)
-    assert ids(result.nothing) == [last.id]
+    assert ids(result.without_step) == [last.id]
     result = await one.run([job(replace(last, id="new"))], patient=True)
     assert [job.aggregate for job, _ in result.appended] == ["gnb/001-01-gnb-24-1"]
 
@@ -178,9 +178,9 @@ async def test_a_copy_behind_the_end_of_its_connection_in_the_same_batch(
     copies = [job(copy, deliveries=2), job(last, deliveries=2)]
     result = await one.run([*jobs([last]), *copies, *jobs([replace(copy, id="new")])], patient=True)
     assert ids(result.appended) == [last.id]
-    assert ids(result.again) == [copy.id, last.id, "new"]
-    result = await one.run(result.again, patient=True)
-    assert ids(result.nothing) == [copy.id, last.id]
+    assert ids(result.conflicts) == [copy.id, last.id, "new"]
+    result = await one.run(result.conflicts, patient=True)
+    assert ids(result.without_step) == [copy.id, last.id]
     assert [(one.event.id, one.aggregate) for one, _ in result.appended] == [
         ("new", "gnb/001-01-gnb-24-1")
     ]
@@ -207,9 +207,9 @@ async def test_a_connection_that_goes_while_its_owner_is_read_is_looked_for_agai
 
     store.before = released
     result = await one.run([job(copy, deliveries=2)], patient=True)
-    assert (ids(result.again), result.appended) == ([copy.id], [])
+    assert (ids(result.conflicts), result.appended) == ([copy.id], [])
     story = await store.story()
-    assert ids((await one.run(result.again, patient=True)).nothing) == [copy.id]
+    assert ids((await one.run(result.conflicts, patient=True)).without_step) == [copy.id]
     assert await store.story() == story
 
 
@@ -223,8 +223,8 @@ async def test_who_was_second_decides_again_on_what_the_first_left(
     await other.run(jobs([replace(authentication, id="seen", sequence=9)]), patient=True)
     await bench.take(one, authentication)
     result = await other.run(jobs([security_mode]), patient=False)
-    assert (ids(result.again), result.appended) == ([security_mode.id], [])
-    result = await other.run(result.again, patient=True)
+    assert (ids(result.conflicts), result.appended) == ([security_mode.id], [])
+    result = await other.run(result.conflicts, patient=True)
     assert ids(result.appended) == [security_mode.id]
     for event in rest:
         await bench.take(one, event)
@@ -274,14 +274,14 @@ async def test_nothing_to_do_is_believed_only_of_a_state_that_is_fresh(
         return script.now + 3_600_000, bytes(ENTROPY_OCTETS)
 
     expired = await decider(store, script, draw=in_an_hour)
-    assert ids((await expired.run([job(wake_up)], patient=True)).nothing) == [wake_up.id]
+    assert ids((await expired.run([job(wake_up)], patient=True)).without_step) == [wake_up.id]
     for event in script.outside[6:7]:
         await bench.take(worker, event)
     state = (await store.log.load([name]))[0].state
     assert state.timers
     result = await expired.run([job(wake_up)], patient=True)
-    assert (ids(result.again), result.nothing) == ([wake_up.id], [])
-    result = await expired.run(result.again, patient=True)
+    assert (ids(result.conflicts), result.without_step) == ([wake_up.id], [])
+    result = await expired.run(result.conflicts, patient=True)
     assert ids(result.appended) == [wake_up.id]
 
 
@@ -297,8 +297,8 @@ async def test_an_id_that_another_ue_has_is_drawn_again(store: Store) -> None:
     assert initial.partitionkey.startswith("conn-")
     copies = [replace(initial, id="a"), replace(initial, id="b")]
     result = await worker.run(jobs(copies), patient=True)
-    assert (ids(result.appended), ids(result.again)) == (["a"], ["b"])
-    result = await worker.run(result.again, patient=True)
+    assert (ids(result.appended), ids(result.conflicts)) == (["a"], ["b"])
+    result = await worker.run(result.conflicts, patient=True)
     assert ids(result.appended) == ["b"]
     entries = await store.scan("ngap", "")
     assert sorted(owner for _, owner in entries) == ["ue/unidentified-a", "ue/unidentified-b"]
@@ -317,7 +317,7 @@ async def test_a_connection_that_was_handed_over_leads_to_its_new_aggregate(stor
     cold = await decider(store, LIVES)
     old = f"ue/unidentified-{initial[0].id}"
     wake_up = wake_up_of(old, initial[0].slot or 0)
-    assert ids((await cold.run([job(wake_up)], patient=True)).nothing) == [wake_up.id]
+    assert ids((await cold.run([job(wake_up)], patient=True)).without_step) == [wake_up.id]
     moved = await cold.run([job(connected[2])], patient=True)
     assert [slot for _, slot in moved.moved] == [slot_of("imsi-001010000000004")]
     for event in connected[2:]:
@@ -377,7 +377,7 @@ async def test_what_follows_a_failed_decision_is_decided_on_what_is_stored(
     worker = await decider(store, FOUR, wrong)
     result = await worker.run(jobs(then(FOUR, 1)), patient=True)
     assert ids(result.failed) == [then(FOUR, 1)[0].id]
-    assert ids(result.again) == [event.id for event in then(FOUR, 1)[1:]]
+    assert ids(result.conflicts) == [event.id for event in then(FOUR, 1)[1:]]
     assert await store.heads() == {"ue/imsi-001010000000001": 1}
 
 

@@ -68,7 +68,7 @@ def test_keys_are_in_the_order_of_time() -> None:
 
 
 def ask(shared: SharedWakes, number: int, at: int, timer: str = "T3560") -> Outgoing | None:
-    return shared.ask(
+    return shared.schedule(
         f"test/{number}/wake", f"ue/{supi(number)}", wake_key(at, timer, supi(number))
     )
 
@@ -89,7 +89,7 @@ def test_what_jetstream_has_is_not_asked_for_again() -> None:
     assert asked is not None
     assert asked.headers["Nats-Schedule-Target"].startswith(f"ue.{int(asked.subject[6])}.registr")
     assert ask(shared, second, at) is not None, "it is not acknowledged yet"
-    shared.kept([asked])
+    shared.stored([asked])
     assert ask(shared, second, at) is None
     assert ask(shared, other, at) is not None
     assert ask(shared, second, at + 512) is not None
@@ -101,7 +101,7 @@ def test_a_wake_up_that_is_near_is_asked_for_each_time() -> None:
     shared, at = SharedWakes(2), ms() + 1000
     asked = ask(shared, 1, at)
     assert asked is not None
-    shared.kept([asked])
+    shared.stored([asked])
     assert ask(shared, 1, at) == asked
 
 
@@ -111,7 +111,7 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
         asked = ask(shared, 1, begin + 512 * number)
         assert asked is not None
-        shared.kept([asked])
+        shared.stored([asked])
     assert [ask(shared, 1, begin + 512 * n) is None for n in range(3)] == [False, True, True]
 
 
@@ -119,7 +119,7 @@ def test_what_jetstream_has_had_is_not_believed_for_ever(monkeypatch: pytest.Mon
     shared, at = SharedWakes(2), ms() + 600_000
     asked = ask(shared, 1, at)
     assert asked is not None
-    shared.kept([asked])
+    shared.stored([asked])
     assert ask(shared, 1, at) is None
     later = time.monotonic() + wakes.TRUST
     monkeypatch.setattr(wakes.time, "monotonic", lambda: later)
@@ -149,13 +149,15 @@ async def test_those_of_the_partition_are_woken_page_by_page(
             procedure=Procedure.REGISTRATION,
             slot=partition,
         )
-        async for page in Effects(plant.store, 2).woken(event):
+        async for page in Effects(plant.store, 2).wake_ups(event):
             assert len(page) <= 3
             for message in page:
                 assert message.event.type == EventType.TIMER
                 assert message.subject.startswith(f"ue.{partition}.registration.")
                 found[message.event.partitionkey] = message
-        again = [message async for page in Effects(plant.store, 2).woken(event) for message in page]
+        again = [
+            message async for page in Effects(plant.store, 2).wake_ups(event) for message in page
+        ]
         assert all(found[message.event.partitionkey] == message for message in again)
     assert sorted(found) == [f"ue/{supi(number)}" for number in range(1, 11)]
     assert len({message.event.id for message in found.values()}) == 10

@@ -20,7 +20,7 @@ from tests.runtime.store import Store, opened
 LIVES = lives()
 
 
-class Desk:
+class RecordingFinisher:
     """Records the outcome of each event. Unexpected outcomes raise."""
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Desk:
     async def ack(self, delivery: Delivery) -> None:
         self.acknowledged.append(delivery.reply)
 
-    async def again(self, job: Job, after: float) -> None:
+    async def retry(self, job: Job, after: float) -> None:
         raise NotImplementedError
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
@@ -64,21 +64,21 @@ async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
     bench, worker = Bench(store), await decider(store, LIVES)
     for event in LIVES.outside[:8]:
         await bench.take(worker, event)
-    desk, stored = Desk(), time.time() - 60
+    finisher, stored = RecordingFinisher(), time.time() - 60
     work = Work(
         await decider(store, LIVES),
         store.log,
-        desk,
+        finisher,
         BusConfig(partitions=PARTITIONS),
         HOME_KEYS,
         stopping=lambda: False,
     )
     if stood != "never":
-        work.stood_still(stored - 1 if stood == "before" else stored + 1)
+        work.suspended(stored - 1 if stood == "before" else stored + 1)
     subject, data, headers = outgoing(LIVES.outside[7], PARTITIONS)
     reply = f"$JS.ACK.EVENTS.an-release-0001.1.12.7.{int(stored * 1e9)}.4"
     await work.run([Delivery(subject, data, headers, reply, 1, "an-release-0001")])
     if stood == "since":
-        assert (desk.acknowledged, desk.appended) == ([reply], [])
+        assert (finisher.acknowledged, finisher.appended) == ([reply], [])
     else:
-        assert (desk.acknowledged, desk.appended) == ([], [GNB_AGGREGATE])
+        assert (finisher.acknowledged, finisher.appended) == ([], [GNB_AGGREGATE])

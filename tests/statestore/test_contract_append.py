@@ -2,7 +2,7 @@
 
 import pytest
 
-from statestore.contract import Conflict, Duplicate, Engine, IndexKey, IndexTaken
+from statestore.contract import Conflict, Duplicate, Engine, IndexConflict, IndexKey
 from tests.statestore.steps import NGAP, OK, OTHER, TMSI, UE, step, steps, stored
 
 
@@ -92,11 +92,11 @@ async def test_a_failed_step_leaves_no_trace(engine: Engine):
         step("ue/late", 5, put=[NGAP]),
         step(OTHER, 2),
     ]
-    assert await engine.append(batch) == [IndexTaken(TMSI, OTHER), Conflict(0), Conflict(0), OK]
+    assert await engine.append(batch) == [IndexConflict(TMSI, OTHER), Conflict(0), Conflict(0), OK]
     assert await engine.owners([NGAP, TMSI]) == [None, OTHER]
     assert await engine.load([UE, "ue/late"]) == [None, None]
     assert [name for name, _ in await engine.aggregates()] == [OTHER]
-    assert await engine.taken(UE, "a") is None
+    assert await engine.processed(UE, "a") is None
     assert [entry.aggregate for entry in await engine.feed()] == [OTHER, OTHER]
     # A failed step may be tried again, because it left no trace.
     assert await engine.append([step(UE, 1, "a", put=[NGAP])]) == [OK]
@@ -110,14 +110,14 @@ async def test_the_data_key_is_that_of_the_first_step(engine: Engine):
 
 async def test_taken_tells_the_step_of_a_trigger(engine: Engine):
     await engine.append([step(UE, 1, "a"), step(UE, 2, "b")])
-    assert await engine.taken(UE, "b") == 2
-    assert await engine.taken(UE, "c") is None
-    assert await engine.taken(OTHER, "a") is None
+    assert await engine.processed(UE, "b") == 2
+    assert await engine.processed(UE, "c") is None
+    assert await engine.processed(OTHER, "a") is None
 
 
 async def test_an_entry_has_one_owner(engine: Engine):
     batch = [step(UE, 1, put=[TMSI]), step(OTHER, 1, put=[TMSI])]
-    assert await engine.append(batch) == [OK, IndexTaken(TMSI, UE)]
+    assert await engine.append(batch) == [OK, IndexConflict(TMSI, UE)]
     assert await engine.owners([TMSI, NGAP]) == [UE, None]
     # The owner of an entry may put it again.
     assert await engine.append([step(UE, 2, put=[TMSI])]) == [OK]
@@ -125,13 +125,13 @@ async def test_an_entry_has_one_owner(engine: Engine):
 
 async def test_the_first_entry_that_is_taken_is_told(engine: Engine):
     await engine.append([step(OTHER, 1, put=[TMSI, NGAP])])
-    assert await engine.append([step(UE, 1, put=[NGAP, TMSI])]) == [IndexTaken(NGAP, OTHER)]
+    assert await engine.append([step(UE, 1, put=[NGAP, TMSI])]) == [IndexConflict(NGAP, OTHER)]
 
 
 async def test_an_entry_may_be_taken_over_from_one_named_owner(engine: Engine):
     await engine.append([step(OTHER, 1, put=[TMSI, NGAP])])
     taken = [step(UE, 1, "a", put=[TMSI], take_from="ue/third")]
-    assert await engine.append(taken) == [IndexTaken(TMSI, OTHER)]
+    assert await engine.append(taken) == [IndexConflict(TMSI, OTHER)]
     assert await engine.append([step(UE, 1, "a", put=[TMSI], take_from=OTHER)]) == [OK]
     assert await engine.owners([TMSI, NGAP]) == [UE, OTHER]
 

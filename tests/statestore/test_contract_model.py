@@ -15,8 +15,8 @@ from statestore.contract import (
     Appended,
     Conflict,
     Duplicate,
+    IndexConflict,
     IndexKey,
-    IndexTaken,
     Outcome,
 )
 from tests.statestore import backends
@@ -61,7 +61,7 @@ class Model:
             owner = self.owners.get(entry)
             if owner not in {None, step.aggregate, step.take_from}:
                 assert owner is not None
-                return IndexTaken(entry, owner)
+                return IndexConflict(entry, owner)
         return None
 
 

@@ -31,7 +31,7 @@ async def test_an_empty_store_has_nothing(engine: Engine):
     assert await engine.load([]) == []
     assert await engine.read(UE) == []
     assert await engine.data_key(UE) is None
-    assert await engine.taken(UE, "a") is None
+    assert await engine.processed(UE, "a") is None
     assert await engine.owners([]) == []
     assert await engine.owners([IndexKey("a", "b")]) == [None]
     assert await engine.scan("tmsi", "") == []
@@ -107,7 +107,7 @@ async def test_logs_are_apart(engine: Engine):
         (loaded,) = await engine.load([name])
         assert loaded is not None
         assert len(loaded.tail) == 2
-        assert await engine.taken(name, "t2") == 2
+        assert await engine.processed(name, "t2") == 2
 
 
 async def test_aggregates_are_listed_in_order(engine: Engine):
