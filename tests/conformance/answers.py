@@ -1,4 +1,4 @@
-"""What a UE and a gNB that do all right would say next, by the state that the core is in."""
+"""Correct answers of a UE and of a gNB, derived from the state of the core."""
 
 import functools
 import hmac
@@ -13,14 +13,14 @@ from tests.conformance.bench import NODES, Bench, How, Place, suci
 
 
 class Answer(NamedTuple):
-    """Something that is waited for, and how it is made."""
+    """An expected answer, and the function that makes it."""
 
     name: str
     make: Callable[[], CloudEvent]
 
 
 def answers(bench: Bench, *, ue: bool = True, gnb: bool = True) -> list[Answer]:
-    """All that is waited for, of the UE, of its gNBs, or of both."""
+    """Return all expected answers of the UE, of its gNBs, or of both."""
     found: list[Answer] = []
     if gnb:
         for place in bench.places():
@@ -30,7 +30,7 @@ def answers(bench: Bench, *, ue: bool = True, gnb: bool = True) -> list[Answer]:
     return found
 
 
-# The UE's
+# Answers of the UE
 
 
 def _of_ue(bench: Bench) -> list[Answer]:
@@ -73,12 +73,12 @@ def _secured(place: Place) -> bool:
 
 @functools.cache
 def identity() -> bytes:
-    """IDENTITY RESPONSE with the SUCI."""
+    """Return an IDENTITY RESPONSE with the SUCI."""
     return wire.nas_encode({MESSAGE: "identity-response", "mobile-identity": {"octets": suci()}})
 
 
 def _common(bench: Bench, place: Place) -> CloudEvent:
-    """The answer to an AUTHENTICATION REQUEST or to a SECURITY MODE COMMAND."""
+    """Return the answer to an AUTHENTICATION REQUEST or to a SECURITY MODE COMMAND."""
     if place.ue.pending is not None:
         return bench.nas(security_mode_complete(bench), "new")
     how: How = "protected" if place.connection.secured else "plain"
@@ -86,7 +86,7 @@ def _common(bench: Bench, place: Place) -> CloudEvent:
 
 
 def authentication_response(bench: Bench) -> bytes:
-    """AUTHENTICATION RESPONSE with the RES* that the core waits for, or the RES of EAP-AKA'."""
+    """Return an AUTHENTICATION RESPONSE with the expected RES*, or with the RES of EAP-AKA'."""
     challenge = bench.here.challenge
     if challenge is not None and challenge.k_aut:
         packet = _eap_response(challenge)
@@ -96,7 +96,7 @@ def authentication_response(bench: Bench) -> bytes:
 
 
 def _eap_response(challenge: Challenge) -> bytes:
-    """EAP-Response/AKA'-Challenge: AT_RES and AT_MAC (RFC 4187 9.4, RFC 9048 3.4)."""
+    """Return an EAP-Response/AKA'-Challenge: AT_RES and AT_MAC (RFC 4187 9.4, RFC 9048 3.4)."""
     res = challenge.xres_star
     at_res = bytes([3, 1 + len(res) // 4]) + (len(res) * 8).to_bytes(2, "big") + res
     size = 8 + len(at_res) + 20
@@ -107,7 +107,7 @@ def _eap_response(challenge: Challenge) -> bytes:
 
 
 def security_mode_complete(bench: Bench) -> bytes:
-    """SECURITY MODE COMPLETE with the whole REGISTRATION REQUEST of the procedure."""
+    """Return a SECURITY MODE COMPLETE with the whole REGISTRATION REQUEST of the procedure."""
     registration = bench.here.registration
     if registration is None:
         return b"\x7e\x00\x5e"
@@ -116,7 +116,7 @@ def security_mode_complete(bench: Bench) -> bytes:
 
 
 def gsm(kind: str, psi: int = 1, pti: int = 1, /, **more: Any) -> dict[str, Any]:
-    """A 5GSM message in an UL NAS TRANSPORT; `transport` among `more` adds to that."""
+    """Return a 5GSM message in an UL NAS TRANSPORT, which has the IEs of `transport` too."""
     transport = more.pop("transport", {})
     head = {"pdu-session-identity": psi, "procedure-transaction-identity": pti}
     return {
@@ -128,11 +128,11 @@ def gsm(kind: str, psi: int = 1, pti: int = 1, /, **more: Any) -> dict[str, Any]
     }
 
 
-# The gNB's
+# Answers of the gNB
 
 
 def _of_gnb(bench: Bench, place: Place) -> list[Answer]:
-    """What a gNB answers to what it was asked for a connection: one thing after the other."""
+    """Return the next answer of a gNB to the requests for a connection."""
     if place.ue.successor:
         return []
     handover = _of_handover(bench, place)
@@ -153,7 +153,7 @@ _ANSWERS: Final = {
 
 
 def _asked(place: Place) -> str:
-    """The request of the core that a gNB has not answered, empty for none."""
+    """Return the name of the request that the gNB has not answered, or an empty string."""
     here = place.connection
     if here.releasing:
         return "UEContextReleaseCommand"
@@ -165,7 +165,7 @@ def _asked(place: Place) -> str:
 
 
 def _waiting(place: Place) -> list[PduSession]:
-    """The sessions that the gNB is asked for."""
+    """Return the sessions with a pending resource setup at the gNB."""
     return [
         session
         for session in place.ue.sessions
@@ -183,7 +183,7 @@ def _answered(bench: Bench, place: Place, asked: str) -> CloudEvent:
 
 
 def _of_handover(bench: Bench, place: Place) -> list[Answer]:
-    """What the target of a handover says, and the UE by it."""
+    """Return the next answer of the target of a handover."""
     here, ongoing = place.connection, place.ue.handover
     if here.releasing or ongoing is None or here is not place.ue.target:
         return []
@@ -193,7 +193,7 @@ def _of_handover(bench: Bench, place: Place) -> list[Answer]:
 
 
 def handover_acknowledged(bench: Bench, place: Place) -> CloudEvent:
-    """HANDOVER REQUEST ACKNOWLEDGE of the target, which admits all sessions."""
+    """Return a HANDOVER REQUEST ACKNOWLEDGE of the target, which admits all sessions."""
     ongoing = place.ue.handover
     ids = [moving.psi for moving in ongoing.sessions] if ongoing is not None else [1]
     flows = [{"qosFlowIdentifier": 1}]
@@ -217,14 +217,14 @@ def handover_acknowledged(bench: Bench, place: Place) -> CloudEvent:
 
 
 def handover_notified(bench: Bench, place: Place) -> CloudEvent:
-    """HANDOVER NOTIFY of the target: the UE is there."""
+    """Return a HANDOVER NOTIFY of the target, and move the UE to the target."""
     made = said(bench, place, "HandoverNotify", {"UserLocationInformation": bench.location()})
     bench.move(place.connection)
     return made
 
 
 def of_target(bench: Bench, place: Place, message: str, *ies: dict[str, Any]) -> CloudEvent:
-    """A message of a target with a RAN-UE-NGAP-ID that it has just taken."""
+    """Return a message of a target with a new RAN-UE-NGAP-ID."""
     ids = [
         {"AMF-UE-NGAP-ID": place.connection.amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": bench.new_ran_id()},
@@ -234,9 +234,9 @@ def of_target(bench: Bench, place: Place, message: str, *ies: dict[str, Any]) ->
 
 
 def said(bench: Bench, place: Place, message: str, *ies: dict[str, Any]) -> CloudEvent:
-    """A message of the gNB of any connection."""
+    """Return a message of the gNB of a connection."""
     here = place.connection
-    ran_id = min(here.ran_ue_ngap_id, (1 << 32) - 1)  # of a target that has not told its own
+    ran_id = min(here.ran_ue_ngap_id, (1 << 32) - 1)  # a target may have no id yet
     ids = [{"AMF-UE-NGAP-ID": here.amf_ue_ngap_id}, {"RAN-UE-NGAP-ID": ran_id}]
     node = next((n for n in NODES if n.association == here.association), None)
     pdu = wire.ngap_encode({"message": message, "ies": [*ids, *ies]})

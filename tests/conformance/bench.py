@@ -1,8 +1,8 @@
-"""A UE, two gNBs, UPFs and a core, of which copies are cheap.
+"""A UE, two gNBs, UPFs and a core that can be copied at low cost.
 
-The UE has no memory and no keys of its own: what it would answer is read in the state of the core,
-and so is the context that it seals its messages with. So it says the right thing at any time, or
-exactly the wrong one, without anyone having listened to what it was told.
+The UE has no memory and no keys. The bench reads the answers and the security context of the UE
+from the state of the core. So the UE can send a correct or a wrong message at any time, without
+reading the messages of the core.
 """
 
 import functools
@@ -24,8 +24,12 @@ from tests.functions.octets import GMM, sealed
 from tests.functions.world import ASSOCIATION, GNB, N4_NETWORK, OTHER_SLICE, SLICE, subscriber
 
 How = Literal["protected", "plain", "new", "wrong-mac", "replayed", "ahead"]
-"""How a NAS message is sent: under the current context, without one, under the one that a SECURITY
-MODE COMMAND offers, with a wrong MAC, with a COUNT that was used, with one beyond the next."""
+"""The protection of a NAS message.
+
+`protected` uses the current context, `plain` none, and `new` the context that a SECURITY MODE
+COMMAND offers. `wrong-mac` has a wrong MAC, `replayed` a used COUNT, and `ahead` a COUNT beyond
+the next.
+"""
 HOWS: Final[tuple[How, ...]] = ("protected", "plain", "new", "wrong-mac", "replayed", "ahead")
 
 SUPI: Final = "imsi-001010000000001"
@@ -33,7 +37,7 @@ MSIN: Final = "0000000001"
 
 
 class Node(NamedTuple):
-    """A gNB: its Global RAN Node ID, its association, its tracking area."""
+    """A gNB: its Global RAN Node ID, its association and its tracking area."""
 
     gnb: str
     association: str
@@ -43,22 +47,22 @@ class Node(NamedTuple):
 NODES: Final = (Node(GNB, ASSOCIATION, 1), Node("001-01-gnb-24-2", "a2", 2))
 
 _FOREIGN_KEYS: Final = b"\x00\x01\x02\x03\x04"
-"""A MAC and a sequence number that nobody's keys have made."""
+"""A MAC and a sequence number that no key has made."""
 _CONTAINED: Final = (0x41, 0x45, 0x4C)
-"""Initial messages that go whole in a NAS message container (TS 24.501 4.4.6)."""
+"""Initial messages that are sent complete in a NAS message container (TS 24.501 4.4.6)."""
 
 
 class Place(NamedTuple):
-    """A connection, and the aggregate that has it."""
+    """A connection, and the aggregate that has the connection."""
 
     name: str
     ue: Ue
-    """As it is seen from this connection: what goes on there is what goes on."""
+    """The state with the procedures of this connection."""
     connection: Connection
 
 
 class Bench:
-    """One UE and all around it."""
+    """One UE, its gNBs, its UPFs and the core."""
 
     def __init__(self, *, checked: bool = False) -> None:
         dnns = (Dnn("internet", (PduSessionType.IPV4V6,), Ambr(10_000_000, 20_000_000)),)
@@ -71,7 +75,7 @@ class Bench:
         self.teid = 100
         self.ran_ids = 7000
         self.silent = False
-        """Whether the UPFs leave unanswered what they are asked."""
+        """Whether the UPFs leave requests unanswered."""
         for node in NODES:
             self.set_up(node)
         self.core.associate()
@@ -79,34 +83,34 @@ class Bench:
         self.core.downlink.clear()
 
     def fork(self) -> Self:
-        """A copy that goes its own way."""
+        """Return an independent copy."""
         made = object.__new__(type(self))
         vars(made).update(vars(self))
         made.core, made.upf = self.core.fork(), self.upf.fork()
         return made
 
-    # What there is
+    # State
 
     @property
     def ue(self) -> Ue:
         """The UE in the core, by its SUPI."""
-        return self.core.states.get(f"ue/{SUPI}", _NOBODY)
+        return self.core.states.get(f"ue/{SUPI}", _UNKNOWN_UE)
 
     @property
     def here(self) -> Ue:
-        """The UE as it is seen from its connection; by its SUPI, without one."""
+        """The UE with the procedures of its connection, or by its SUPI if it has no connection."""
         place = self.place()
         return self.ue if place is None else place.ue
 
     def places(self) -> Iterator[Place]:
-        """Every connection that the core has."""
+        """Return every connection of the core."""
         for name, state in tuple(self.core.states.items()):
             if isinstance(state, Ue):
                 for connection in connections(state):
                     yield Place(name, activate(state, connection.amf_ue_ngap_id), connection)
 
     def place(self) -> Place | None:
-        """Where the UE is, of its present gNB and RAN-UE-NGAP-ID."""
+        """Return the connection with the present gNB and RAN-UE-NGAP-ID of the UE."""
         found = None
         for place in self.places():
             here = place.connection
@@ -119,37 +123,37 @@ class Bench:
     # The gNB
 
     def set_up(self, node: Node) -> None:
-        """NG SETUP."""
+        """Send an NG SETUP REQUEST."""
         request = setup_request(node.tac)
         number = f"{int(node.gnb.rpartition('-')[2], 16):06x}"
         request["ies"][0]["GlobalRANNodeID"]["globalGNB-ID"]["gNB-ID"]["gNB-ID"]["value"] = number
         self.core.uplink(request, node.gnb, node.association)
 
     def ids(self) -> list[dict[str, Any]]:
-        """The identifiers of the connection; an AMF-UE-NGAP-ID of nobody's without one."""
+        """Return the identifiers of the connection. Without one, the AMF-UE-NGAP-ID is unused."""
         place = self.place()
         amf_id = place.connection.amf_ue_ngap_id if place is not None else 5
         return [{"AMF-UE-NGAP-ID": amf_id}, {"RAN-UE-NGAP-ID": self.ran_id}]
 
     def location(self, node: Node | None = None) -> dict[str, Any]:
-        """A User Location Information of the UE's gNB, or of another."""
+        """Return a User Location Information of the UE's gNB, or of another gNB."""
         tai = {"pLMNIdentity": "001-01", "tAC": (node or self.node).tac}
         cgi = {"pLMNIdentity": "001-01", "nRCellIdentity": 16}
         return {"userLocationInformationNR": {"nR-CGI": cgi, "tAI": tai}}
 
     def ngap(self, message: str, *ies: dict[str, Any]) -> CloudEvent:
-        """A message of the UE's gNB about its connection, as the gateway routes it."""
+        """Return a message of the UE's gNB about its connection, as the gateway routes it."""
         return self.pdu(wire.ngap_encode({"message": message, "ies": [*self.ids(), *ies]}))
 
     def pdu(self, octets: bytes, node: Node | None = None) -> CloudEvent:
-        """Any PDU of the UE's gNB, or of another."""
+        """Return any PDU of the UE's gNB, or of another gNB, as the gateway routes it."""
         node = node or self.node
         return self.core.route(octets, node.gnb, node.association)
 
     # The UE's NAS messages
 
     def protected(self, plain: bytes, how: How, *, initial: bool) -> bytes:
-        """A NAS message as it is sent."""
+        """Return a NAS message with its protection."""
         if how == "plain":
             return plain
         ue = self.ue if initial else self.here
@@ -168,7 +172,7 @@ class Bench:
         return made
 
     def nas(self, plain: bytes, how: How = "protected", *, initial: bool = False) -> CloudEvent:
-        """An INITIAL UE MESSAGE on a new connection, or an UPLINK NAS TRANSPORT."""
+        """Return an INITIAL UE MESSAGE on a new connection, or an UPLINK NAS TRANSPORT."""
         octets = {"NAS-PDU": self.protected(plain, how, initial=initial).hex()}
         location = {"UserLocationInformation": self.location()}
         if not initial:
@@ -184,19 +188,19 @@ class Bench:
         return self.pdu(wire.ngap_encode({"message": "InitialUEMessage", "ies": ies}))
 
     def send(self, event: CloudEvent) -> None:
-        """Have the core take what the other methods made, and the UPFs answer."""
+        """Deliver an event to the core, and have the UPFs answer."""
         self.core.deliver(event)
         self.serve()
         self.follow()
 
     def follow(self) -> None:
-        """Be where the core has the UE, should there be nothing where it took itself to be."""
+        """Move to the connection in the core if the UE's present connection does not exist."""
         here = self.ue.connection
         if here is not None and here.ran_ue_ngap_id < NO_RAN_UE_NGAP_ID and self.place() is None:
             self.move(here)
 
     def move(self, to: Connection) -> None:
-        """Be on a connection, as after a handover."""
+        """Move to a connection, as after a handover."""
         node = next((node for node in NODES if node.association == to.association), None)
         if node is not None:
             told = to.ran_ue_ngap_id < NO_RAN_UE_NGAP_ID
@@ -204,52 +208,52 @@ class Bench:
 
     @property
     def other(self) -> Node:
-        """The gNB that the UE is not at."""
+        """The gNB that does not serve the UE."""
         return next(node for node in NODES if node is not self.node)
 
     # The UPFs
 
     def serve(self) -> None:
-        """The UPFs answer until nothing is asked any more, unless they are `silent`."""
+        """Have the UPFs answer until no request is left, unless they are `silent`."""
         while self.core.pfcp and not self.silent:
             self.answer(self.core.pfcp.popleft())
 
     def answer(self, asked: Request, cause: int = 0) -> None:
-        """The UPF answers one request."""
+        """Have the UPF answer one request."""
         tree = self.upf.answer(asked, cause)
         if tree is not None:
             self.core.answer_pfcp(tree, asked[0], asked[1], asked[2])
 
-    # What its gNB says of sessions
+    # Sessions in the messages of the gNB
 
     def set_up_items(self, sessions: list[PduSession], suffix: str) -> dict[str, Any]:
-        """The list of sessions that the gNB has set up; `suffix` is SURes or CxtRes."""
+        """Return the list of sessions that the gNB has set up; `suffix` is SURes or CxtRes."""
         name = "pDUSessionResourceSetupResponseTransfer"
         items = [{"pDUSessionID": s.id, name: self.set_up_transfer()} for s in sessions]
         return {f"PDUSessionResourceSetupList{suffix}": items}
 
     def set_up_transfer(self) -> dict[str, Any]:
-        """A PDU Session Resource Setup Response Transfer with a tunnel of its own."""
+        """Return a PDU Session Resource Setup Response Transfer with a new tunnel."""
         flows = [{"qosFlowIdentifier": 1}]
         information = {"uPTransportLayerInformation": self.tunnel(), "associatedQosFlowList": flows}
         return {"dLQosFlowPerTNLInformation": information}
 
     def tunnel(self) -> dict[str, Any]:
-        """A tunnel at a gNB that nobody has had."""
+        """Return an unused tunnel of a gNB."""
         self.teid += 1
         return {"gTPTunnel": {"transportLayerAddress": "10.4.0.1", "gTP-TEID": self.teid}}
 
     def new_ran_id(self) -> int:
-        """A RAN-UE-NGAP-ID that no gNB has used."""
+        """Return an unused RAN-UE-NGAP-ID."""
         self.ran_ids += 1
         return self.ran_ids
 
 
-_NOBODY: Final = Ue()
+_UNKNOWN_UE: Final = Ue()
 _AHEAD: Final = {"replayed": -1, "ahead": 3}
 
 
 @functools.cache
 def suci() -> str:
-    """The SUCI of the UE, null scheme."""
+    """Return the SUCI of the UE, null scheme."""
     return wire.suci_conceal("001", "01", MSIN).hex()

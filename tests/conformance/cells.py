@@ -1,4 +1,4 @@
-"""Every message in every state, each sent in every way that makes sense: the cells of the table."""
+"""The cells of the table: every message in every state, with every useful protection."""
 
 from collections.abc import Iterator
 from typing import Final, NamedTuple
@@ -14,7 +14,7 @@ SECURITY_MODE_COMPLETE: Final = 0x5E
 
 
 class Way(NamedTuple):
-    """How a NAS message is sent."""
+    """The protection and the transport of a NAS message."""
 
     letter: str
     how: How
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
     state: str
     message: str
     way: str
-    """A letter of `WAYS`, empty for a message of NGAP."""
+    """A letter of `WAYS`; empty for an NGAP message."""
 
 
 _NAS: Final = {sample.name: sample for sample in (*GMM_SAMPLES, *GSM_SAMPLES)}
@@ -45,7 +45,7 @@ _WAYS: Final = {way.letter: way for way in WAYS}
 
 
 def cells_of(state: str) -> Iterator[Cell]:
-    """The cells of a state: one without a connection has no UPLINK NAS TRANSPORT."""
+    """Return the cells of a state. A state without a connection has no UPLINK NAS TRANSPORT."""
     connected = STATES[state].build().place() is not None
     for samples, ways in ((GMM_SAMPLES, WAYS), (GSM_SAMPLES, TRANSPORTED)):
         for sample in samples:
@@ -57,7 +57,7 @@ def cells_of(state: str) -> Iterator[Cell]:
 
 
 def event(bench: Bench, cell: Cell) -> CloudEvent:
-    """The message of a cell."""
+    """Return the message of a cell."""
     if not cell.way:
         return _NGAP[cell.message].event(bench)
     sample: Sample = _NAS[cell.message]
@@ -68,6 +68,6 @@ def event(bench: Bench, cell: Cell) -> CloudEvent:
 
 
 def drive(cell: Cell) -> tuple[Bench, Outcome]:
-    """Send the message of a cell; where that has led."""
+    """Send the message of a cell. Return the bench and the outcome."""
     bench = STATES[cell.state].build()
     return bench, outcomes.of(bench, event(bench, cell))

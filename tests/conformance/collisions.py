@@ -65,17 +65,17 @@ class Trial(NamedTuple):
     """The start of a procedure in a state, and its result."""
 
     prepare: Callable[[Bench], bool]
-    """Makes the reason for the procedure. Returns False if it cannot have one in the state."""
+    """Make the reason for the procedure. Return False if the state does not allow the reason."""
     trigger: Callable[[Bench], None]
     started: Callable[["Result"], bool]
     rejected: Callable[["Result"], bool] = lambda _: False
     local: Callable[["Result"], bool] = lambda _: False
     waits: Callable[["Result"], bool] = lambda _: False
-    """Whether the reason is still there."""
+    """Whether the reason still exists."""
 
 
 class Result(NamedTuple):
-    """What a trigger has led to."""
+    """The result of a trigger."""
 
     bench: Bench
     sends: Sequence[str]
@@ -86,24 +86,24 @@ class Result(NamedTuple):
         return self.bench.here
 
     def has(self, *kinds: type | str) -> bool:
-        """Whether there is an event of one of some types."""
+        """Whether one of the events has one of the types."""
         names = {kind if isinstance(kind, str) else kind.__name__ for kind in kinds}
         return any(type(event).__name__ in names for event in self.events)
 
     def sent(self, text: str) -> bool:
-        """Whether a message was sent that has a text in its description."""
+        """Whether the description of a sent message contains a text."""
         return any(text in send for send in self.sends)
 
 
 class Observation(NamedTuple):
-    """The verdict that the core acts by, and the procedures that it has ended."""
+    """The observed verdict of the core, and the aborted procedures."""
 
     verdict: Verdict
     ended: Condition
 
 
 def observe(start: Start, bench: Bench) -> Observation | None:
-    """Start a procedure; None if there is no reason for it in this state."""
+    """Start a procedure. Return None if there is no reason for the procedure in this state."""
     trial = TRIALS[start]
     place = bench.place()
     own = place is None or (place.name == f"ue/{SUPI}" and place.connection is bench.ue.connection)
@@ -128,7 +128,7 @@ def observe(start: Start, bench: Bench) -> Observation | None:
 
 
 def _ended(start: Start, before: Condition, result: Result) -> Condition:
-    """The procedures that the start has ended, or begun again."""
+    """Return the procedures that the start has aborted or restarted."""
     ended = before & ~ongoing(result.ue) & ~STATES
     for kind, of in _ENDS.items():
         if result.has(kind):
@@ -146,7 +146,7 @@ _ENDS: Final = {
     "SessionReleased": SESSIONS,
     "SessionReleasing": SESSION_PROCEDURES,
 }
-"""Events that end procedures, of which another one may have begun since."""
+"""Events that end procedures, even if a new procedure of that kind has begun since."""
 
 
 def change(bench: Bench, **fields: Any) -> None:
@@ -156,11 +156,11 @@ def change(bench: Bench, **fields: Any) -> None:
 
 
 def session_of(bench: Bench) -> PduSession | None:
-    """The PDU session 1 of the UE, if it is not released."""
+    """Return PDU session 1 of the UE, if it is not released."""
     return next((s for s in bench.here.sessions if s.id == 1 and s.stage != "released"), None)
 
 
-# By the UE
+# Procedures that the UE starts
 
 
 def _by_ue(
@@ -172,7 +172,7 @@ def _by_ue(
     session: bool = False,
     connected: bool = False,
 ) -> Trial:
-    """A message with a valid MAC, on the connection of the UE if it has one."""
+    """Return the trial of a message with a valid MAC, on the connection of the UE if any."""
 
     def prepare(bench: Bench) -> bool:
         place = bench.place()
@@ -196,7 +196,10 @@ def _by_ue(
 
 
 _STATUS: Final = {"pdu-session-status": [1, 2]}
-"""No other request of the tests has it: a request that repeats another one starts nothing."""
+"""An IE that makes a request unique.
+
+A repeated request starts no procedure.
+"""
 _RATE: Final = {"integrity-protection-maximum-data-rate": {"ul": "full-rate", "dl": "full-rate"}}
 _ASK: Final = {"transport": {"request-type": "initial-request", "dnn": "internet"}}
 
@@ -205,11 +208,11 @@ def _gsm(kind: str, pti: int, **more: Any) -> Callable[[Bench], bytes]:
     return encoded(gsm(f"pdu-session-{kind}-request", 1, pti, **more))
 
 
-# By the network: the reason is in the state, in the subscription or in the configuration
+# Procedures that the network starts, by a change of state, subscription or configuration
 
 
 def _reconcile(bench: Bench) -> None:
-    """A change of the subscription that is none: the reconcilers run."""
+    """Run the reconcilers by an event for an unchanged subscription."""
     bench.core.deliver(event_of(bench, EventType.SUBSCRIPTION_CHANGED, SubscriptionChanged(1)))
 
 
@@ -313,7 +316,7 @@ def _expire(bench: Bench) -> None:
     )
 
 
-# By the gNB
+# Procedures that the gNB starts
 
 
 _BY_NAME: Final = {sample.name: sample for sample in SAMPLES}
@@ -329,7 +332,7 @@ def _by_gnb(
         moves = moves and found is not None and found.stage in ("active", "modifying")
         if place is None:
             return False
-        # In other states each message is refused: there is no session to move.
+        # In other states the core refuses each message, because there is no session to move.
         return moves or not session or bool(place.connection.releasing) or not place.ue.registered
 
     def trigger(bench: Bench) -> None:
@@ -452,18 +455,18 @@ TRIALS: Final[dict[Start, Trial]] = {
 }
 
 
-# The situations
+# Situations
 
 
 def without_parts(found: Condition) -> Condition:
-    """Conditions without the authentication of a registration or of a deregistration."""
+    """Return the conditions without the authentication of a registration or of a deregistration."""
     if found & (Condition.REGISTRATION | Condition.DEREGISTRATION_BY_UE):
         return found & ~(Condition.AUTHENTICATION | Condition.SECURITY_MODE_CONTROL)
     return found
 
 
 def _changed(build: Callable[[], Bench], **fields: Any) -> Callable[[], Bench]:
-    """A state with another value of some fields of the UE."""
+    """Return a state with other values of some fields of the UE."""
 
     def make() -> Bench:
         bench = build()
@@ -474,7 +477,7 @@ def _changed(build: Callable[[], Bench], **fields: Any) -> Callable[[], Bench]:
 
 
 def _other_connection(build: Callable[[], Bench], **fields: Any) -> Callable[[], Bench]:
-    """A state with another value of some fields of the connection."""
+    """Return a state with other values of some fields of the connection."""
 
     def make() -> Bench:
         bench = build()
@@ -487,7 +490,7 @@ def _other_connection(build: Callable[[], Bench], **fields: Any) -> Callable[[],
 
 
 def _after(message: str) -> Callable[[], Bench]:
-    """The state with a PDU session, after a message of the gNB. The UPF does not answer."""
+    """Return the state after a message of the gNB, with a PDU session and a silent UPF."""
 
     def make() -> Bench:
         bench = states_sessions.active()
@@ -518,7 +521,7 @@ SITUATIONS: Final[dict[str, Callable[[], Bench]]] = {
     "indicated": _after("PDUSessionResourceModifyIndication"),
     "active-releasing": _after("UEContextReleaseRequest: user inactivity"),
     "active-handover-triggered": _after("NASNonDeliveryIndication: handover"),
-    # States that the core passes through, or that come of a fault
+    # Transient states, and states after a fault
     "idle-without-timer": _changed(states_mobility.idle, timers={}),
     "not-registered": _changed(states_mobility.connected, registered=False),
     "registration-begun": _changed(states_sessions.active, registration=_BEGUN),
@@ -530,4 +533,4 @@ SITUATIONS: Final[dict[str, Callable[[], Bench]]] = {
     "active-without-context": _other_connection(states_sessions.active, context="none"),
     "context-pending": _other_connection(states_sessions.active, context="pending"),
 }
-"""The states of the table of messages, and some more."""
+"""The states of the table of messages, and more states."""

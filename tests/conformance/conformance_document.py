@@ -41,7 +41,7 @@ of a UE and of a gNB in every state; `python -m tests.conformance.states_page` p
 
 
 def text() -> str:
-    """The document."""
+    """Return the document."""
     return "".join(
         [INTRODUCTION, *_procedures(), *_ngap(), *_nas("5GMM", GMM), *_nas("5GSM", GSM), *_pfcp()]
     )
@@ -149,7 +149,7 @@ _SESSION_FILES: Final = {
     0xD2: "messages/nas/gsm",
     0xD4: "gsm/release",
 }
-"""The files of 5GSM messages that no file names in full."""
+"""The files of 5GSM messages with a name that no file has in full."""
 
 
 def kebab(name: str) -> str:
@@ -172,9 +172,9 @@ def _pfcp() -> Iterator[str]:
 
 
 def _pfcp_files(message: str) -> list[str]:
-    """Return the files that name a message, or the request that it answers.
+    """Return the files that name a message, or the request of a response.
 
-    The PFCP package itself names all of them, and is left out.
+    The PFCP package itself names all messages, and is left out.
     """
     found = [
         name

@@ -1,5 +1,7 @@
-"""A `World` that can be copied for next to nothing, so that each cell and each sequence of a
-table begins in a state that was made once."""
+"""A `World` that can be copied at low cost.
+
+Each cell and each sequence of a table begins in a copy of a state that is built once.
+"""
 
 import hashlib
 from collections import defaultdict
@@ -23,15 +25,15 @@ class Core(World):
 
     salt = b""
     busy = False
-    """Whether the worker is behind with its work."""
+    """Whether the worker is congested."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         self.subscriptions: dict[tuple[str, int], Subscriber] = {}
-        """Every version of a subscription, so that steps can be decided again."""
+        """Every version of a subscription. `replay` needs them."""
         super().__init__(*given, **more)
 
     def fork(self) -> Self:
-        """A copy that shares what cannot change: states, steps and events."""
+        """Return a copy that shares the immutable objects: states, steps and events."""
         made = object.__new__(type(self))
         for name, value in vars(self).items():
             mutable = isinstance(value, dict | list | set) or hasattr(value, "popleft")
@@ -55,7 +57,7 @@ class Core(World):
         return given._replace(subscription=version)
 
     def replay(self) -> int:
-        """Decide every step again and compare, octet by octet; the number of steps."""
+        """Decide every step again and compare each octet. Return the number of steps."""
         procedures, count = Procedures(), 0
         procedures.load()
         for name, steps in self.steps.items():
@@ -84,4 +86,4 @@ class Core(World):
 
 
 class CheckedCore(Core, CheckedWorld):
-    """The same, and every step is looked at."""
+    """A `Core` that checks every step."""

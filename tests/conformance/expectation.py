@@ -1,27 +1,28 @@
-"""A line of what a clause determines of the table of states and messages."""
+"""An expected outcome of some cells of the table of states and messages."""
 
 from typing import Final, NamedTuple
 
 
 class Expected(NamedTuple):
-    """What must come of some cells."""
+    """The expected outcome of some cells."""
 
     clause: str
     states: str
-    """Their names, apart by spaces."""
+    """Names of states, separated by spaces."""
     message: str
     ways: str
-    """Letters of `cells.WAYS`; empty for a message of NGAP."""
+    """Letters of `cells.WAYS`; empty for an NGAP message."""
     sends: tuple[str, ...] | None = None
-    """All that is sent, each as `outcomes` has it or the beginning of that; None for anything."""
+    """All sent messages, each as in `outcomes` or the beginning of that. None allows any messages.
+    """
     events: str = ""
-    """Events that there are among others, apart by spaces."""
+    """Events that must be in the outcome, separated by spaces."""
     never: str = ""
-    """Events that there are not."""
+    """Events that must not be in the outcome, separated by spaces."""
     now: str = ""
-    """What the state has in it afterwards, apart by semicolons."""
+    """Parts of the state afterwards, separated by semicolons."""
     wrong: str = ""
-    """Why the code does something else, for a finding that is not mended yet."""
+    """The reason for another outcome, for a finding that is still open."""
 
 
 NOTHING: Final[tuple[str, ...]] = ()
@@ -30,7 +31,7 @@ SECURE: Final = (
     "modifying session-releasing deregistered-by-network configuring handover-preparing "
     "handover-executing path-switching"
 )
-"""States in which the secure exchange of NAS messages is established."""
+"""States with an established secure exchange of NAS messages."""
 IDLE: Final = "idle active-idle paging paged-in-vain unreachable"
 RELEASE: Final = "UEContextReleaseCommand"
 CHALLENGE: Final = "AUTHENTICATION REQUEST"

@@ -1,7 +1,7 @@
-"""What the clauses of TS 24.501 and TS 38.413 determine of the table.
+"""The outcomes that TS 24.501 and TS 38.413 specify.
 
-One line for each: the clause, the states, the message, the ways that it is sent in, and what must
-be so. A new procedure adds its lines to one of the files.
+A line has the clause, the states, the message, the ways to send the message, and the outcome. Add
+the lines of a new procedure to one of the files.
 """
 
 from typing import Final

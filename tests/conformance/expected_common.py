@@ -1,4 +1,4 @@
-"""What TS 24.501 4.4.4.3 and 5.4 determine: integrity, and the common procedures."""
+"""Outcomes of TS 24.501 4.4.4.3 and 5.4: integrity, and the common procedures."""
 
 from typing import Final
 
@@ -211,7 +211,7 @@ COMMON: Final = (
         "SubscriberIdentified AuthenticationStarted",
     ),
     Expected(
-        "5.4.3.4 and 5.5.1.2.5, nobody has subscribed for it: #3",
+        "5.4.3.4 and 5.5.1.2.5, no subscription: #3",
         "identifying",
         "IDENTITY RESPONSE: another's SUCI",
         "u",

@@ -1,4 +1,4 @@
-"""What TS 24.501 5.5 and 5.6 determine: registration, de-registration, service request."""
+"""Outcomes of TS 24.501 5.5 and 5.6: registration, de-registration, service request."""
 
 from typing import Final
 
@@ -251,7 +251,7 @@ MOBILITY: Final = (
         "RegistrationAccepted",
     ),
     Expected(
-        "5.6.2.2.1, an update answers the paging, too",
+        "5.6.2.2.1, an update also answers the paging",
         "paging",
         "REGISTRATION REQUEST: mobility",
         "I",

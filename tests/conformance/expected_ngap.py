@@ -1,11 +1,10 @@
-"""What TS 38.413 determines."""
+"""Outcomes of TS 38.413."""
 
 from typing import Final
 
 from tests.conformance.expectation import NOTHING, RELEASE, Expected
 
 NGAP: Final = (
-    # TS 38.413
     Expected(
         "38.413 8.3.2",
         "connected servicing",
@@ -15,7 +14,7 @@ NGAP: Final = (
     ),
     Expected("38.413 8.3.3", "releasing", "UEContextReleaseComplete", "", NOTHING, now="CM-IDLE"),
     Expected(
-        "38.413 8.4.1, no such session to take along",
+        "38.413 8.4.1, no session to hand over",
         "connected",
         "HandoverRequired",
         "",

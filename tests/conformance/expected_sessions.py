@@ -1,4 +1,4 @@
-"""What TS 24.501 clauses 6 and 7 determine: sessions, and messages that are wrong."""
+"""Outcomes of TS 24.501 clauses 6 and 7: sessions, and erroneous messages."""
 
 from typing import Final
 
@@ -33,7 +33,7 @@ SESSIONS: Final = (
         never="SessionRequested",
     ),
     Expected(
-        "6.4.1.7 c, another request for the identity: the old session goes locally",
+        "6.4.1.7 c, another request for the identity: the old session is released locally",
         "active",
         "PDU SESSION ESTABLISHMENT REQUEST: another PTI",
         "U",
@@ -60,7 +60,7 @@ SESSIONS: Final = (
         "SessionModified",
     ),
     Expected(
-        "6.3.2.6, the UE releases the session meanwhile",
+        "6.3.2.6, the UE releases the session during the modification",
         "modifying",
         "PDU SESSION RELEASE REQUEST",
         "U",
@@ -86,7 +86,7 @@ SESSIONS: Final = (
         "SessionDeleted",
     ),
     Expected(
-        "6.3.3.5, modification of a session that is being released: ignored",
+        "6.3.3.5, modification of a session in release: ignored",
         "session-releasing",
         "PDU SESSION MODIFICATION REQUEST",
         "U",
@@ -110,7 +110,7 @@ SESSIONS: Final = (
         never="SessionReleasing",
     ),
     Expected(
-        "5.6.1.4, a session that is being released has no user plane any more",
+        "5.6.1.4, no user plane for a session in release",
         "session-releasing",
         "SERVICE REQUEST: data",
         "U",

@@ -1,5 +1,7 @@
-"""Samples of the NAS messages that a UE sends. A message that the core begins to take has its
-sample here (`test_samples.py`)."""
+"""Samples of the NAS messages that a UE sends.
+
+Each message that the core accepts must have a sample (`test_samples.py`).
+"""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -18,10 +20,10 @@ from tests.functions.world import OPC, K
 
 
 class Sample(NamedTuple):
-    """One message as a UE sends it."""
+    """One message of a UE."""
 
     type: int
-    """Of the 5GMM message, or of the 5GSM message in an UL NAS TRANSPORT."""
+    """The type of the 5GMM message, or of the 5GSM message in an UL NAS TRANSPORT."""
     variant: str
     make: Callable[[Bench], bytes]
 
@@ -33,13 +35,13 @@ class Sample(NamedTuple):
 
 
 def encoded(tree: dict[str, Any]) -> Callable[[Bench], bytes]:
-    """A sample that is the same whatever the state."""
+    """Return a function that makes the same message in every state."""
     octets = wire.nas_encode(tree)
     return lambda _: octets
 
 
 def raw(text: str) -> Callable[[Bench], bytes]:
-    """The same, of octets in hexadecimal."""
+    """Return a function that makes a message from hexadecimal octets."""
     octets = bytes.fromhex(text)
     return lambda _: octets
 
@@ -48,7 +50,7 @@ _OURS: Final = {"plmn": "001-01", "amf-region-id": 1, "amf-set-id": 1, "amf-poin
 
 
 def guti(bench: Bench) -> dict[str, Any] | None:
-    """The 5G-GUTI of the UE."""
+    """Return the 5G-GUTI of the UE."""
     tmsi = bench.ue.tmsi
     if tmsi is None:
         return None
@@ -56,7 +58,7 @@ def guti(bench: Bench) -> dict[str, Any] | None:
 
 
 def ngksi(bench: Bench) -> Any:
-    """The ngKSI of the current context."""
+    """Return the ngKSI of the current context."""
     security = bench.ue.security
     return {"native": security.ngksi} if security is not None else "no-key"
 
@@ -71,11 +73,11 @@ FOREIGN: Final = {
 
 
 ANOTHER: Final = wire.suci_conceal("001", "01", "0000000002").hex()
-"""The SUCI of another UE, which nobody has subscribed for."""
+"""The SUCI of another UE, without a subscription."""
 
 
 def registration(kind: str, identity: str, **more: Any) -> Callable[[Bench], bytes]:
-    """REGISTRATION REQUEST; `identity` is suci, guti, foreign, another or imei."""
+    """Return the maker of a REGISTRATION REQUEST by suci, guti, foreign, another or imei."""
 
     def encode(told: dict[str, Any], key: Any) -> bytes:
         return wire.nas_encode(
@@ -102,7 +104,7 @@ def registration(kind: str, identity: str, **more: Any) -> Callable[[Bench], byt
 
 
 def deregistration(*, switch_off: bool) -> Callable[[Bench], bytes]:
-    """DEREGISTRATION REQUEST (UE originating)."""
+    """Return the maker of a DEREGISTRATION REQUEST (UE originating)."""
     tree: dict[str, Any] = {
         MESSAGE: "deregistration-request-ue-originating",
         "de-registration-type": {
@@ -126,7 +128,7 @@ def deregistration(*, switch_off: bool) -> Callable[[Bench], bytes]:
 
 
 def service(kind: str, **more: Any) -> Callable[[Bench], bytes]:
-    """SERVICE REQUEST."""
+    """Return the maker of a SERVICE REQUEST."""
 
     def make(bench: Bench) -> bytes:
         s_tmsi = {"amf-set-id": 1, "amf-pointer": 0, "tmsi": bench.ue.tmsi or 1}
@@ -201,7 +203,7 @@ GMM_SAMPLES: Final = (
     Sample(0x6D, "", raw("7e006d01000402010004")),
     Sample(0x42, "", raw("7e00420101")),
 )
-"""5GMM messages of a UE, one that is the network's own, and every variant that matters."""
+"""5GMM messages of a UE in all relevant variants, and a REGISTRATION ACCEPT from the UE."""
 
 
 def _session(kind: str, psi: int = 1, pti: int = 1, /, **more: Any) -> Callable[[Bench], bytes]:
@@ -245,4 +247,4 @@ GSM_SAMPLES: Final = (
         encoded(_payload("n1-sm-information", "2e0101c1") | {"pdu-session-id": 1}),
     ),
 )
-"""5GSM messages of a UE, about its PDU session 1."""
+"""5GSM messages of a UE about its PDU session 1, and an ESTABLISHMENT ACCEPT from the UE."""

@@ -14,15 +14,15 @@ Tree = dict[str, Any]
 
 
 class Sample(NamedTuple):
-    """One message as a gNB sends it."""
+    """One message of a gNB."""
 
     message: str
     variant: str
     ies: Callable[[Bench], list[Tree]]
     bare: bool = False
-    """Whether it goes without the identifiers of the UE's connection."""
+    """Whether the message has no identifiers of the UE's connection."""
     make: Callable[[Bench], CloudEvent] | None = None
-    """How it is made, where that is not the UE's gNB."""
+    """The maker of a message that another gNB than the UE's sends."""
 
     @property
     def name(self) -> str:
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
         return f"{self.message}: {self.variant}" if self.variant else self.message
 
     def event(self, bench: Bench) -> CloudEvent:
-        """The message, as the gateway routes it."""
+        """Return the message as the gateway routes it."""
         if self.make is not None:
             return self.make(bench)
         ids = [] if self.bare else bench.ids()
@@ -38,7 +38,7 @@ class Sample(NamedTuple):
 
 
 def encode(message: str, ies: list[Tree]) -> bytes:
-    """A PDU, without the identifiers that the message does not have."""
+    """Return a PDU without the identifiers that the message does not have."""
     kept = [ie for ie in ies if next(iter(ie)) not in _LACKING.get(message, ())]
     return wire.ngap_encode({"message": message, "ies": kept})
 
@@ -62,7 +62,7 @@ def _cause(group: str, value: str) -> Tree:
 
 
 def sessions(bench: Bench, name: str, item: str, transfer: Tree | None) -> list[Tree]:
-    """A list of the UE's PDU sessions, of session 1 where it has none."""
+    """Return a list of the UE's PDU sessions, or of session 1 if the UE has none."""
     ids = sorted({s.id for s in bench.ue.sessions}) or [1]
     made: list[Tree] = []
     for psi in ids:
@@ -142,7 +142,7 @@ _CAPABILITIES: Final = {
 
 
 def _of_target(message: str) -> Callable[[Bench], CloudEvent]:
-    """A message of the target of a handover; of the other gNB, where there is none."""
+    """Return the maker of a message of the handover target, or of the other gNB."""
 
     def make(bench: Bench) -> CloudEvent:
         place = _target(bench)
@@ -269,17 +269,20 @@ SAMPLES: Final = (
     _of("RANConfigurationUpdate", "", {"RANNodeName": "renamed"}, bare=True),
     _of(
         "RANConfigurationUpdate",
-        "a PLMN unknown",
+        "unknown PLMN",
         {"SupportedTAList": supported(1, "999-99", SLICE)},
         bare=True,
     ),
 )
-"""Messages of a gNB with the IEs that they must have. What is not here is sent with the identifiers
-of the UE alone, if it is about one (`samples`)."""
+"""Messages of a gNB with their mandatory IEs.
+
+`samples` adds the other messages. They have only the identifiers of the UE, if the message is about
+a UE.
+"""
 
 
 def samples() -> list[Sample]:
-    """A sample at least of every message that an NG-RAN node sends, but of those with NAS."""
+    """Return at least one sample of every message of an NG-RAN node that carries no NAS."""
     there = {sample.message for sample in SAMPLES} | {"InitialUEMessage", "UplinkNASTransport"}
     others = [m for m in MESSAGES.values() if m.direction != DOWN and m.name not in there]
     return [*SAMPLES, *(_of(message.name, bare=not message.of_ue) for message in others)]

@@ -31,8 +31,10 @@ _OF_UE: Final = """
   >UERadioCapabilityIDMappingResponse
 9.2.14: >SecondaryRATDataUsageReport
 """
-"""The clauses about one UE, each with its messages in their order: ``<`` is sent by the AMF, ``>``
-by the NG-RAN node, ``=`` by both."""
+"""The messages about one UE, by clause and in their order.
+
+The AMF sends ``<``, the NG-RAN node sends ``>``, and both send ``=``.
+"""
 
 _OF_NODES: Final = """
 9.2.4: <Paging <MulticastGroupPaging
@@ -56,14 +58,14 @@ _OF_NODES: Final = """
   <MulticastSessionDeactivationRequest >MulticastSessionDeactivationResponse
   <MulticastSessionUpdateRequest >MulticastSessionUpdateResponse >MulticastSessionUpdateFailure
 """
-"""The others."""
+"""The messages that are not about one UE, in the same form."""
 
 _OF_UE_TOO: Final = ("UplinkUEAssociatedNRPPaTransport", "DownlinkUEAssociatedNRPPaTransport")
-"""Messages about a UE in clauses of others."""
+"""Messages about one UE in clauses of `_OF_NODES`."""
 
 
 class NgapMessage(NamedTuple):
-    """A message: its name in wire, its clause, who sends it, and whether it is about a UE."""
+    """A message: its name in wire, its clause, its direction, and whether it is about one UE."""
 
     name: str
     clause: str

@@ -1,4 +1,4 @@
-"""What the core did about an event, in the words of the specifications."""
+"""The outcome of an event in the core, in terms of the specifications."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -27,11 +27,11 @@ BOOKKEEPING: Final = frozenset(
         "ConnectionReleasing",
     }
 )
-"""Events that say nothing beyond what was sent, and which timers run."""
+"""Events that add no information to the sent messages and the running timers."""
 
 
 class Outcome(NamedTuple):
-    """What was sent, what happened, and where the UE is now."""
+    """The sent messages, the events, and the state of the UE."""
 
     sends: tuple[str, ...]
     events: tuple[str, ...]
@@ -39,12 +39,12 @@ class Outcome(NamedTuple):
 
 
 def of(bench: Bench, event: CloudEvent) -> Outcome:
-    """Have the core take an event, and tell what it did."""
+    """Deliver an event to the core, and return the outcome."""
     return watch(bench, lambda: bench.core.deliver(event))
 
 
 def watch(bench: Bench, happen: Callable[[], None]) -> Outcome:
-    """Have something happen, and tell what the core did."""
+    """Call a function, and return the outcome in the core."""
     core = bench.core
     first, told = len(core.order), len(core.downlink)
     before = list(_contexts(bench))
@@ -75,7 +75,7 @@ def _event(event: Any) -> str:
     return f"“{re.sub(r'[0-9]{6,}', '…', event.text)}”"
 
 
-# What was sent
+# Sent messages
 
 
 def _downlink(pdu: bytes, contexts: Sequence[SecurityContext]) -> str:
@@ -91,7 +91,7 @@ def _downlink(pdu: bytes, contexts: Sequence[SecurityContext]) -> str:
 
 
 def _nas_in(value: Any) -> Iterator[str]:
-    """The NAS messages anywhere in a tree."""
+    """Return all NAS messages in a tree."""
     if isinstance(value, dict):
         for name, found in value.items():
             if name in _NAS_NAMES and isinstance(found, str):
@@ -107,7 +107,7 @@ _NAS_NAMES: Final = ("NAS-PDU", "nAS-PDU", "pDUSessionNAS-PDU")
 
 
 def describe_nas(nas: bytes, contexts: Sequence[SecurityContext]) -> str:
-    """A downlink NAS message: its name, its cause, and whether it is plain."""
+    """Return the name and the cause of a downlink NAS message, and whether it is plain."""
     if nas[1] & 0x0F == 0:
         return f"{_named(nas)}, plain"
     for context in contexts:
@@ -120,7 +120,7 @@ def describe_nas(nas: bytes, contexts: Sequence[SecurityContext]) -> str:
                 return _named(security.unprotect(nas, downlink=True).plain)
             except wire.WireError:
                 continue
-    raise AssertionError("a downlink NAS message that no context of the UE has made")
+    raise AssertionError("no security context of the UE opens a downlink NAS message")
 
 
 def _named(plain: bytes) -> str:
@@ -133,28 +133,28 @@ def _named(plain: bytes) -> str:
         name = _named(wire.nas_encode(container))
         if "5gmm-cause" not in tree:
             return name
-        name = f"DL NAS TRANSPORT with {name} back"
+        name = f"DL NAS TRANSPORT that returns {name}"
     cause = tree.get("5gmm-cause", tree.get("5gsm-cause"))
     return f"{name} ({cause})" if cause is not None else name
 
 
-# Where the UE is
+# State of the UE
 
 
 def describe(bench: Bench) -> tuple[str, ...]:
-    """The state of the UE, part by part; and of a connection of nobody's, if there is one."""
+    """Return the parts of the state of the UE, and of each unidentified UE with a connection."""
     ue = bench.ue
     others = [
         state
         for state in bench.core.states.values()
         if isinstance(state, Ue) and state is not ue and state.connection and not state.successor
     ]
-    strange = [f"a UE unknown: {', '.join(list(_parts(other))[1:])}" for other in others]
+    strange = [f"unidentified UE: {', '.join(list(_parts(other))[1:])}" for other in others]
     return (*_parts(ue), *strange)
 
 
 def changes(before: Sequence[str], after: Sequence[str]) -> str:
-    """What is so now and was not before, and the timers and sessions that are no more."""
+    """Return the new parts of the state, and the removed timers and sessions."""
     new = [part for part in after if part not in before]
     heads = {part.partition(":")[0] for part in new}
     gone = [part.partition(":")[0] for part in before if part not in after]
@@ -183,7 +183,7 @@ def _parts(ue: Ue) -> Iterator[str]:
 
 
 def timer_name(name: str) -> str:
-    """A timer, without the number of a connection."""
+    """Return the name of a timer without the number of a connection."""
     return re.sub(r"/[0-9a-f]{3,}", " of another connection", name)
 
 

@@ -31,4 +31,4 @@ PFCP: Final = (
     ("7.5.8", "SessionReportRequest", UPF),
     ("7.5.9", "SessionReportResponse", CP),
 )
-"""Clause, name, who sends it."""
+"""Clause, name and direction."""

@@ -1,4 +1,4 @@
-"""Sequences of messages, faults and time, played on a bench."""
+"""Sequences of messages, faults and time, executed on a bench."""
 
 import traceback
 from collections.abc import Callable
@@ -35,7 +35,7 @@ Shot = tuple[str | int | float | bool, ...]
 
 
 class Sequence(NamedTuple):
-    """The state that it begins in, and what happens."""
+    """The first state, and the shots."""
 
     state: str
     shots: tuple[Shot, ...]
@@ -46,18 +46,18 @@ NGAP: Final = {sample.name: sample for sample in ngap.samples()}
 
 
 class Play:
-    """A sequence that is being played."""
+    """The execution of a sequence."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
         self.late: list[tuple[int, CloudEvent]] = []
-        """Events that are on their way, and after how many shots they arrive."""
+        """Delayed events, each with the number of shots until its arrival."""
         self.delay = 0
-        """How many shots the next message is late."""
+        """The delay of the next message, in shots."""
         self.sent: list[CloudEvent] = []
 
     def shoot(self, shot: Shot) -> None:
-        """Let one thing happen, and then arrive what was to arrive by now."""
+        """Execute one shot, and then deliver the delayed events that are due."""
         kind, *given = shot
         handle: Callable[..., None] = getattr(self, "_" + str(kind).replace("-", "_"))
         handle(*given)
@@ -69,7 +69,7 @@ class Play:
         self.bench.core.pages.clear()
 
     def end(self) -> None:
-        """What is late arrives."""
+        """Deliver all delayed events."""
         self.bench.core.busy = False
         for _, event in self.late:
             self.bench.send(event)
@@ -96,7 +96,7 @@ class Play:
         self._send(NGAP[name].event(self.bench))
 
     def _wrong_ids(self, number: int) -> None:
-        """A message by identifiers that do not belong together (TS 38.413 10.6)."""
+        """Send a message with identifiers that do not belong together (TS 38.413 10.6)."""
         amf_id, ran_id = (next(iter(item.values())) for item in self.bench.ids())
         changed = (amf_id ^ (number != 1), ran_id ^ (number != 0))
         ids = [{"AMF-UE-NGAP-ID": changed[0]}, {"RAN-UE-NGAP-ID": changed[1]}]
@@ -162,7 +162,7 @@ class Play:
         self.bench.core.path("up", upf, self.bench.upf.recovery)
         self.bench.serve()
 
-    # Time, and the core's own events
+    # Time, and events of the core
 
     def _advance(self, seconds: float) -> None:
         self.bench.core.advance(seconds)
@@ -195,7 +195,7 @@ _INACTIVE: Final = {"Cause": {"radioNetwork": "user-inactivity"}}
 
 
 def core_event(bench: Bench, kind: str) -> CloudEvent:
-    """An event of the core itself about the UE; with no data, where it is not known here."""
+    """Return an event of the core about the UE; without data if the data are unknown here."""
     place = bench.place()
     amf_id = place.connection.amf_ue_ngap_id if place is not None else 5
     data: dict[str, Any] = {
@@ -209,12 +209,12 @@ def core_event(bench: Bench, kind: str) -> CloudEvent:
 
 
 def play(sequence: Sequence, *, checked: bool = False, replay: bool = False) -> Bench:
-    """Play a sequence to its end: at rest, the UE comes and goes, and nothing is left.
+    """Execute a sequence. Then the UE registers and deregisters, and nothing may be left.
 
     Args:
-        sequence: what happens.
-        checked: whether every step is looked at (tests/functions/checked.py), which takes longer.
-        replay: whether every step is decided again in the end.
+        sequence: the sequence.
+        checked: whether to check every step (tests/functions/checked.py), which takes longer.
+        replay: whether to decide every step again at the end.
     """
     bench = STATES[sequence.state].build()
     if checked:
@@ -232,7 +232,7 @@ def play(sequence: Sequence, *, checked: bool = False, replay: bool = False) -> 
 
 
 def checked_copy(bench: Bench) -> CheckedCore:
-    """The core of a bench, with each step looked at, those of before too."""
+    """Return a checked copy of the core of a bench. It also checks the steps so far."""
     before = bench.core
     made = CheckedCore(network=before.network)
     looked = {name: getattr(made, name) for name in ("states", "steps", "order", "taken", "owners")}
@@ -244,7 +244,7 @@ def checked_copy(bench: Bench) -> CheckedCore:
 
 
 def failure(sequence: Sequence, *, checked: bool = False, replay: bool = False) -> str:
-    """Which rule a sequence breaks, or where the core breaks; empty if all is well."""
+    """Return the broken rule or the place of an exception; empty if there is no failure."""
     try:
         play(sequence, checked=checked, replay=replay)
     except Exception as err:

@@ -1,4 +1,4 @@
-"""The procedures of TS 23.502 clause 4 that are an AMF's or an SMF's: what is done of them."""
+"""The procedures of an AMF or an SMF in TS 23.502 clause 4, with their status in evcore."""
 
 from typing import Final, NamedTuple
 
@@ -10,7 +10,7 @@ class ProcedureLine(NamedTuple):
     name: str
     status: str
     functions: tuple[str, ...] = ()
-    """Files of functions/, without their endings."""
+    """Files of functions/, without the ending .py."""
     tests: tuple[str, ...] = ()
     """Tests of tests/functions/, as ``sessions::test_establishment``."""
 
@@ -125,7 +125,7 @@ LINES: Final = (
     ProcedureLine("4.3.2.3", "Secondary authentication by a DN-AAA server", NO),
     ProcedureLine(
         "4.3.3.2",
-        "PDU session modification, of the session AMBR alone",
+        "PDU session modification: session AMBR only",
         PARTLY,
         ("gsm/modification",),
         _tests(_S, "modification_by_the_ue", "another_ambr_of_the_subscription"),
@@ -167,7 +167,7 @@ LINES: Final = (
     ),
     ProcedureLine(
         "4.8.1",
-        "Connection inactive: the report of its transitions",
+        "Connection inactive: reports of RRC state transitions",
         PARTLY,
         ("gmm/ue_context",),
         _tests("ue_context", "the_rrc_state_is_noted"),
@@ -203,7 +203,7 @@ LINES: Final = (
     ProcedureLine("4.9.2", "Handover between 3GPP and non-3GPP access", NO),
     ProcedureLine(
         "4.10",
-        "NG-RAN location reporting: reports are noted, none is asked for",
+        "NG-RAN location reporting: reports are recorded, none is requested",
         PARTLY,
         ("gmm/ue_context",),
         _tests("ue_context", "a_location_report_is_taken_over"),
@@ -211,10 +211,10 @@ LINES: Final = (
     ProcedureLine("4.11", "Interworking with EPS", NO),
     ProcedureLine("4.12", "Untrusted and trusted non-3GPP access", NO),
     ProcedureLine("4.13.2", "Application triggering", NO),
-    ProcedureLine("4.13.3", "SMS over NAS: the payload comes back with 5GMM cause #90", NO),
+    ProcedureLine("4.13.3", "SMS over NAS: the payload is returned with 5GMM cause #90", NO),
     ProcedureLine(
         "4.13.4",
-        "Emergency services: registration where it is configured, no sessions",
+        "Emergency services: registration if configured, no sessions",
         PARTLY,
         (
             "gmm/registration/request",

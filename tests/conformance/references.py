@@ -1,4 +1,4 @@
-"""Where the source names a message: which file speaks it, and which test is about it."""
+"""The source files and the tests that name a message."""
 
 import ast
 import functools
@@ -10,12 +10,12 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 SOURCES: Final = ("functions", "gateway/n2", "gateway/n4")
 HOSTS: Final = ("functions/runtime/", "functions/announcer/")
-"""They host decisions and make none."""
+"""Folders that host decisions and make none."""
 TESTS: Final = ("tests/functions", "tests/gateway", "tests/runtime", "tests/e2e")
 
 
 def _strings(tree: ast.AST) -> Iterator[str]:
-    """The string constants of a tree, without its docstrings."""
+    """Return the string constants of a tree, without its docstrings."""
     prose = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in prose:
@@ -24,7 +24,7 @@ def _strings(tree: ast.AST) -> Iterator[str]:
 
 @functools.cache
 def sources() -> dict[str, list[str]]:
-    """The files that have a string, from the repository's root."""
+    """Return the source files that contain a string, relative to the root of the repository."""
     found: dict[str, list[str]] = defaultdict(list)
     for folder in SOURCES:
         for path in sorted((ROOT / folder).rglob("*.py")):
@@ -38,7 +38,7 @@ def sources() -> dict[str, list[str]]:
 
 @functools.cache
 def tests() -> dict[str, list[str]]:
-    """The tests that have a string, as pytest names them."""
+    """Return the pytest names of the tests that contain a string."""
     found: dict[str, list[str]] = defaultdict(list)
     for name, function in _test_functions():
         for text in set(_strings(function)):
@@ -48,7 +48,7 @@ def tests() -> dict[str, list[str]]:
 
 @functools.cache
 def test_names() -> frozenset[str]:
-    """Every test of the folders, as pytest names it, without parameters."""
+    """Return the pytest names of all tests in the folders, without parameters."""
     return frozenset(name for name, _ in _test_functions())
 
 

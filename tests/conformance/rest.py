@@ -1,4 +1,4 @@
-"""What must be so when all timers have expired, and when the UE has come and gone once more."""
+"""The state at rest: all timers have expired, and the UE has registered and deregistered again."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -11,16 +11,16 @@ from tests.conformance.messages import deregistration
 from tests.conformance.messages import registration as request
 
 QUIET: Final = frozenset({"mobile-reachable", "implicit-deregistration"})
-"""Timers of a UE that is at rest."""
+"""Timers of a UE at rest."""
 
 EXPIRIES: Final = 120
-"""Wake-ups after which a UE that is not at rest never will be."""
+"""Most wake-ups until a UE must be at rest."""
 
 ANSWERS: Final = 16
-"""Messages that no registration needs more of."""
+"""Most answers of a registration."""
 
 LEFT: Final = ("ngap", "gnb", "seid", "upf", "address")
-"""Index entries that a UE takes with it when it goes."""
+"""Index entries that a UE removes at its deregistration."""
 
 
 _REGISTER: Final = request("initial-registration", "suci")
@@ -28,9 +28,9 @@ _SWITCH_OFF: Final = deregistration(switch_off=True)
 
 
 def come_to_rest(bench: Bench) -> None:
-    """Let time pass, with a UE and gNBs that say nothing, until nothing is waited for.
+    """Advance the time until no timer runs. The UE and the gNBs send nothing.
 
-    NGAP has no timer for what a gNB must answer: a session, or a context, may wait on.
+    NGAP has no timer for the answers of a gNB, so a session or a context may stay pending.
     """
     core = bench.core
     bench.silent = False
@@ -52,7 +52,7 @@ def _ues(bench: Bench) -> Iterator[tuple[str, Ue]]:
 
 
 def assert_rest(name: str, ue: Ue) -> None:
-    """No timer, no procedure, no connection that nobody has proved himself on."""
+    """Assert that there is no timer, no procedure and no unproved connection."""
     assert ue.timers.keys() <= QUIET, (name, ue.timers)
     assert not ue.stale, (name, ue.stale)
     assert not ue.parked, (name, ue.parked)
@@ -79,9 +79,9 @@ def assert_rest(name: str, ue: Ue) -> None:
 
 
 def again(bench: Bench) -> None:
-    """Register as any UE would, and deregister; then nothing is left anywhere.
+    """Register and deregister the UE, and assert that no state is left.
 
-    Its gNB has been set up again since, should its association have been lost.
+    If the gNB has lost its association, it sets the interface up first.
     """
     core = bench.core
     bench.node = NODES[0]
@@ -92,7 +92,7 @@ def again(bench: Bench) -> None:
     bench.send(bench.nas(_REGISTER(bench), "plain", initial=True))
     for _ in range(ANSWERS):
         place = bench.place()
-        assert place is not None, "the connection of a registration is gone"
+        assert place is not None, "the connection of a registration was released"
         found = answers(bench)
         if not found:
             break

@@ -1,8 +1,8 @@
-"""Random sequences of messages, faults and time: drawn from a seed, and shortened.
+"""Draw random sequences of messages, faults and time from a seed, and shorten them.
 
-A sequence is plain data: the state that it begins in and its shots, so that one that fails can be
-written down as a test. It is drawn with `random.Random`, or with that of hypothesis
-(`strategies.randoms`), which then shortens by itself what it has found.
+A sequence is plain data: the first state and the shots. So a sequence that fails can become a test.
+`random.Random` draws it, or the generator of hypothesis (`strategies.randoms`), which shortens a
+failing sequence itself.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,21 +22,21 @@ _TAKEN: Final = [
     *(s.name for s in GMM_SAMPLES if s.type in NAS_MESSAGES and s.type != 0x67),
     *(s.name for s in GSM_SAMPLES),
 ]
-"""NAS messages that a procedure takes: they come more often."""
+"""NAS messages that a procedure accepts. They are more frequent."""
 _TAKEN_NGAP: Final = [n for n, s in NGAP.items() if s.message in NGAP_MESSAGES] + [
     name for name, sample in NGAP.items() if sample.message in ("NGReset", "NGSetupRequest")
 ]
 _EVENTS: Final = [
     kind for kind in EVENTS if kind not in (EventType.PFCP_UNANSWERED, EventType.SESSION_LOST)
 ]
-"""Events of the core; those that a UPF is the cause of come by what the UPF does."""
+"""Events of the core. Shots of the UPFs make the events that a UPF causes."""
 _SECONDS: Final = (0.0, 0.5, 4.0, 6.1, 16.1, 40.0, 3600.0)
 _SUBSCRIPTIONS: Final = ("barred", "ambr", "withdrawn", "as before")
 _FAULTS: Final = ("answer", "refuse", "drop", "lose", "twice", "last")
 
 
 def draw(random: Random) -> Sequence:
-    """A sequence of any kind."""
+    """Return a random sequence."""
     state = random.choice(list(STATES))
     return Sequence(state, tuple(_shot(random) for _ in range(random.randint(1, LONGEST))))
 
@@ -76,7 +76,7 @@ _DRAWN: Final[dict[str, tuple[int, Callable[[Random], Shot]]]] = {
     "busy": (1, lambda random: (random.random() < 0.7,)),
     "wrong-ids": (1, lambda random: (random.randrange(3),)),
 }
-"""What may happen: how often, and with what."""
+"""Weight and random arguments of each kind of shot."""
 _WEIGHTS: Final = [weight for weight, _ in _DRAWN.values()]
 
 
@@ -84,7 +84,7 @@ _WEIGHTS: Final = [weight for weight, _ in _DRAWN.values()]
 
 
 def shorten(sequence: Sequence, fails: Callable[[Sequence], bool]) -> Sequence:
-    """The shortest sequence that still fails, by leaving out and by simplifying shots."""
+    """Return the shortest sequence that still fails. Leave out shots, and simplify them."""
     found = True
     while found:
         found = False
@@ -117,12 +117,12 @@ _PLAIN: Final[dict[type, tuple[Any, ...]]] = {
 
 
 def _possible(shot: Shot) -> bool:
-    """Whether a simplified shot is one that could have been drawn."""
+    """Whether `draw` can return a simplified shot."""
     if "protected" not in shot:
         return True
     return shot[0] == "nas" and shot[1] != "protected"
 
 
 def as_test(sequence: Sequence) -> str:
-    """A line for `test_regressions.py`."""
+    """Return a line for `test_regressions.py`."""
     return f"    Sequence({sequence.state!r}, {sequence.shots!r}),"

@@ -1,4 +1,4 @@
-"""How a state is entered in the table, and what leads from one to the next."""
+"""The definition of a state of the table, and the transitions between states."""
 
 import functools
 from collections.abc import Callable
@@ -18,14 +18,14 @@ class State(NamedTuple):
 
     name: str
     clause: GmmState | SmState
-    """Its name in TS 24.501 5.1.3.2.3, or that of its PDU session in 6.1.3.3."""
+    """The name of the state in TS 24.501 5.1.3.2.3, or of its PDU session in 6.1.3.3."""
     text: str
-    """The other facts about it, empty for none."""
+    """More facts about the state; may be empty."""
     build: Callable[[], Bench]
 
     @property
     def title(self) -> str:
-        """The line of the table."""
+        """The title in the table."""
         return f"{self.clause}, {self.text}" if self.text else str(self.clause)
 
 
@@ -35,7 +35,7 @@ ENTERED: list[State] = []
 def state(
     clause: GmmState | SmState, text: str = ""
 ) -> Callable[[Callable[[], Bench]], Callable[[], Bench]]:
-    """Enter a state in the table. It is built once, and each caller gets a copy."""
+    """Add a state to the table. The state is built once, and each caller gets a copy."""
 
     def enter(build: Callable[[], Bench]) -> Callable[[], Bench]:
         once = functools.cache(build)
@@ -52,7 +52,7 @@ def state(
 
 
 def respond(bench: Bench, *names: str) -> Bench:
-    """Have what is waited for answered, in this order, by the names of `answers`."""
+    """Send the pending answers with these names of `answers`, in this order."""
     for name in names:
         found = {answer.name: answer for answer in answers(bench)}
         assert name in found, (name, list(found), bench.ue)
@@ -69,7 +69,7 @@ def say(
     *,
     initial: bool = False,
 ) -> Bench:
-    """Have the UE say something."""
+    """Send a NAS message of the UE."""
     bench.send(bench.nas(make(bench), how, initial=initial))
     bench.core.downlink.clear()
     return bench
@@ -85,14 +85,14 @@ def go_idle(bench: Bench) -> Bench:
 
 
 def told(bench: Bench, kind: str, data: Any) -> Bench:
-    """Have an event of the core itself happen to the UE."""
+    """Deliver an event of the core about the UE."""
     bench.send(event_of(bench, kind, data))
     bench.core.downlink.clear()
     return bench
 
 
 def event_of(bench: Bench, kind: str, data: Any, key: str = SUPI) -> CloudEvent:
-    """An event of the core itself about the UE."""
+    """Return an event of the core about the UE."""
     bench.core.count += 1
     return CloudEvent(
         f"t-{bench.core.count}",
@@ -107,7 +107,7 @@ def event_of(bench: Bench, kind: str, data: Any, key: str = SUPI) -> CloudEvent:
 
 
 def report(bench: Bench) -> None:
-    """The UPF of the first session reports downlink packets, and is answered."""
+    """Have the UPF of the first session report downlink packets, and answer the report."""
     n4 = bench.ue.sessions[0].n4
     bench.core.answer_pfcp(bench.upf.report(n4.seid), n4.upf)
     bench.serve()

@@ -15,12 +15,12 @@ from tests.conformance.state import RELEASE_REQUEST, go_idle, respond, say, stat
 REGISTER: Final = registration("initial-registration", "suci")
 
 
-@state(GmmState.DEREGISTERED, "a UE that the core has never heard of")
+@state(GmmState.DEREGISTERED, "a UE that the core does not know")
 def unknown() -> Bench:
     return Bench()
 
 
-@state(GmmState.COMMON_PROCEDURE_INITIATED, "identification, nobody knows the 5G-GUTI (T3570)")
+@state(GmmState.COMMON_PROCEDURE_INITIATED, "identification, the 5G-GUTI is unknown (T3570)")
 def identifying() -> Bench:
     request = registration("initial-registration", "foreign")
     return say(unknown(), request, "plain", initial=True)
@@ -53,7 +53,7 @@ def connected() -> Bench:
     return respond(completing(), "T3550")
 
 
-@state(GmmState.REGISTERED, "CM-CONNECTED, and the connection is being released (AN release)")
+@state(GmmState.REGISTERED, "CM-CONNECTED, AN release is running")
 def releasing() -> Bench:
     bench = connected()
     bench.send(bench.ngap("UEContextReleaseRequest", RELEASE_REQUEST))
@@ -66,7 +66,7 @@ def idle() -> Bench:
     return go_idle(connected())
 
 
-@state(GmmState.REGISTERED, "CM-IDLE, and the new 5G-GUTI was never confirmed (T3550 given up)")
+@state(GmmState.REGISTERED, "CM-IDLE, the new 5G-GUTI is not confirmed (T3550 expired 5 times)")
 def unconfirmed() -> Bench:
     bench = completing()
     bench.core.advance(60)
@@ -83,13 +83,13 @@ def deregistered() -> Bench:
     return respond(deregistered_releasing(), "UEContextReleaseCommand")
 
 
-@state(GmmState.REGISTERED, "someone with its 5G-GUTI and no MAC registers: authentication (T3560)")
+@state(GmmState.REGISTERED, "a registration by its 5G-GUTI without a MAC: authentication (T3560)")
 def authenticating_by_guti() -> Bench:
     request = registration("initial-registration", "guti")
     return say(idle(), request, "plain", initial=True)
 
 
-@state(GmmState.REGISTERED, "who registers by its 5G-GUTI has failed: identification (T3570)")
+@state(GmmState.REGISTERED, "authentication by its 5G-GUTI failed: identification (T3570)")
 def identifying_by_guti() -> Bench:
     return say(authenticating_by_guti(), raw("7e005914"), "plain")
 
@@ -102,7 +102,7 @@ def reauthenticating() -> Bench:
     return say(connected(), registration("mobility-registration-updating", "suci"))
 
 
-@state(GmmState.REGISTERED, "CM-CONNECTED, someone registers by its SUCI on another connection")
+@state(GmmState.REGISTERED, "CM-CONNECTED, a registration by its SUCI on another connection")
 def moved() -> Bench:
     return say(connected(), REGISTER, "plain", initial=True)
 
@@ -142,6 +142,6 @@ def reauthenticating_by_network() -> Bench:
     return say(say(bench, status), status)
 
 
-@state(GmmState.REGISTERED, "CM-CONNECTED, and the gNB is asked to take another key")
+@state(GmmState.REGISTERED, "CM-CONNECTED, the gNB is asked to change its key")
 def rekeying() -> Bench:
     return respond(reauthenticating_by_network(), "T3560", "T3560")

@@ -1,4 +1,4 @@
-"""States of procedures that the network or the gNB begins."""
+"""States of procedures that the network or the gNB starts."""
 
 from typing import Final
 
@@ -24,14 +24,14 @@ def configuring() -> Bench:
     return respond(bench, "InitialContextSetupRequest")
 
 
-@state(GmmState.REGISTERED, "CM-IDLE, and the mobile reachable timer has expired: nobody pages")
+@state(GmmState.REGISTERED, "CM-IDLE, the mobile reachable timer has expired: no paging")
 def unreachable() -> Bench:
     bench = active_idle()
     bench.core.advance(bench.core.network.timers.t3512 + 300)
     return bench
 
 
-@state(GmmState.REGISTERED, "a handover by N2 is being prepared: the target has the request")
+@state(GmmState.REGISTERED, "N2 handover preparation: the target has the request")
 def handover_preparing() -> Bench:
     bench = active()
     bench.send(BY_NAME["HandoverRequired"].event(bench))
@@ -39,17 +39,17 @@ def handover_preparing() -> Bench:
     return bench
 
 
-@state(GmmState.REGISTERED, "a handover by N2 is being executed: the UE was told to go")
+@state(GmmState.REGISTERED, "N2 handover execution: the UE has the command")
 def handover_executing() -> Bench:
     return respond(handover_preparing(), "HandoverRequest")
 
 
-@state(GmmState.REGISTERED, "a handover by N2 is done, and the source is being released")
+@state(GmmState.REGISTERED, "an N2 handover is complete, the source is being released")
 def handover_done() -> Bench:
     return respond(handover_executing(), "HandoverCommand")
 
 
-@state(GmmState.REGISTERED, "a handover by Xn: the path switch waits for the UPF")
+@state(GmmState.REGISTERED, "Xn handover: the path switch waits for the UPF")
 def path_switching() -> Bench:
     bench = active()
     bench.silent = True
@@ -58,7 +58,7 @@ def path_switching() -> Bench:
     return bench
 
 
-@state(GmmState.REGISTERED, "the gNB has refused something because of a handover that is to come")
+@state(GmmState.REGISTERED, "the gNB has refused a request because of a coming handover")
 def handover_triggered() -> Bench:
     bench = modifying()
     bench.send(BY_NAME["NASNonDeliveryIndication: handover"].event(bench))

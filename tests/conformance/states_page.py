@@ -1,7 +1,7 @@
 """The outcome of every message in every state: `states.json`, and a page to read.
 
 ``python -m tests.conformance.states_page`` writes the page to standard output, as Markdown. Words
-after it limit the page to the messages and states whose names contain one of them.
+after it limit the page to the messages and states with one of the words in their names.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from tests.conformance.states import STATES
 FILE: Final = Path(__file__).with_name("states.json")
 
 OTHERWISE: Final = "otherwise"
-"""In place of the states of the most frequent outcome of a message."""
+"""The head of the row with the most frequent outcome of a message."""
 
 Data: TypeAlias = dict[str, dict[str, Any]]
 """`states`: title and state of the UE, by name. Sections of messages: rows of states and outcome,
@@ -84,7 +84,7 @@ def data() -> Data:
 
 
 def text(found: Data) -> str:
-    """Return the octets of `states.json`: one line for each row, so that a diff names the rows."""
+    """Return the text of `states.json`: one line for each row, so that a diff names the rows."""
     sections: list[str] = []
     for title, rows in found.items():
         lines: list[str] = []
@@ -125,7 +125,7 @@ def _section(
 
 
 def _where(name: str, cells: list[Cell]) -> str:
-    """The states of some cells, each with the letters of its ways unless those are all."""
+    """Return the states of some cells, with the letters if not all ways are in the cells."""
     ways: dict[str, str] = defaultdict(str)
     for cell in cells:
         ways[cell.state] += cell.way
@@ -144,7 +144,7 @@ def _letters(state: str, message: str) -> str:
 
 
 def _timers() -> Iterator[tuple[str, list[Any]]]:
-    """The next expiry of a timer in each state."""
+    """Return the first timer of each state, and the outcome of its expiry."""
     for state in STATES.values():
         bench = state.build()
         timers = bench.ue.timers
@@ -163,7 +163,7 @@ def _wait(bench: Bench, at: int) -> None:
 
 
 def page(found: Data, words: Iterable[str] = ()) -> str:
-    """Return the page: all of it, or the messages and states whose names contain a word."""
+    """Return the whole page, or the messages and states with one of the words in their names."""
     return "".join(_page(found, [word.lower() for word in words]))
 
 

@@ -1,4 +1,4 @@
-"""States of a PDU session, and those that a UE with one can be in."""
+"""States of a PDU session, and of a UE with a PDU session."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ def establishing_gnb() -> Bench:
     return say(connected(), ESTABLISH)
 
 
-@state(SmState.ACTIVE, "the user plane is there")
+@state(SmState.ACTIVE, "the user plane is active")
 def active() -> Bench:
     return respond(establishing_gnb(), "PDUSessionResourceSetupRequest")
 
@@ -78,14 +78,14 @@ def session_releasing() -> Bench:
     return say(active(), GSM_SAMPLES[8].make)
 
 
-@state(SmState.INACTIVE, "and the UPF has not let it go yet")
+@state(SmState.INACTIVE, "the UPF has not confirmed its deletion")
 def session_gone() -> Bench:
     bench = session_releasing()
     bench.silent = True
     return respond(bench, "T3592")
 
 
-@state(GmmState.DEREGISTERED, "CM-IDLE, and the UPF has not let a session go yet")
+@state(GmmState.DEREGISTERED, "CM-IDLE, the UPF has not confirmed the deletion of a session")
 def deregistered_gone() -> Bench:
     bench = active()
     bench.silent = True

@@ -1,4 +1,4 @@
-"""The table of collisions: the core does what it says, with each procedure in each state."""
+"""The table of collisions: the core acts by its verdict for each procedure in each state."""
 
 import functools
 from typing import NamedTuple
@@ -33,7 +33,7 @@ def driven(start: Start) -> tuple[Driven, ...]:
 
 
 def aborted(start: Start, found: Condition) -> Condition:
-    """The conditions that the table has a procedure abort."""
+    """Return the conditions that the table aborts for a procedure."""
     rules = (rule for rule in TABLE if rule.start is start and rule.verdict is Verdict.ABORT)
     made = Condition(0)
     for rule in rules:
@@ -56,7 +56,7 @@ PAIRS = [(rule, condition) for rule in TABLE for condition in rule.conditions]
 
 
 def decides(one: Driven, rule: Rule, condition: Condition) -> bool:
-    """Whether a situation has the verdict of a rule because of one condition."""
+    """Whether one condition causes the verdict of a rule in a situation."""
     if condition not in one.found or one.observed.verdict is not rule.verdict:
         return False
     if rule.verdict is Verdict.START:

@@ -1,4 +1,4 @@
-"""docs/conformance.md and states.json are current, and the tests and files that they name exist."""
+"""docs/conformance.md and states.json are current. Their tests and files exist."""
 
 import re
 
@@ -29,7 +29,7 @@ def test_every_test_and_every_file_that_is_named_exists() -> None:
         assert any(path.exists() for path in found), name
 
 
-def test_a_procedure_that_is_supported_says_by_what_and_how_it_is_tested() -> None:
+def test_a_supported_procedure_names_its_functions_and_tests() -> None:
     for line in procedures_table.LINES:
         if line.status in (procedures_table.YES, procedures_table.PARTLY):
             assert line.functions, line

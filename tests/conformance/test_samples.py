@@ -1,4 +1,4 @@
-"""The tables of messages are whole, and each message that the core takes has a sample."""
+"""The tables of messages are complete, and each message that the core accepts has a sample."""
 
 import wire
 from schemas.procedures import NAS_MESSAGES, NGAP_MESSAGES
@@ -21,7 +21,7 @@ LATER = (
     "Command",
     "AIOTSession",
 )
-"""Beginnings of messages that Release 17 does not have, and of the private one."""
+"""Prefixes of messages that Release 17 does not have, and of the private message."""
 
 
 def test_every_message_of_a_ue_has_a_sample() -> None:
@@ -50,7 +50,7 @@ def test_every_message_of_ngap_is_in_the_table() -> None:
     assert missing == set()
 
 
-def test_what_the_core_takes_of_ngap_has_a_sample_without_fault() -> None:
+def test_each_ngap_message_that_the_core_accepts_has_a_correct_sample() -> None:
     bench = STATES["active"].build()
     by_message = {sample.message: sample for sample in ngap.samples()}
     for message in NGAP_MESSAGES:
@@ -58,7 +58,7 @@ def test_what_the_core_takes_of_ngap_has_a_sample_without_fault() -> None:
         assert wire.ngap_check(made.data) is None, message
 
 
-def test_a_message_of_another_place_is_not_of_its_state() -> None:
+def test_states_have_unique_names_and_their_timers() -> None:
     names = [state.name for state in STATES.values()]
     assert len(names) == len(set(names))
     described = {state.name: state.build().ue.timers.keys() for state in STATES.values()}

@@ -1,8 +1,9 @@
-"""Random sequences: whatever a UE, its gNBs, the UPFs and time do, the UE can register in the end,
-and nothing is left.
+"""Random sequences of the UE, its gNBs, the UPFs and time.
 
-EVCORE_SEQUENCES is how many there are. They are the same each time, or come of EVCORE_SEED; `new`
-is a seed by chance, which is told when one fails.
+After each sequence the UE can register, and no state is left.
+
+EVCORE_SEQUENCES is the number of sequences. The default seed is fixed, and EVCORE_SEED sets
+another. If EVCORE_SEED is `new`, the seed is random. A failing test prints the seed.
 """
 
 import os
@@ -22,12 +23,12 @@ CHUNKS: Final = 20
 CHOSEN: Final = os.environ.get("EVCORE_SEED", "fixed")
 SEED: Final = secrets.token_hex(4) if CHOSEN == "new" else CHOSEN
 
-LOOKED_AT: Final = 100
-"""One of so many sequences has each of its steps looked at, and decided again."""
+CHECKED_EACH: Final = 100
+"""One sequence in this number is checked step by step and replayed."""
 
 
 def sequence_of(number: int) -> tuple[str, Sequence]:
-    """The sequence of a number, and the seed that it comes of."""
+    """Return the seed and the sequence of a number."""
     seed = f"{SEED}/{number}"
     return seed, draw(Random(seed))
 
@@ -38,7 +39,7 @@ def sequence_of(number: int) -> tuple[str, Sequence]:
 def test_sequences(chunk: int) -> None:
     for number in range(chunk, SEQUENCES, CHUNKS):
         seed, sequence = sequence_of(number)
-        closely = number // CHUNKS % LOOKED_AT == 0
+        closely = number // CHUNKS % CHECKED_EACH == 0
         broken = failure(sequence, checked=closely, replay=closely)
         if not broken:
             continue
@@ -68,7 +69,7 @@ def test_the_shortest_sequence_that_fails_is_found() -> None:
     assert short == Sequence("connected", (("advance", 0.0),))
 
 
-def test_a_sequence_is_the_same_with_each_step_looked_at() -> None:
+def test_checks_of_each_step_do_not_change_a_sequence() -> None:
     for number in range(0, 60, 3):
         _, sequence = sequence_of(number * 2)
         quick, close = play(sequence), play(sequence, checked=True, replay=True)

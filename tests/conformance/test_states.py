@@ -1,4 +1,4 @@
-"""No cell raises, hangs or leaves anything behind, and each has the outcome of its clause."""
+"""No cell raises, hangs or leaves state behind. Each cell has the outcome of its clause."""
 
 import pytest
 
@@ -12,8 +12,8 @@ from tests.conformance.states import STATES
 
 @pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
-def test_no_cell_is_left(state: str) -> None:
-    """Afterwards all timers expire, the UE is at rest, registers, and leaves nothing."""
+def test_each_cell_comes_to_rest(state: str) -> None:
+    """Afterwards all timers expire, and the UE registers, deregisters and leaves no state."""
     broken: list[str] = []
     for cell in cells_of(state):
         bench = STATES[state].build()
@@ -52,7 +52,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("expected", "cell"), CASES)
-def test_what_a_clause_determines(expected: Expected, cell: Cell) -> None:
+def test_each_outcome_of_a_clause(expected: Expected, cell: Cell) -> None:
     assert cell in set(cells_of(cell.state)), "there is no such cell"
     _, outcome = drive(cell)
     if expected.sends is not None:

@@ -1,4 +1,4 @@
-"""A UPF in its smallest: it keeps the SEIDs of its sessions, and answers as it should."""
+"""A minimal UPF. It keeps the SEIDs of its sessions, and answers correctly."""
 
 from typing import Any, Final
 
@@ -12,11 +12,11 @@ NOT_FOUND, NO_RESOURCES = 65, 75
 """Causes of TS 29.244 8.2.1."""
 
 Request = tuple[str, str, int | None, bytes]
-"""Node ID, key of the answer, number of the request, PDU: what `World.pfcp` has."""
+"""Node ID, key of the answer, number of the request, PDU: an item of `World.pfcp`."""
 
 
 class SmallUpf:
-    """The UPFs of a core, all of them; `sessions` maps Node ID and own SEID to the core's SEID."""
+    """All UPFs of a core. `sessions` maps Node ID and SEID of the UPF to the SEID of the core."""
 
     ADDRESS: Final = "10.3.0.1"
 
@@ -26,13 +26,13 @@ class SmallUpf:
         self.recovery = 3_900_000_000
 
     def fork(self) -> "SmallUpf":
-        """A copy."""
+        """Return a copy."""
         made = SmallUpf()
         made.sessions, made.made, made.recovery = dict(self.sessions), self.made, self.recovery
         return made
 
     def answer(self, asked: Request, cause: int = 0) -> Tree | None:
-        """The answer to a request, with a `cause` that refuses it if it is not 0."""
+        """Return the answer to a request. A `cause` other than 0 refuses the request."""
         upf, _, number, pdu = asked
         peek = wire.pfcp_peek(pdu)
         message, seid = peek.message, peek.seid or 0
@@ -46,7 +46,7 @@ class SmallUpf:
         if core is None:
             return None if number is None else _session(message, 0, NOT_FOUND)
         if message == "SessionDeletionRequest":
-            del self.sessions[upf, seid]  # whatever it says, it is gone
+            del self.sessions[upf, seid]  # deleted for every cause
         return _session(message, core, cause or ACCEPTED)
 
     def _node(self, upf: str, message: str) -> Tree:
@@ -75,13 +75,13 @@ class SmallUpf:
         return _session("SessionEstablishmentRequest", core, ACCEPTED, head, *more)
 
     def restart(self, upf: str) -> None:
-        """Lose every session of one UPF."""
+        """Delete all sessions of one UPF."""
         self.recovery += 1
         self.sessions = {at: core for at, core in self.sessions.items() if at[0] != upf}
 
     @staticmethod
     def report(seid: int) -> Tree:
-        """A report of downlink packets of a session (TS 29.244 7.5.8.2)."""
+        """Return a report of downlink packets of a session (TS 29.244 7.5.8.2)."""
         ies: list[Tree] = [
             {"Report Type": ["DLDR"]},
             {"Downlink Data Report": [{"PDR ID": 2}]},
@@ -94,7 +94,7 @@ def _answer_to(request: str) -> str:
 
 
 def _session(request: str, seid: int, cause: int, *more: Tree) -> Tree:
-    """The answer to a request about a session: Node ID, where it has one, then the cause."""
+    """Return the answer to a request about a session: Node ID, if there is one, then the cause."""
     first = [tree for tree in more if "Node ID" in tree]
     rest = [tree for tree in more if "Node ID" not in tree]
     return {"message": _answer_to(request), "seid": seid, "ies": [*first, {"Cause": cause}, *rest]}
