@@ -1,4 +1,4 @@
-"""A `World` that looks at every step it takes: what must be true of any step, in any state."""
+"""A `World` that checks every step: rules that hold for any step in any state."""
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -32,15 +32,15 @@ RELEASE_COMMAND, ERROR_INDICATION = "UEContextReleaseCommand", "ErrorIndication"
 REFUSALS = frozenset({ERROR_INDICATION, "PathSwitchRequestFailure", *FAILURES.values()})
 
 PLAIN_ALLOWED = frozenset({0x5B, 0x56, 0x5A, 0x58, 0x44, 0x46, 0x4D, 0x64})
-"""What may go without protection before the secure exchange (TS 24.501 4.4.4.2): IDENTITY
-REQUEST, AUTHENTICATION REQUEST, RESULT and REJECT, REGISTRATION REJECT, DEREGISTRATION ACCEPT,
-SERVICE REJECT; and 5GMM STATUS, which a UE does not act on."""
+"""Messages without protection before the secure exchange (TS 24.501 4.4.4.2): IDENTITY REQUEST,
+AUTHENTICATION REQUEST, RESULT and REJECT, REGISTRATION REJECT, DEREGISTRATION ACCEPT, SERVICE
+REJECT; and 5GMM STATUS, which a UE ignores."""
 SECURITY_MODE_COMMAND = 0x5D
 AUTHENTICATION_REJECT = 0x58
 
 
 class Downlink(NamedTuple):
-    """One NGAP PDU of a step, read."""
+    """One decoded NGAP PDU of a step."""
 
     message: str
     amf_ue_ngap_id: int | None
@@ -49,7 +49,7 @@ class Downlink(NamedTuple):
 
 
 def read(pdu: bytes) -> Downlink:
-    """A PDU that the core sent: it must be without fault."""
+    """Return a decoded PDU of the core; it must be valid."""
     assert wire.ngap_check(pdu) is None, pdu.hex()
     tree = wire.ngap_decode(pdu)
     assert wire.ngap_encode(tree) == pdu
@@ -68,16 +68,16 @@ def read(pdu: bytes) -> Downlink:
 
 
 class CheckedWorld(World):
-    """Raises `AssertionError` in the step that breaks a rule."""
+    """Raises `AssertionError` in a step that breaks a rule."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
         self.protected: dict[tuple[bytes, int], bytes] = {}
-        """The message that used a downlink COUNT of a K_AMF."""
+        """The message for each downlink COUNT of each K_AMF."""
         self.rands: dict[bytes, bytes] = {}
-        """The RAND that each K_AMF was made with."""
+        """The RAND of each K_AMF."""
         self.kgnbs: dict[str, int] = {}
-        """The connection that each K_gNB was given to."""
+        """The connection of each K_gNB."""
         self.next_hops: set[str] = set()
         self.checked = 0
 
@@ -121,7 +121,7 @@ class CheckedWorld(World):
                     assert new.downlink >= old.downlink, "a downlink NAS COUNT went back"
 
     def _check_context(self, before: Ue, step: Step[Any], after: Ue) -> None:
-        """A context is taken into use by a SECURITY MODE COMPLETE under it, and by nothing else."""
+        """A context is taken into use only by a SECURITY MODE COMPLETE under it."""
         was = before.security.kamf if before.security else b""
         now = after.security.kamf if after.security else b""
         if now != was:
@@ -141,7 +141,7 @@ class CheckedWorld(World):
                 used = [kamf for kamf, _ in self.protected if kamf == context.kamf]
                 assert not used, "a K_AMF is offered a second time"
 
-    # What is sent
+    # Messages
 
     def _check_downlinks(
         self, before: Ue, step: Step[Any], after: Ue, downlinks: list[Downlink]
@@ -150,7 +150,7 @@ class CheckedWorld(World):
         ended = {c.amf_ue_ngap_id for c in connections(before) if c.releasing}
         for sent in downlinks:
             if sent.message in REFUSALS:
-                continue  # it goes to who asks, on whatever connection
+                continue  # it goes to the sender, on any connection
             assert sent.amf_ue_ngap_id in known, f"{sent.message} on no connection of the UE"
             assert sent.message == RELEASE_COMMAND or sent.amf_ue_ngap_id not in ended, (
                 f"{sent.message} on a connection that is released"
@@ -190,9 +190,9 @@ def _contexts(ue: Ue) -> Iterator[SecurityContext]:
 
 
 def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, int]:
-    """A protected downlink message, with the context and the COUNT that it was made with."""
+    """Return a deciphered downlink message with its context and its COUNT."""
     for context in contexts:
-        # The state after the step has COUNTs beyond those of its messages.
+        # The state after the step has COUNTs after those of its messages.
         for back in range(1, 5):
             count = context.downlink - back
             if count < 0 or count & 0xFF != nas[6]:
@@ -207,7 +207,8 @@ def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, 
 
 
 def _check_rejection(before: Ue, step: Step[Any]) -> None:
-    """AUTHENTICATION REJECT goes to who failed, or who told an identity after it had failed."""
+    """AUTHENTICATION REJECT is sent after a failure, or to a UE that was identified after a
+    failure."""
     failed = any(isinstance(e, AuthenticationFailed) for e in step.events)
     registrations = (before.registration, *(found.registration for found in before.parked))
     asked = any(r is not None and r.stage == "identifying" for r in registrations)
@@ -215,7 +216,7 @@ def _check_rejection(before: Ue, step: Step[Any]) -> None:
 
 
 def _check_owed(name: str, ue: Ue) -> None:
-    """What the network wants of a UE goes on, and its silence is watched over."""
+    """A pending request of the network has a timer, and an idle UE is supervised."""
     wanted, update, here = ue.network_deregistration, ue.update, ue.connection
     assert ue.registered or (wanted is None and update is None)
     sent = update is not None and update.command and not update.given_up
@@ -233,7 +234,8 @@ def _check_owed(name: str, ue: Ue) -> None:
 
 
 def _check_timers(name: str, ue: Ue) -> None:
-    """A timer runs for something, and what waits for the other side has a timer."""
+    """A timer runs only for a procedure, and a procedure that waits for the other side has a
+    timer."""
     for found in ue.parked:
         assert not found.connection.secured, "it is proved, and not the current one"
         assert not found.connection.releasing
@@ -272,7 +274,8 @@ def _check_timers(name: str, ue: Ue) -> None:
 
 
 def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlink]) -> None:
-    """What a RAN node is told goes to where it spoke from; what it loses, its UEs lose too."""
+    """A RAN node gets messages on the association that it sent from; a lost association loses its
+    UEs."""
     from_n2 = step.trigger.source.startswith("/n2/")
     origin = Origin(step.trigger.source) if step.outputs and from_n2 else None
     here = origin.association if origin is not None else after.association
@@ -296,14 +299,14 @@ def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlin
         assert origin is not None
         assert after.association == origin.association
     if any(isinstance(event, NgSetupFailed) for event in step.events):
-        # One with a fault is rejected too, but nothing of it is executed (10.3.4.2).
+        # A message with a fault is rejected, and no part of it is executed (10.3.4.2).
         assert "NGSetupFailure" in sent
         assert origin is not None
         assert after.association != origin.association
 
 
 def _relayed(output: SendNgap) -> bool:
-    """Whether a message is another node's, handed on."""
+    """Whether a message is relayed from another node."""
     return wire.ngap_peek(output.pdu).message in (
         "DownlinkRANConfigurationTransfer",
         "DownlinkRIMInformationTransfer",
@@ -318,7 +321,7 @@ def _check_wakes(step: Step[Any]) -> None:
 
 
 def by_kamf(world: CheckedWorld) -> dict[bytes, list[int]]:
-    """The downlink COUNTs that each K_AMF was used with."""
+    """Return the downlink COUNTs of each K_AMF."""
     found: dict[bytes, list[int]] = defaultdict(list)
     for kamf, count in world.protected:
         found[kamf].append(count)

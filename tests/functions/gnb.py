@@ -1,4 +1,4 @@
-"""What a RAN node says of itself (TS 38.413 8.7), for tests to send and to change."""
+"""Node-level messages of a RAN node (TS 38.413 8.7)."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ OM_INTERVENTION = {"misc": "om-intervention"}
 
 
 def supported(tac: int = 1, plmn: str = "001-01", slice_: Any = SLICE) -> list[dict[str, Any]]:
-    """A Supported TA List of one tracking area."""
+    """Return a Supported TA List of one tracking area."""
     broadcast = [{"pLMNIdentity": plmn, "tAISliceSupportList": [slice_]}]
     return [{"tAC": tac, "broadcastPLMNList": broadcast}]
 
@@ -29,19 +29,19 @@ def setup_request(tac: int = 1, plmn: str = "001-01", slice_: Any = SLICE) -> di
 
 
 def update(**ies: Any) -> dict[str, Any]:
-    """A RAN CONFIGURATION UPDATE."""
+    """Return a RAN CONFIGURATION UPDATE."""
     return {"message": "RANConfigurationUpdate", "ies": [{k: v} for k, v in ies.items()]}
 
 
 def reset(connections: list[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """An NG RESET of the whole interface, or of some connections."""
+    """Return an NG RESET of the whole interface, or of some connections."""
     part = {"partOfNG-Interface": connections}
     kind = {"nG-Interface": "reset-all"} if connections is None else part
     return {"message": "NGReset", "ies": [{"Cause": OM_INTERVENTION}, {"ResetType": kind}]}
 
 
 def ng_setup(world: World, association: str = ASSOCIATION) -> dict[str, Any]:
-    """Have the gNB set its interface up; the NG SETUP RESPONSE."""
+    """Set up the gNB's interface, and return the NG SETUP RESPONSE."""
     world.uplink(setup_request(), association=association)
     answer = world.sent()[-1]
     assert answer["message"] == "NGSetupResponse"

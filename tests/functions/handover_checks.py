@@ -1,4 +1,4 @@
-"""What must be true of a UE's handover after any step, in any state."""
+"""Rules for a UE's handover that hold after any step in any state."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ WITH_TARGET = ("preparing", "executing")
 
 
 def check_handover(ue: Ue) -> None:
-    """A handover has a timer and its two ends; nothing of one is there without it."""
+    """A handover has a timer and two ends. Without a handover there is no target."""
     ongoing, target = ue.handover, ue.target
     assert (ongoing is not None) == ("handover" in ue.timers), (ongoing, ue.timers)
     if ongoing is None:
@@ -27,16 +27,16 @@ def check_handover(ue: Ue) -> None:
         waits = target.ran_ue_ngap_id == NO_RAN_UE_NGAP_ID
         assert waits == (ongoing.stage == "preparing")
     for session in ue.sessions:
-        # What is asked of the gNB now was asked before the handover began.
+        # The resources were requested from the gNB before the handover.
         known = target.amf_ue_ngap_id if target is not None else 0
         assert not known or session.amf_ue_ngap_id != known
 
 
 def check_next_hops(step: Step[Any], seen: set[str]) -> None:
-    """Each NH is for one target and no other (TS 33.501 6.9.2.1.1).
+    """Each NH is for one target only (TS 33.501 6.9.2.1.1).
 
-    The K_gNB that begins the chain of another K_AMF is told until the UE has gone with it, or its
-    gNB has it (6.9.2.3.3).
+    The K_gNB that starts the chain of a new K_AMF may be sent again until a handover with it
+    completes or the gNB has it (6.9.2.3.3).
     """
     for output in step.outputs:
         if not isinstance(output, SendNgap):

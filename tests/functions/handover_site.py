@@ -1,4 +1,4 @@
-"""A UE among three gNBs that hand it over: what tests of handovers are played on."""
+"""A UE with three gNBs, for tests of handovers."""
 
 import hashlib
 import hmac
@@ -38,7 +38,7 @@ def ies_of(tree: dict[str, Any]) -> dict[str, Any]:
 
 
 def next_hop(kamf: bytes, kgnb: bytes, ncc: int) -> bytes:
-    """The NH of an NCC from 1, as a UE derives it (TS 33.501 A.10)."""
+    """Return the NH for an NCC from 1, as a UE derives it (TS 33.501 A.10)."""
     nh = kgnb
     for _ in range(ncc):
         nh = hmac.new(kamf, b"\x6f" + nh + b"\x00\x20", hashlib.sha256).digest()
@@ -46,7 +46,7 @@ def next_hop(kamf: bytes, kgnb: bytes, ncc: int) -> bytes:
 
 
 class Mobile(Site):
-    """A UE with one session or more at gNB 1, which knows gNB 2 and gNB 3."""
+    """A UE with one or more sessions at gNB 1, and gNBs 2 and 3."""
 
     def __init__(self, sessions: int = 1) -> None:
         super().__init__(world=CheckedWorld, features=("EMPU",))
@@ -62,10 +62,10 @@ class Mobile(Site):
         self.world.uplink(tree, gnb_of(number), at)
         assert "NGSetupResponse" in [wire.ngap_peek(pdu).message for *_, pdu in self.world.downlink]
 
-    # What gNBs say
+    # Messages of gNBs
 
     def say_as(self, number: int, message: str, *ies: dict[str, Any]) -> None:
-        """A message of a gNB, with no id but what is given."""
+        """Send a message of a gNB with the given IEs only."""
         tree = {"message": message, "ies": list(ies)}
         self.world.uplink(tree, gnb_of(number), association_of(number))
 
@@ -179,10 +179,10 @@ class Mobile(Site):
         ids = {"AMF-UE-NGAP-ID": amf_id}, {"RAN-UE-NGAP-ID": ran_id}
         self.say_as(number, message, *ids, *({k: v} for k, v in ies.items()))
 
-    # What they hear
+    # Messages to gNBs
 
     def heard(self) -> list[tuple[str, str, dict[str, Any]]]:
-        """The association, the name and the IEs of each downlink PDU."""
+        """Return association, name and IEs of each downlink PDU."""
         found: list[tuple[str, str, dict[str, Any]]] = []
         for _, association, pdu in self.world.downlink:
             tree = wire.ngap_decode(pdu)
@@ -191,7 +191,7 @@ class Mobile(Site):
         return found
 
     def one(self, association: str, message: str) -> dict[str, Any]:
-        """The IEs of the one PDU there is."""
+        """Return the IEs of the only PDU."""
         found = self.heard()
         assert [(a, m) for a, m, _ in found] == [(association, message)]
         return found[0][2]
@@ -199,27 +199,27 @@ class Mobile(Site):
     # Whole procedures
 
     def prepare(self, number: int = 2, sessions: tuple[int, ...] = (1,)) -> int:
-        """Have the target asked; the AMF-UE-NGAP-ID there."""
+        """Prepare the target, and return the AMF-UE-NGAP-ID there."""
         self.handover_required(number, sessions)
         found = self.one(association_of(number), "HandoverRequest")
         return int(found["AMF-UE-NGAP-ID"])
 
     def command(self, number: int = 2, sessions: tuple[int, ...] = (1,)) -> int:
-        """Have the UE sent on its way; the AMF-UE-NGAP-ID at the target."""
+        """Send the UE to the target, and return the AMF-UE-NGAP-ID there."""
         amf_id = self.prepare(number, sessions)
         self.acknowledge(amf_id, number, sessions=sessions)
         self.one(self.phone.association, "HandoverCommand")
         return amf_id
 
     def arrive(self, number: int, ran_id: int, amf_id: int | None = None) -> None:
-        """The UE is at another gNB from now on."""
+        """Move the UE to another gNB."""
         phone = self.phone
         phone.gnb, phone.association = gnb_of(number), association_of(number)
         phone.ran_id, phone.tac = ran_id, TACS[number]
         phone.amf_id = amf_id or phone.amf_id
 
     def register_again(self, kind: str = "mobility-registration-updating") -> dict[str, Any]:
-        """Register on the connection there is; the accept."""
+        """Register on the current connection, and return the accept."""
         self.phone.say(self.phone.request(kind))
         heard = [tree for tree in self.phone.hear() if "registration-accept" in tree.values()]
         self.phone.guti = heard[-1]["5g-guti"]["guti"]
@@ -231,7 +231,7 @@ class Mobile(Site):
         return self.phone.kamf
 
     def downlink_at_upf(self, address: str) -> tuple[int, str]:
-        """Where the UPF sends downlink packets of a UE: TEID and address."""
+        """Return the TEID and the address of a UE's downlink tunnel at the UPF."""
         found = self.session().n4.downlink
         _, session = self.upfs.session(address)
         assert session is not None
@@ -239,7 +239,7 @@ class Mobile(Site):
 
 
 def other_phone(site: Mobile) -> Phone:
-    """The same UE, switched on anew."""
+    """Return the same UE after a restart."""
     phone = Phone(site.world)
     phone.ran_id, phone.sqn = 9000, site.phone.sqn
     return phone

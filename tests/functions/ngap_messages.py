@@ -1,4 +1,4 @@
-"""One well-formed message of each NGAP procedure that a NG-RAN node begins (TS 38.413 9.4.3)."""
+"""One valid message of each NGAP procedure that a NG-RAN node initiates (TS 38.413 9.4.3)."""
 
 from typing import Any, Final
 
@@ -26,19 +26,19 @@ CONTAINER: Final = "4080000000"
 
 
 def node(number: int = 1) -> dict[str, Any]:
-    """A Global RAN Node ID; that of the gNB of `tests.functions.world` by default."""
+    """Return a Global RAN Node ID; by default that of the gNB of `tests.functions.world`."""
     gnb_id = {"gNB-ID": {"value": f"{number:06x}", "length": 24}}
     return {"globalGNB-ID": {"pLMNIdentity": "001-01", "gNB-ID": gnb_id}}
 
 
 def place(number: int = 1, tac: int = 1) -> dict[str, Any]:
-    """A Target or Source RAN Node ID of a transfer."""
+    """Return a Target or Source RAN Node ID of a transfer."""
     tai = {"pLMNIdentity": "001-01", "tAC": tac}
     return {"globalRANNodeID": node(number), "selectedTAI": tai}
 
 
 def son(number: int = 2, tac: int = 1) -> dict[str, Any]:
-    """A SON Configuration Transfer that asks a gNB for its Xn addresses."""
+    """Return a SON Configuration Transfer that requests a gNB's Xn addresses."""
     return {
         "targetRANNodeID-SON": place(number, tac),
         "sourceRANNodeID": place(),
@@ -47,7 +47,7 @@ def son(number: int = 2, tac: int = 1) -> dict[str, Any]:
 
 
 def rim(number: int = 2) -> dict[str, Any]:
-    """A RIM Information Transfer."""
+    """Return a RIM Information Transfer."""
     return {
         "targetRANNodeID-RIM": place(number),
         "sourceRANNodeID": place(),
@@ -60,19 +60,19 @@ def tunnel(teid: int = 7, address: str = "10.4.0.9") -> dict[str, Any]:
 
 
 def flows(teid: int = 7, *qfis: int) -> dict[str, Any]:
-    """A QoS Flow per TNL Information."""
+    """Return a QoS Flow per TNL Information."""
     listed = [{"qosFlowIdentifier": qfi} for qfi in qfis or (1,)]
     return {"uPTransportLayerInformation": tunnel(teid), "associatedQosFlowList": listed}
 
 
 def indicated(psi: int = 1, teid: int = 7, *qfis: int) -> dict[str, Any]:
-    """An item of the PDU Session Resource Modify Indication List."""
+    """Return an item of the PDU Session Resource Modify Indication List."""
     transfer = {"dLQosFlowPerTNLInformation": flows(teid, *qfis)}
     return {"pDUSessionID": psi, "pDUSessionResourceModifyIndicationTransfer": transfer}
 
 
 def usage(psi: int = 1) -> dict[str, Any]:
-    """An item of the PDU Session Resource Secondary RAT Usage List."""
+    """Return an item of the PDU Session Resource Secondary RAT Usage List."""
     times = {"startTimeStamp": "e9f00000", "endTimeStamp": "e9f0003c"}
     timed = [{**times, "usageCountUL": 5, "usageCountDL": 600}]
     report = {
@@ -127,7 +127,7 @@ OF_NODE: Final[dict[str, list[dict[str, Any]]]] = {
         {"UL-CP-SecurityInformation": {"ul-NAS-MAC": "0001", "ul-NAS-Count": 1}},
     ],
 }
-"""IEs of messages that are of no UE, or of one that is new."""
+"""IEs of non-UE-associated messages, or of the first message of a UE."""
 
 OF_UE: Final[dict[str, list[dict[str, Any]]]] = {
     "CellTrafficTrace": [
@@ -214,16 +214,16 @@ OF_UE: Final[dict[str, list[dict[str, Any]]]] = {
         }
     ],
 }
-"""IEs of messages of a UE, without its two ids."""
+"""IEs of UE-associated messages, without the two ids."""
 
 
 def of_node(message: str) -> dict[str, Any]:
-    """A message of `OF_NODE`."""
+    """Return a message of `OF_NODE`."""
     return {"message": message, "ies": OF_NODE[message]}
 
 
 def of_ue(message: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> dict[str, Any]:
-    """A message of `OF_UE`."""
+    """Return a message of `OF_UE`."""
     amf_id, ran_id = {"AMF-UE-NGAP-ID": amf_ue_ngap_id}, {"RAN-UE-NGAP-ID": ran_ue_ngap_id}
     ids = [amf_id, ran_id]
     if message == "PathSwitchRequest":

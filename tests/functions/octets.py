@@ -1,4 +1,4 @@
-"""Octets that nobody honest would send: NAS messages under any protection, NGAP PDUs of any IEs."""
+"""Invalid messages: NAS messages under any protection, and NGAP PDUs with any IEs."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ def sealed(
     *,
     cipher: bool = True,
 ) -> bytes:
-    """An uplink message with the right MAC of a context, whatever the message is."""
+    """Return an uplink message with the right MAC of a context; its contents may be invalid."""
     body = plain
     if cipher:
         key = wire.knas_enc(context.kamf, context.nea)
@@ -39,14 +39,14 @@ def sealed(
 
 
 class Protection(NamedTuple):
-    """How a NAS message is sent."""
+    """The protection of a NAS message."""
 
     header: int
     """The security header type; 0 for a plain message."""
     context: str = ""
-    """current or pending; empty for keys that nobody has."""
+    """current or pending; empty for unknown keys."""
     ahead: int = 0
-    """Added to the COUNT that the core expects next."""
+    """Offset to the COUNT that the core expects."""
     good: bool = True
     cipher: bool = True
 
@@ -75,7 +75,7 @@ protections = st.one_of(
 
 
 def captured_nas() -> list[bytes]:
-    """The plain messages of a UE's life, and others that a UE may send."""
+    """Return the plain messages of a UE, in a typical life and beyond."""
     world = World()
     phone = Phone(world)
     request, suci = phone.request(), phone.identity("null")
@@ -148,7 +148,7 @@ octet = st.integers(0, 255)
 
 
 def changed_pdu(of: list[bytes]) -> st.SearchStrategy[bytes]:
-    """One of some PDUs with an octet changed, or cut."""
+    """Return a PDU with one octet changed, or truncated."""
     return st.builds(_change, st.sampled_from(of), st.integers(0, 80), octet, st.integers(0, 3))
 
 
@@ -172,31 +172,33 @@ plain_nas = st.one_of(st.sampled_from(NAS), changed, extended, typed, session, a
 
 
 def sized(value: bytes) -> bytes:
-    """An open type or octet string: its length, then it."""
+    """Return an open type or octet string: its length and its value."""
     size = len(value)
     return (bytes([size]) if size < 128 else (0x8000 | size).to_bytes(2, "big")) + value
 
 
 def ie(identifier: int, criticality: int, value: bytes) -> bytes:
-    """A ProtocolIE-Field; the criticality is 0 reject, 1 ignore, 2 notify."""
+    """Return a ProtocolIE-Field; the criticality is 0 reject, 1 ignore, 2 notify."""
     return identifier.to_bytes(2, "big") + bytes([criticality << 6]) + sized(value)
 
 
 def pdu(code: int, direction: int, criticality: int, ies: Iterable[bytes]) -> bytes:
-    """An NGAP PDU of any IEs; the direction is 0 initiating, 1 successful, 2 unsuccessful."""
+    """Return an NGAP PDU with any IEs; the direction is 0 initiating, 1 successful, 2
+    unsuccessful."""
     listed = list(ies)
     value = b"\x00" + len(listed).to_bytes(2, "big") + b"".join(listed)
     return bytes([direction << 5, code, criticality << 6]) + sized(value)
 
 
 def unsigned(value: int, width: int) -> bytes:
-    """A constrained integer of `width` octets at most: its length in the top bits, then it."""
+    """Return a constrained integer of at most `width` octets: the length in the top bits, then the
+    value."""
     octets = value.to_bytes(max(1, -(-value.bit_length() // 8)), "big")
     return bytes([(len(octets) - 1) << (5 if width > 4 else 6)]) + octets
 
 
 def known_procedures() -> list[tuple[int, int]]:
-    """Code and direction of every message that the codec knows."""
+    """Return the code and direction of every message that the codec supports."""
     found: list[tuple[int, int]] = []
     for code in range(256):
         for direction in range(3):
@@ -214,7 +216,7 @@ IES = [*range(200), 9999, 65535]
 
 
 class RawPdu(NamedTuple):
-    """An NGAP PDU to be made with the identifiers of a connection."""
+    """An NGAP PDU without the identifiers of a connection."""
 
     procedure: tuple[int, int]
     criticality: int

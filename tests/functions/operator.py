@@ -1,4 +1,4 @@
-"""What an operator does to a UE, as the commands of evcore publish it."""
+"""Events of an operator for a UE, as the evcore commands publish them."""
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,18 +35,18 @@ def tell(world: World, kind: EventType, data: Struct, supi: str) -> None:
 
 
 def deregister(world: World, supi: str, *, reregister: bool = False, cause: int = 0) -> None:
-    """`evcore subscriber deregister`."""
+    """Do the same as `evcore subscriber deregister`."""
     tell(world, EventType.DEREGISTER, Deregister(reregister, cause), supi)
 
 
 def withdraw(world: World, supi: str) -> None:
-    """`evcore subscriber remove`."""
+    """Do the same as `evcore subscriber remove`."""
     del world.subscribers[supi]
     tell(world, EventType.SUBSCRIPTION_CHANGED, SubscriptionChanged(2), supi)
 
 
 def resubscribe(world: World, supi: str, *, slices: int) -> Subscriber:
-    """Write a subscription of the first slices of the one before."""
+    """Write a subscription with only the first slices of the current one."""
     one = world.subscribers[supi]
     changed = replace(one, slices=one.slices[:slices])
     world.subscribers[supi] = changed

@@ -1,6 +1,6 @@
-"""A scripted UE and its gNB, as small as they can be and right: tests drive them step by step.
+"""A minimal scripted UE with its gNB, which tests drive step by step.
 
-It keeps its own keys and counts, and asserts what a real UE would (MACs, AUTN, COUNTs).
+It keeps its own keys and COUNTs, and checks MAC, AUTN and COUNTs like a real UE.
 """
 
 from typing import Any
@@ -31,7 +31,7 @@ class Phone:
         self.requested: list[dict[str, Any]] | None = None
         self.security_key = b""
 
-    # What it says
+    # Messages of the UE
 
     def deregistration(self, *, switch_off: bool = False) -> dict[str, Any]:
         return {
@@ -46,7 +46,7 @@ class Phone:
         }
 
     def synch_failure(self, challenge: dict[str, Any]) -> dict[str, Any]:
-        """The answer of a USIM that has seen a later SQN than the challenge's."""
+        """Return the response of a USIM with a higher SQN than the challenge's."""
         rand = bytes.fromhex(challenge["authentication-parameter-rand"]["octets"])
         auts = wire.auts(self.k, self.opc, rand, self.sqn)
         return {
@@ -119,22 +119,22 @@ class Phone:
         )
 
     def say(self, tree: dict[str, Any], header: int = 2) -> None:
-        """Send a NAS message, protected when there is a context and `header` is not 0."""
+        """Send a NAS message, protected if there is a context and `header` is not 0."""
         plain = wire.nas_encode(tree)
         if header and self.security is not None:
             plain = self.security.protect(plain, header, downlink=False)
         self.uplink(plain)
 
     def open_again(self, tree: dict[str, Any], ran_id: int = 9) -> None:
-        """Send a message on a new connection, under the context there is."""
+        """Send a message on a new connection, under the current context."""
         assert self.security is not None
         self.ran_id = ran_id
         self.initial(self.security.protect_initial(wire.nas_encode(tree)))
 
-    # What it hears
+    # Messages to the UE
 
     def hear(self) -> list[dict[str, Any]]:
-        """The NAS messages that came, opened; the NGAP ids and keys around them are kept."""
+        """Return the received NAS messages, deciphered; keep the NGAP ids and keys."""
         heard: list[dict[str, Any]] = []
         for tree in self.world.sent():
             ies: dict[str, Any] = {}
@@ -165,10 +165,10 @@ class Phone:
         plain = self.security.unprotect(nas, downlink=True).plain
         return {**wire.nas_decode(plain), "security": header}
 
-    # What it does, whole
+    # Complete procedures
 
     def register(self, scheme: str | None = None, **more: Any) -> dict[str, Any]:
-        """Register from nothing; the REGISTRATION ACCEPT."""
+        """Register without a context, and return the REGISTRATION ACCEPT."""
         tree = self.request(**more)
         if scheme is not None:
             tree["5gs-mobile-identity"] = self.identity(scheme)
@@ -177,7 +177,7 @@ class Phone:
         return self.secure(tree)
 
     def authenticate(self, header: int = 0) -> None:
-        """Answer the AUTHENTICATION REQUEST that must be the last message heard."""
+        """Respond to the AUTHENTICATION REQUEST, which must be the last message."""
         self.say(self.answer(self.hear()[-1]), header)
 
     def answer(self, challenge: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +196,7 @@ class Phone:
         }
 
     def secure(self, request: dict[str, Any]) -> dict[str, Any]:
-        """Answer the SECURITY MODE COMMAND, then the accept; that accept."""
+        """Complete the SECURITY MODE COMMAND and the registration; return the accept."""
         command = self.hear()[-1]
         assert command["message-type"] == "security-mode-command", command
         complete = {
@@ -208,7 +208,7 @@ class Phone:
         return self.finish()
 
     def finish(self) -> dict[str, Any]:
-        """Take the REGISTRATION ACCEPT and complete it."""
+        """Complete the registration, and return the REGISTRATION ACCEPT."""
         accept = self.hear()[-1]
         assert accept["message-type"] == "registration-accept", accept
         self.guti = accept["5g-guti"]["guti"]
@@ -218,7 +218,7 @@ class Phone:
         return accept
 
     def update(self) -> dict[str, Any]:
-        """Take the CONFIGURATION UPDATE COMMAND that must be the last message, and complete it."""
+        """Complete the CONFIGURATION UPDATE COMMAND, which must be the last message."""
         command = self.hear()[-1]
         assert command["message-type"] == "configuration-update-command", command
         self.guti = command.get("5g-guti", {}).get("guti", self.guti)
@@ -227,7 +227,7 @@ class Phone:
         return command
 
     def leave(self) -> dict[str, Any]:
-        """Take the DEREGISTRATION REQUEST that must be the last message, and accept it."""
+        """Accept the DEREGISTRATION REQUEST, which must be the last message."""
         request = self.hear()[-1]
         assert request["message-type"] == "deregistration-request-ue-terminated", request
         self.say({"message-type": "deregistration-accept-ue-terminated"})
@@ -247,7 +247,7 @@ class Phone:
         }
 
     def idle(self) -> None:
-        """Have the gNB release the connection for inactivity."""
+        """Release the connection for inactivity, by the gNB."""
         self.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
         assert self.hear()[-1]["message-type"] == "UEContextReleaseCommand"
         self.ngap("UEContextReleaseComplete")

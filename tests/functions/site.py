@@ -1,4 +1,4 @@
-"""A UE with PDU sessions, its gNB and its UPFs: what tests of sessions are played on."""
+"""A UE with PDU sessions, its gNB and its UPFs, for tests of sessions."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ class Site:
         self.teid = 100
 
     def ask(self, psi: int = 1, pti: int = 1, transport: Any = None, **request: Any) -> None:
-        """PDU SESSION ESTABLISHMENT REQUEST, and the UPF answers."""
+        """Send a PDU SESSION ESTABLISHMENT REQUEST, and let the UPF respond."""
         message = {
             MESSAGE: "pdu-session-establishment-request",
             "pdu-session-identity": psi,
@@ -89,7 +89,7 @@ class Site:
         self.upfs.serve()
 
     def hear(self) -> list[dict[str, Any]]:
-        """What the UE and its gNB are told; NAS of sessions under `nas`."""
+        """Return the messages to the UE and its gNB; NAS messages of sessions are under `nas`."""
         found: list[dict[str, Any]] = []
         for tree in self.phone.hear():
             for name in _LISTS:
@@ -103,7 +103,7 @@ class Site:
         return found
 
     def set_up(self, message: str = "PDUSessionResourceSetup", *ids: int) -> None:
-        """The gNB has set the sessions up."""
+        """Respond that the gNB has set up sessions."""
         suffix = "SURes" if message == "PDUSessionResourceSetup" else "CxtRes"
         items: list[dict[str, Any]] = []
         for psi in ids or (1,):
@@ -118,7 +118,7 @@ class Site:
         self.upfs.serve()
 
     def set_up_fails(self, message: str, psi: int = 1) -> None:
-        """The gNB has no resources for a session."""
+        """Respond that the gNB has no resources for a session."""
         transfer = {"cause": {"radioNetwork": "radio-resources-not-available"}}
         name = "pDUSessionResourceSetupUnsuccessfulTransfer"
         items = [{"pDUSessionID": psi, name: transfer}]
@@ -128,7 +128,7 @@ class Site:
         self.upfs.serve()
 
     def lose(self, seid: int, at: int, *, kept: bool = False) -> None:
-        """Word comes that the UPF of a session had restarted by then, or was associated anew."""
+        """Report that the UPF of a session restarted, or was associated again, at a time."""
         self.world.count += 1
         self.world.deliver(
             CloudEvent(
@@ -144,8 +144,8 @@ class Site:
         )
 
     def restore_twice(self, address: str) -> None:
-        """Have a UPF that knows nothing of a session be asked for it, and once more before it
-        answers; it is silent from then on."""
+        """Let a UPF lose a session, and request it twice before the UPF responds; it does not
+        respond."""
         name, _ = self.upfs.session(address)
         seid = self.session().n4.seid
         self.upfs.tables[name].clear()
@@ -155,7 +155,7 @@ class Site:
         self.lose(seid, self.world.now)
 
     def establish(self, psi: int = 1, **request: Any) -> str:
-        """A whole establishment; the UE's address."""
+        """Establish a session completely, and return the UE's address."""
         self.ask(psi, **request)
         setup = self.hear()[-1]
         assert setup[MESSAGE] == "PDUSessionResourceSetupRequest"
@@ -183,7 +183,7 @@ class Site:
         return self.hear()
 
     def release(self, psi: int) -> None:
-        """The operator has a session released."""
+        """Release a session, by the operator."""
         self.world.count += 1
         self.world.deliver(
             CloudEvent(
@@ -199,7 +199,7 @@ class Site:
         )
 
     def subscribe(self, ambr: Ambr) -> None:
-        """The subscription has another session AMBR."""
+        """Change the session AMBR of the subscription."""
         one = self.world.subscribers[self.phone.supi]
         dnn = replace(one.slices[0].dnns[0], ambr=ambr)
         slices = (replace(one.slices[0], dnns=(dnn,)), *one.slices[1:])

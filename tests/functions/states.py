@@ -1,4 +1,4 @@
-"""UEs in every state that the core can have one in, each by the shortest way there."""
+"""UEs in every state of the core, each reached in the shortest way."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,7 @@ FOREIGN = {"plmn": "999-99", "amf-region-id": 9, "amf-set-id": 9, "amf-pointer":
 
 
 class SlowWorld(CheckedWorld):
-    """A world in which events for `identification` may be held back, and decisions fail."""
+    """A world that can hold back events for `identification`, and can fail decisions."""
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
@@ -43,7 +43,7 @@ def fresh() -> Phone:
 
 
 def asked() -> Phone:
-    """A foreign 5G-GUTI: nobody knows who it is."""
+    """A foreign 5G-GUTI: the UE is unidentified."""
     phone = fresh()
     phone.guti = FOREIGN
     phone.initial(wire.nas_encode(phone.request()))
@@ -52,7 +52,7 @@ def asked() -> Phone:
 
 
 def given_away() -> Phone:
-    """The SUCI is concealed, and `identification` has it."""
+    """The SUCI is concealed, and `identification` has the event."""
     phone = asked()
     phone.world.hold = True  # pyright: ignore[reportAttributeAccessIssue]
     phone.say({MESSAGE: "identity-response", "mobile-identity": phone.identity("A")}, 0)
@@ -86,7 +86,7 @@ def registered() -> Phone:
 
 
 def unconfirmed() -> Phone:
-    """Registered, and T3550 has expired for the fifth time."""
+    """Registered after the fifth expiry of T3550."""
     phone = accepted()
     phone.ngap("InitialContextSetupResponse")
     phone.world.advance(60)
@@ -117,7 +117,7 @@ def challenged_by_guti() -> Phone:
 
 
 def failed_by_guti() -> Phone:
-    """The response was wrong, and the UE is asked who it is."""
+    """The response was wrong, and the UE was asked for its identity."""
     phone = challenged_by_guti()
     phone.hear()
     phone.say({MESSAGE: "authentication-failure", "5gmm-cause": "mac-failure"}, 0)
@@ -126,14 +126,14 @@ def failed_by_guti() -> Phone:
 
 
 def reauthenticating() -> Phone:
-    """A registration of another kind on a connection that is secure."""
+    """A registration of another type on a secure connection."""
     phone = registered()
     phone.say(phone.request("mobility-registration-updating", ngksi="no-key"))
     return phone
 
 
 def moved() -> Phone:
-    """A registration anew, while the connection before is still there."""
+    """A second registration, while the previous connection still exists."""
     phone = registered()
     phone.ran_id, phone.guti, phone.ngksi, phone.security = 9, None, 7, None
     phone.initial(wire.nas_encode(phone.request()))
@@ -141,7 +141,7 @@ def moved() -> Phone:
 
 
 def attacked() -> Phone:
-    """Others have come in the name of a UE that is connected, and proved nothing."""
+    """Others claimed to be the connected UE, without authentication."""
     phone = registered()
     for ran_id in range(60, 66):
         other = Phone(phone.world)
@@ -154,7 +154,7 @@ def attacked() -> Phone:
 
 
 def deregistering() -> Phone:
-    """A deregistration without a MAC, and the UE is challenged."""
+    """A deregistration without a MAC, and a pending challenge."""
     phone = idle()
     phone.initial(wire.nas_encode(phone.deregistration()))
     return phone
@@ -173,7 +173,7 @@ def releasing() -> Phone:
 
 
 def commanded() -> Phone:
-    """A CONFIGURATION UPDATE COMMAND with a new 5G-GUTI waits for its COMPLETE."""
+    """A CONFIGURATION UPDATE COMMAND with a new 5G-GUTI, without its COMPLETE."""
     phone = idle()
     phone.open_again(phone.service_request("mobile-terminated-services"))
     phone.hear()
@@ -183,7 +183,7 @@ def commanded() -> Phone:
 
 
 def asked_to_leave() -> Phone:
-    """A DEREGISTRATION REQUEST of the network waits for its ACCEPT."""
+    """A DEREGISTRATION REQUEST of the network, without its ACCEPT."""
     phone = registered()
     operator.deregister(phone.world, phone.supi, reregister=True)
     assert "T3522" in phone.world.ue().timers
@@ -199,7 +199,7 @@ def paged_to_leave() -> Phone:
 
 
 def overdue() -> Phone:
-    """The mobile reachable timer has expired, and nobody pages any more."""
+    """The mobile reachable timer has expired, and the UE is no longer paged."""
     phone = idle()
     phone.world.advance(3900)
     assert "implicit-deregistration" in phone.world.ue().timers

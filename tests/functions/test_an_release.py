@@ -150,7 +150,7 @@ def test_a_missing_mandatory_ie_is_answered_with_diagnostics(phone: Phone) -> No
 
 
 def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> None:
-    """The one that is proved stays the UE's, few are kept beside it, the others are released."""
+    """The authenticated connection stays, few are parked, and the others are released."""
     phone = Phone(World())
     phone.register()
     proved = phone.amf_id
@@ -193,7 +193,7 @@ def test_an_event_that_cannot_be_decided_leaves_no_connection_behind() -> None:
 
 @pytest.mark.parametrize("part", [False, True])
 def test_a_copy_of_an_ng_reset_spares_what_was_opened_after_it(phone: Phone, part: bool) -> None:
-    """Its worker may have died before it acknowledged; the gNB uses its RAN-UE-NGAP-ID again."""
+    """Its worker may have died before the acknowledgement; the gNB reuses its RAN-UE-NGAP-ID."""
     world = phone.world
     pair = {"rAN-UE-NGAP-ID": phone.ran_id}
     event = world.route(wire.ngap_encode(reset([pair] if part else None)))
@@ -208,7 +208,7 @@ def test_a_copy_of_an_ng_reset_spares_what_was_opened_after_it(phone: Phone, par
 
 
 def test_timers_of_two_procedures_that_are_due_at_once(phone: Phone) -> None:
-    """Each worker runs those of its own, whichever the wake-up was for."""
+    """Each worker runs its own timers, whichever one the wake-up was for."""
     world = phone.world
     at = world.now - 1000
     timers = {"T3560": Timer(at, 0), "ng-release": Timer(at, 0)}

@@ -1,4 +1,4 @@
-"""5G-AKA from the side of the UE (TS 24.501 5.4.1.3)."""
+"""5G-AKA from the UE's side (TS 24.501 5.4.1.3)."""
 
 from itertools import pairwise
 from typing import Any
@@ -154,7 +154,8 @@ def test_a_request_that_names_another_key_is_authenticated(
 
 
 def test_an_ngksi_in_use_is_never_offered_again() -> None:
-    """5.4.1.3.2: neither that of the current context nor that of the request; all are tried."""
+    """5.4.1.3.2: neither that of the current context nor that of the request; all others are
+    tried."""
     phone = Phone(World())
     phone.register()
     current = phone.ngksi

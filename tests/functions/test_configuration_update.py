@@ -22,7 +22,7 @@ BOTH = [{"sst": 1, "sd": "010203"}, {"sst": 2}]
 
 @pytest.fixture
 def paged() -> Site:
-    """A UE that has come for its downlink packets, and waits for what follows."""
+    """Return a UE that answered a paging, before the update."""
     site = Site()
     address = site.establish()
     site.idle()
@@ -34,7 +34,7 @@ def paged() -> Site:
 
 
 def commanded(site: Site) -> dict[str, Any]:
-    """The gNB has set the context up; the COMMAND that comes then."""
+    """Complete the context setup, and return the COMMAND that follows."""
     site.set_up("InitialContextSetup")
     (command,) = site.hear()
     assert (command[MESSAGE], command["security"]) == (COMMAND, 2)
@@ -98,7 +98,7 @@ def test_a_registration_gives_one_too(paged: Site) -> None:
 
 
 def test_a_t3555(paged: Site) -> None:
-    """Both 5G-GUTIs stay valid, and the UE is told again on its next connection."""
+    """Both 5G-GUTIs stay valid, and the command is sent again on the next connection."""
     command = commanded(paged)
     paged.world.advance(4 * 6 + 5)
     again = paged.hear()
@@ -127,7 +127,7 @@ def test_a_complete_that_comes_after_t3555_has_given_up(paged: Site) -> None:
 
 @pytest.mark.parametrize("new", [False, True])
 def test_b_lower_layer_failure(paged: Site, *, new: bool) -> None:
-    """Either 5G-GUTI leads to the UE; by the old one it is told again (b 1)."""
+    """Either 5G-GUTI leads to the UE; after the old one the command is sent again (b 1)."""
     command = commanded(paged)
     paged.world.lose()
     ng_setup(paged.world)
@@ -222,7 +222,7 @@ def test_a_complete_that_nobody_waits_for_is_noted() -> None:
 
 
 def sliced() -> Site:
-    """A UE in a tracking area with two slices, both of them allowed."""
+    """Return a UE in a tracking area with two allowed slices."""
     dnns = (Dnn("internet"),)
     slices = (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE, True, dnns))
     return Site(tac=2, slices=slices, requested=BOTH)
@@ -333,7 +333,7 @@ def test_a_network_without_a_name_says_nothing() -> None:
 
 
 def test_it_waits_for_the_context_setup() -> None:
-    """Registered while the gNB has lost the context setup: it is told when that is there."""
+    """A registered UE with a lost context setup: the update waits for the context."""
     phone = Phone(World(network=replace(NETWORK, nitz=nitz_of("evcore", "", ""))))
     ng_setup(phone.world)
     request = phone.request()

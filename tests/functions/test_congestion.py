@@ -1,4 +1,4 @@
-"""Congestion control (TS 24.501 5.3.9): who is put off, for how long, and who never is."""
+"""Congestion control (TS 24.501 5.3.9): rejected requests, their back-off time, and exceptions."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ SPARED = [
 
 
 class BusyWorld(CheckedWorld):
-    """A core whose worker may be behind."""
+    """A core with a congested worker."""
 
     def __init__(self, **policy: Any) -> None:
         network = replace(NETWORK, congestion=Congestion(**policy), emergency=True)
@@ -64,7 +64,7 @@ def idle(phone: Phone) -> None:
 
 
 def put_off(phone: Phone, rejection: str) -> int:
-    """The T3346 that the UE was put off with."""
+    """Check the rejection and return its T3346."""
     reject, release = phone.hear()
     assert (reject[MESSAGE], reject["5gmm-cause"]) == (rejection, "congestion")
     assert release[MESSAGE] == "UEContextReleaseCommand"

@@ -85,7 +85,7 @@ def test_without_a_mac_the_ue_is_authenticated_first(phone: Phone) -> None:
     phone.world.verify()
 
 
-def test_an_impostor_deregisters_nobody(phone: Phone) -> None:
+def test_an_impostor_deregisters_no_ue(phone: Phone) -> None:
     impostor = Phone(phone.world)
     impostor.ran_id, impostor.guti, impostor.ngksi = 99, phone.guti, phone.ngksi
     impostor.initial(wire.nas_encode(impostor.deregistration()))
@@ -103,7 +103,7 @@ def test_an_impostor_deregisters_nobody(phone: Phone) -> None:
     phone.world.verify()
 
 
-def test_of_nobody_known_is_accepted() -> None:
+def test_a_deregistration_of_an_unknown_ue_is_accepted() -> None:
     phone = Phone(World())
     phone.guti = {
         "plmn": "001-01",

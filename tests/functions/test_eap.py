@@ -1,4 +1,4 @@
-"""EAP-AKA' from the side of the UE (TS 24.501 5.4.1.2, TS 33.501 6.1.3.1)."""
+"""EAP-AKA' from the UE's side (TS 24.501 5.4.1.2, TS 33.501 6.1.3.1)."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ MESSAGE = "message-type"
 
 
 class EapPhone(Phone):
-    """A UE whose subscription says EAP-AKA'."""
+    """A UE with a subscription for EAP-AKA'."""
 
     def read(self, challenge: dict[str, Any]) -> eap_aka.Challenge:
         assert challenge[MESSAGE] == "authentication-request", challenge
@@ -62,7 +62,7 @@ def begin(phone: EapPhone) -> dict[str, Any]:
 
 
 def rejected(phone: EapPhone, asked: eap_aka.Challenge) -> None:
-    """AUTHENTICATION REJECT with the EAP-Failure of the exchange (5.4.1.2.2.11)."""
+    """Check for AUTHENTICATION REJECT with the EAP-Failure of the exchange (5.4.1.2.2.11)."""
     reject, release = phone.hear()
     assert reject[MESSAGE] == "authentication-reject"
     assert reject["eap-message"]["octets"] == bytes([4, asked.identifier, 0, 4]).hex()
@@ -81,7 +81,7 @@ def test_a_subscriber_of_eap_aka_prime_registers(phone: EapPhone, scheme: str | 
 
 
 def test_eap_success_goes_with_the_security_mode_command(phone: EapPhone) -> None:
-    """And again with each repetition of it (5.4.2.2)."""
+    """Also in each repetition of the command (5.4.2.2)."""
     challenge = begin(phone)
     asked = phone.read(challenge)
     phone.say(phone.answer(challenge), 0)
@@ -177,7 +177,7 @@ def test_a_wrong_answer(phone: EapPhone, what: str) -> None:
 
 @pytest.mark.parametrize("octets", ["", "02", "0201000c32030000", "010100083201000000"])
 def test_what_is_no_answer_is_discarded(phone: EapPhone, octets: str) -> None:
-    """RFC 3748 4.1: another code or identifier, or no packet at all. The UE has its chance yet."""
+    """RFC 3748 4.1: another code or identifier, or not a packet. The UE can still respond."""
     challenge = begin(phone)
     phone.eap(bytes.fromhex(octets or "ffffffff"))
     assert phone.hear() == []
@@ -200,7 +200,7 @@ def test_ngksi_in_use_gets_the_same_challenge_under_another(phone: EapPhone) -> 
 
 
 def test_a_guti_of_another_is_asked_for_its_suci(phone: EapPhone) -> None:
-    """5.4.1.2.2.11: the identity may be another's; EAP-Failure comes when it is not."""
+    """5.4.1.2.2.11: the identity may be another UE's; EAP-Failure is sent if it is not."""
     phone.register()
     phone.idle()
     impostor = EapPhone(phone.world)
@@ -218,7 +218,7 @@ def test_a_guti_of_another_is_asked_for_its_suci(phone: EapPhone) -> None:
 @settings(max_examples=60, deadline=None)
 @given(packets=st.lists(octets("eap"), min_size=1, max_size=3), secured=st.booleans())
 def test_any_octets_of_a_ue(packets: list[bytes], *, secured: bool) -> None:
-    """Nothing raises, nothing is left, and the UE can register."""
+    """No exception, no remains, and the UE can register."""
     one = subscriber(1, auth_method=AuthMethod.EAP_AKA_PRIME)
     phone = EapPhone(CheckedWorld(one))
     if secured:

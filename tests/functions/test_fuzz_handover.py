@@ -1,5 +1,4 @@
-"""Whatever three gNBs say of a UE that they hand over, in any order: nothing raises, and nothing
-is left in the end."""
+"""Any messages of three gNBs about a UE in handover, in any order: no exception, and no remains."""
 
 import os
 from typing import Any
@@ -66,7 +65,7 @@ shots = st.one_of(
 
 
 class Storm:
-    """One UE, to which all of it happens."""
+    """One UE that receives all events."""
 
     def __init__(self) -> None:
         self.site = Mobile()
@@ -74,9 +73,9 @@ class Storm:
         self.ran_id = 100
         self.at = 1
         self.target: tuple[int, int, int] | None = None
-        """The gNB, the AMF- and the RAN-UE-NGAP-ID of the last HANDOVER REQUEST."""
+        """The gNB, the AMF-UE-NGAP-ID and the RAN-UE-NGAP-ID of the last HANDOVER REQUEST."""
         self.releases: list[tuple[int, int, int]] = []
-        """The same of the UE CONTEXT RELEASE COMMANDs."""
+        """The same for UE CONTEXT RELEASE COMMANDs."""
 
     def shoot(self, shot: tuple[Any, ...]) -> None:
         kind, *given_ = shot
@@ -84,7 +83,7 @@ class Storm:
         self.follow()
 
     def follow(self) -> None:
-        """Keep what gNBs are told, and go where the path is switched to."""
+        """Store the messages to gNBs, and follow a path switch."""
         for gnb, _, pdu in list(self.site.world.downlink):
             tree = wire.ngap_decode(pdu)
             ies, number = ies_of(tree), int(gnb.rpartition("-")[2], 16)
@@ -212,7 +211,7 @@ class Storm:
         }
 
     def _stranger(self) -> None:
-        """Someone says to be this UE, and cannot prove it."""
+        """Another sender claims to be this UE, without authentication."""
         phone = self.site.phone
         ran_id, amf_id, phone.ran_id = phone.ran_id, phone.amf_id, self._new()
         phone.initial(wire.nas_encode(phone.request()))
@@ -271,7 +270,7 @@ class Storm:
         self.site.world.advance(seconds)
 
     def end(self) -> None:
-        """The UPFs answer again, and the UE registers anew and goes."""
+        """The UPFs respond again; the UE registers again and deregisters."""
         site = self.site
         site.upfs.silent = site.upfs.full = False
         site.upfs.serve()
@@ -292,7 +291,7 @@ class Storm:
 
 
 def finish(storm: Storm) -> None:
-    """Nothing is left, and every step is decided again as it was."""
+    """Check that there are no remains, and that every step is decided in the same way again."""
     storm.end()
     site, world = storm.site, storm.site.world
     ue = world.ue()
@@ -323,7 +322,7 @@ WHOLE = [
     ("serve",),
     ("register",),
 ]
-"""Two handovers as they should be."""
+"""Two complete handovers."""
 
 
 @pytest.mark.parametrize("place", range(len(WHOLE) + 1))

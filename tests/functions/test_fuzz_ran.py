@@ -1,4 +1,5 @@
-"""No input raises in `ran`, whatever the state of the RAN node; and after it NG SETUP succeeds."""
+"""No input raises an exception in `ran`, in any state of the RAN node, and NG SETUP succeeds after
+it."""
 
 from collections.abc import Callable
 from typing import Any
@@ -32,7 +33,7 @@ def up() -> CheckedWorld:
 
 
 def elsewhere() -> CheckedWorld:
-    """Its interface is up on another association than it speaks on."""
+    """The interface is up on another association than the message's."""
     world = up()
     ng_setup(world, "a2")
     return world
@@ -157,7 +158,7 @@ def test_anything_in_any_state(state: str, fired: list[tuple[Any, ...]]) -> None
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("cut", range(1, 9))
 def test_an_error_indication_is_never_answered(state: str, cut: int) -> None:
-    """TS 38.413 10.5: not a whole one, and not one that is cut or has faults."""
+    """TS 38.413 10.5: neither a valid one, nor a truncated one or one with faults."""
     world = STATES[state]()
     world.downlink.clear()
     whole = wire.ngap_encode(INDICATION)

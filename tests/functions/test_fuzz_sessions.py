@@ -1,4 +1,4 @@
-"""Whatever happens to sessions, in any order: nothing raises, and nothing is left in the end."""
+"""Any events of sessions, in any order: no exception, and no remains."""
 
 import os
 from typing import Any
@@ -58,7 +58,7 @@ shots = st.one_of(
 
 
 class Storm:
-    """One UE, to which all of it happens."""
+    """One UE that receives all events."""
 
     def __init__(self, *, ftup: bool) -> None:
         self.site = Site(ftup=ftup)
@@ -125,7 +125,7 @@ class Storm:
         site.phone.hear()
 
     def end(self) -> None:
-        """The UPFs answer again, and the UE registers anew and goes."""
+        """The UPFs respond again; the UE registers again and deregisters."""
         site, world = self.site, self.site.world
         site.upfs.silent = False
         site.upfs.refuse.clear()

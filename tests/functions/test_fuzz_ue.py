@@ -1,4 +1,4 @@
-"""No input raises, whatever the state of the UE; and after any of it the UE can register."""
+"""No input raises an exception, in any state of the UE, and the UE can register after it."""
 
 import os
 from typing import Any
@@ -36,7 +36,7 @@ CASUAL = settings(
 
 
 def contexts(world: World) -> tuple[SecurityContext | None, SecurityContext | None]:
-    """The keys that the core has of the UE, which a sender of anything may have too."""
+    """Return the core's keys of the UE; any sender may have them too."""
     ue = world.states.get("ue/imsi-001010000000001", Ue())
     return ue.security, ue.pending
 
@@ -54,14 +54,14 @@ def say(phone: Phone, plain: bytes, protection: Protection, *, initial: bool) ->
 
 
 def raw(phone: Phone, made: RawPdu, wrong: tuple[int, int, str]) -> None:
-    """Any PDU, by the identifiers of the UE's connection or by those of another."""
+    """Send any PDU, with the identifiers of the UE's connection or of another."""
     amf_id, ran_id, association = wrong
     pdu = made.of((phone.amf_id or 5) ^ amf_id, phone.ran_id ^ ran_id)
     phone.world.uplink_pdu(pdu, association=association)
 
 
 def another(phone: Phone, plain: bytes, *, stolen: bool) -> None:
-    """Another UE, on a connection of its own or with the identifiers of this one's."""
+    """Send a message of another UE, on its own connection or with this UE's identifiers."""
     other = Phone(phone.world, 2)
     other.k, other.guti, other.ran_id = bytes(16), phone.guti, 2
     if stolen:
@@ -77,14 +77,14 @@ def snapshot(world: World) -> list[bytes]:
 
 
 def again(phone: Phone, number: int) -> None:
-    """An event that is in a log once more: it changes nothing."""
+    """Deliver an event of the log again: nothing changes."""
     world = phone.world
     taken = {event_id for _, event_id in world.taken}
     events = [event for event in world.delivered.values() if event.id in taken]
     event = events[number % len(events)]
     moved = event.partitionkey.startswith("ngap-") and event.type == EventType.CONNECTION_LOST
     if moved and (world.owners.get(resolve.entry(event)), event.id) not in world.taken:
-        return  # the loss of a connection that was given away since: true of it there too
+        return  # the loss of a transferred connection, which applies to the other aggregate too
     before, steps = snapshot(world), len(world.order)
     world.deliver(event)
     assert len(world.order) == steps
@@ -92,7 +92,7 @@ def again(phone: Phone, number: int) -> None:
 
 
 def poisoned(phone: Phone, number: int) -> None:
-    """A decision that fails: the UE gets a cause in its place."""
+    """Deliver an event with failing decisions: the UE's request is rejected with a cause."""
     world = phone.world
     assert isinstance(world, SlowWorld)
     world.poisoned = True
@@ -104,14 +104,14 @@ def poisoned(phone: Phone, number: int) -> None:
 
 
 def deliver(phone: Phone, kind: str, key: str, data: bytes, **more: Any) -> None:
-    """An event of the core itself."""
+    """Deliver an event of the core itself."""
     phone.world.count += 1
     event = CloudEvent(f"t-{phone.world.count}", "/gnb/x", kind, key, data, slot=0)
     phone.world.deliver(replace(event, **more))
 
 
 def internal(phone: Phone, kind: str, number: int) -> None:
-    """One that is well made, at a time when nobody expects it."""
+    """Deliver a valid event at an unexpected time."""
     amf_id = phone.amf_id or 5
     key, data, to = f"ue/{phone.supi}", b"", Procedure.REGISTRATION
     source = "/gnb/x"
@@ -194,7 +194,7 @@ def shoot(phone: Phone, shot: tuple[Any, ...]) -> None:
 
 
 def recover(phone: Phone) -> None:
-    """Time passes, and then a UE of the same SUPI registers, and all is as it should be."""
+    """After some time, a UE with the same SUPI registers, and the state is consistent."""
     world = phone.world
     world.advance(120)
     other = Phone(world)
@@ -222,7 +222,7 @@ def test_anything_in_any_state(state: str, fired: list[tuple[Any, ...]]) -> None
 @pytest.mark.parametrize("state", STATES)
 @pytest.mark.parametrize("header", [0, 1, 2, 3, 4])
 def test_each_message_in_each_state(state: str, header: int) -> None:
-    """The table: state by message by protection, with the right MAC of either context."""
+    """Each message in each state and with each protection, with the right MAC of either context."""
     for plain in NAS:
         for initial in (False, True):
             for context in ("current", "pending"):

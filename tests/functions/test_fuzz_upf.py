@@ -1,4 +1,5 @@
-"""No input raises in `upf`, whatever the state of the UPF; and after it it can be associated."""
+"""No input raises an exception in `upf`, in any state of the UPF, and it can be associated after
+it."""
 
 import os
 from typing import Any
@@ -25,7 +26,7 @@ STAMPS = st.sampled_from([0, STAMP, STAMP + 1])
 
 @st.composite
 def messages(draw: st.DrawFn) -> bytes:
-    """Any message that PFCP has, perhaps with octets that are others."""
+    """Draw any PFCP message, possibly with changed octets."""
     message = draw(st.sampled_from(MESSAGES))
     ies, _ = draw(message.ies())
     stamp = draw(STAMPS)

@@ -37,14 +37,14 @@ STATUS = {
 
 
 def released_ids(ies: dict[str, Any]) -> tuple[int, int | None]:
-    """AMF- and RAN-UE-NGAP-ID of a UE CONTEXT RELEASE COMMAND."""
+    """Return the AMF- and RAN-UE-NGAP-ID of a UE CONTEXT RELEASE COMMAND."""
     ids = ies["UE-NGAP-IDs"]
     pair = ids.get("uE-NGAP-ID-pair", ids)
     return pair["aMF-UE-NGAP-ID"], pair.get("rAN-UE-NGAP-ID")
 
 
 def stays(site: Mobile) -> None:
-    """The UE is where it was, nothing of the handover is left, and another one may begin."""
+    """Check that the UE stays at the source, and that another handover is possible."""
     ue = site.world.ue()
     assert ue.connection is not None
     assert (ue.connection.association, ue.handover, ue.target) == ("a1", None, None)
@@ -152,7 +152,7 @@ TRIGGERED = {"radioNetwork": "ng-intra-system-handover-triggered"}
 
 
 def take_another_key(site: Mobile) -> str:
-    """Have the UE take another K_AMF into use, of which its gNB is told; the K_gNB of that."""
+    """Change the UE's K_AMF, and return the K_gNB that the gNB is sent."""
     update = "mobility-registration-updating"
     site.phone.say(site.phone.request(update, ngksi="no-key"))
     site.phone.authenticate(2)
@@ -357,7 +357,7 @@ def test_target_admits_nothing_that_was_asked() -> None:
 
 
 def test_target_does_not_answer() -> None:
-    """It is released by its AMF-UE-NGAP-ID alone; what it answers late changes nothing."""
+    """It is released by its AMF-UE-NGAP-ID alone; a late response changes nothing."""
     site = Mobile()
     amf_id = site.prepare()
     site.world.advance(5)
@@ -422,8 +422,7 @@ def test_acknowledge_that_comes_after_the_cancel() -> None:
 
 
 def overtaken() -> tuple[Mobile, int]:
-    """The UE CONTEXT RELEASE COMMAND of a handover that was cancelled has come to a target
-    before the HANDOVER REQUEST."""
+    """The UE CONTEXT RELEASE COMMAND of a cancelled handover overtook the HANDOVER REQUEST."""
     site = Mobile()
     amf_id = site.prepare()
     site.phone.ngap("HandoverCancel", Cause={"radioNetwork": "handover-cancelled"})
@@ -511,7 +510,7 @@ def test_source_is_lost(stage: str, how: str) -> None:
 
 
 def test_ue_comes_back_by_itself() -> None:
-    """It could not get to the target, and begins anew: TS 23.502 4.9.1.3.3."""
+    """The UE could not reach the target, and sends a new request: TS 23.502 4.9.1.3.3."""
     site = Mobile()
     amf_id = site.command()
     answer = site.service_request(**{"uplink-data-status": [1], "pdu-session-status": [1]})
@@ -574,7 +573,7 @@ def test_xn_after_all() -> None:
 
 
 def test_gnb_is_asked_for_nothing_meanwhile() -> None:
-    """TS 23.502 4.9.1.3.2: what waits goes to the target."""
+    """TS 23.502 4.9.1.3.2: pending requests are sent to the target."""
     site = Mobile()
     amf_id = site.command()
     site.ask(2, 5)

@@ -1,5 +1,5 @@
-"""The chain of keys through handovers and new K_AMFs in any order, beside that of the UE and its
-gNB (TS 33.501 6.9.2)."""
+"""The key chain through handovers and new K_AMFs in any order, compared with the UE and its gNB (TS
+33.501 6.9.2)."""
 
 from typing import Any
 
@@ -18,16 +18,16 @@ shots = st.sampled_from(
 
 
 class Keys:
-    """A UE and its gNB with the K_AMF and the K_gNB that their keys are made of."""
+    """A UE and its gNB, with the K_AMF and the K_gNB of their keys."""
 
     def __init__(self) -> None:
         self.site = Mobile()
         self.chain = self.site.kamf, self.site.phone.security_key
         self.hops = 1
         self.told: tuple[bytes, bytes] | None = None
-        """What the gNB was asked to take into use."""
+        """The key that the gNB was requested to use."""
         self.asked: tuple[int, dict[str, Any], bytes] | None = None
-        """The gNB that was asked for a handover, with what, and the K_AMF at that time."""
+        """The gNB of the pending handover, its request, and the K_AMF at that time."""
         self.at, self.ran_id = 1, 100
 
     def hear(self) -> list[tuple[str, dict[str, Any]]]:
@@ -38,7 +38,7 @@ class Keys:
         return found
 
     def go(self, ies: dict[str, Any], kamf: bytes) -> None:
-        """The UE derives the key that its next gNB was given."""
+        """Derive the UE's key for the next gNB."""
         ncc, nh = (ies["SecurityContext"][name] for name in ("nextHopChainingCount", "nextHopNH"))
         if "NewSecurityContextInd" in ies:
             assert ncc == 0

@@ -1,4 +1,4 @@
-"""What is kept of NAS messages is what there was, and nobody can change it."""
+"""Cached NAS messages are equal to encoded ones, and cannot be changed."""
 
 from operator import attrgetter
 
@@ -47,7 +47,7 @@ def test_a_long_message_is_read_as_any_other() -> None:
 
 
 def kept() -> int:
-    """How many messages are kept."""
+    """Return the number of cached messages."""
     caches = [attrgetter(name)(codec) for name in ("_octets", "_template", "_decoded", "_read")]
     return sum(cache.cache_info().currsize for cache in caches)
 

@@ -26,7 +26,7 @@ def phone() -> Phone:
 
 
 def asked(phone: Phone, **more: Any) -> dict[str, Any]:
-    """The operator deregisters a UE in CM-CONNECTED; the DEREGISTRATION REQUEST."""
+    """Deregister a UE in CM-CONNECTED by the operator, and return the DEREGISTRATION REQUEST."""
     operator.deregister(phone.world, phone.supi, **more)
     (request,) = phone.hear()
     assert (request[MESSAGE], request["security"]) == (REQUEST, 2)
@@ -39,7 +39,8 @@ def reasons(world: World) -> list[str]:
 
 
 def gone(phone: Phone, why: str = "by the operator") -> None:
-    """The UE is deregistered, nothing of it is left to do, and all can be decided again."""
+    """Check that the UE is deregistered without remains, and that all steps can be decided
+    again."""
     ue = phone.world.ue()
     assert not ue.registered
     assert (ue.network_deregistration, ue.connection, ue.timers) == (None, None, {})
@@ -284,7 +285,7 @@ def test_a_deregistration_accept_without_a_request_is_noted(phone: Phone) -> Non
 
 
 def test_it_waits_for_an_authentication(phone: Phone) -> None:
-    """The UE comes without its keys: it has to prove itself first, and is told then."""
+    """The UE returns without its keys: it is authenticated first, and then deregistered."""
     phone.idle()
     operator.deregister(phone.world, phone.supi)
     phone.security, phone.ngksi, phone.ran_id = None, 7, 9

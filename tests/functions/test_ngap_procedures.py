@@ -1,4 +1,4 @@
-"""Every NGAP procedure at the core, whoever begins it (TS 38.413 clauses 8 and 10)."""
+"""Every NGAP procedure at the core, whichever side initiates it (TS 38.413 clauses 8 and 10)."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -64,7 +64,7 @@ RAN: Final[dict[int, str]] = {
     70: "DistributionReleaseRequest",
     75: "BroadcastSessionReleaseRequired",
 }
-"""What a NG-RAN node begins, by procedure code, up to release 17."""
+"""Procedures that a NG-RAN node initiates, by procedure code, up to release 17."""
 
 AMF: Final[dict[int, str]] = {
     0: "AMFConfigurationUpdate",
@@ -107,7 +107,7 @@ AMF: Final[dict[int, str]] = {
     73: "MulticastSessionUpdateRequest",
     74: "MulticastGroupPaging",
 }
-"""What only an AMF begins."""
+"""Procedures that only an AMF initiates."""
 
 CONNECTED: Final[dict[str, list[str]]] = {
     "CellTrafficTrace": [],
@@ -132,7 +132,7 @@ CONNECTED: Final[dict[str, list[str]]] = {
     "UEContextSuspendRequest": ["UEContextSuspendFailure"],
     "UplinkRANEarlyStatusTransfer": ["ErrorIndication"],
 }
-"""What a registered UE's gNB is answered, where the UE has no PDU session and is in no handover."""
+"""The responses to the gNB of a registered UE without PDU sessions and handovers."""
 
 SET_UP: Final[dict[str, list[str]]] = {
     "ErrorIndication": [],
@@ -150,7 +150,7 @@ SET_UP: Final[dict[str, list[str]]] = {
     "DistributionReleaseRequest": ["ErrorIndication"],
     "RANCPRelocationIndication": ["ErrorIndication"],
 }
-"""What a gNB is answered about itself."""
+"""The responses to node-level messages."""
 
 UNSUPPORTED: Final = {
     "RetrieveUEInformation",
@@ -160,7 +160,7 @@ UNSUPPORTED: Final = {
     "RANCPRelocationIndication",
     "UplinkRANEarlyStatusTransfer",
 }
-"""Procedures that are not comprehended; all of them are to be rejected then (9.4.3)."""
+"""Unsupported procedures, all with the criticality reject (9.4.3)."""
 
 
 def connected() -> tuple[CheckedWorld, Phone]:
@@ -177,7 +177,7 @@ def answers(world: CheckedWorld) -> list[tuple[str, dict[str, Any]]]:
 
 
 def test_every_procedure_is_in_the_table() -> None:
-    """By its code and its name, as the codec has them."""
+    """By code and name, as in the codec."""
     assert not RAN.keys() & AMF.keys()
     assert sorted(RAN | AMF) == list(range(76))
     for code, message in (RAN | AMF).items():
@@ -204,7 +204,7 @@ def test_a_procedure_of_a_node_that_is_set_up(message: str) -> None:
 
 @pytest.mark.parametrize("message", [m for m in OF_NODE if m != "NGSetupRequest"])
 def test_a_procedure_of_a_node_before_ng_setup(message: str) -> None:
-    """10.4: the failure message where there is one, else an ERROR INDICATION that names it."""
+    """10.4: the failure message, if the procedure has one, or an ERROR INDICATION with its code."""
     world = CheckedWorld()
     world.uplink(of_node(message))
     found = answers(world)
@@ -242,7 +242,8 @@ def test_a_procedure_of_a_ue_that_is_connected(message: str) -> None:
 
 @pytest.mark.parametrize("message", CONNECTED)
 def test_a_procedure_of_a_ue_that_nobody_knows(message: str) -> None:
-    """10.6. PATH SWITCH REQUEST is the first message of a connection, and has its failure."""
+    """10.6. PATH SWITCH REQUEST is the first message of a connection, and has its own failure
+    message."""
     world = CheckedWorld()
     ng_setup(world)
     world.uplink(of_ue(message, 77, 88))
@@ -257,7 +258,7 @@ def test_a_procedure_of_a_ue_that_nobody_knows(message: str) -> None:
 
 @pytest.mark.parametrize("message", CONNECTED)
 def test_a_procedure_of_a_ue_before_ng_setup(message: str) -> None:
-    """There is no UE on an interface that is not up, so that both ids are told to be wrong."""
+    """There is no UE on an interface that is down, so both ids are reported as wrong."""
     world = CheckedWorld()
     octets = wire.ngap_encode(of_ue(message, 77, 88))
     event = world.route(octets)
@@ -272,7 +273,8 @@ def test_a_procedure_of_a_ue_before_ng_setup(message: str) -> None:
 
 @pytest.mark.parametrize("message", [m for m in CONNECTED if m != "PathSwitchRequest"])
 def test_a_procedure_of_a_ue_by_another_ran_ue_ngap_id(message: str) -> None:
-    """10.6: an error of its ids is told, and what has the other id is released on both sides."""
+    """10.6: the wrong ids are reported, and the connection with the other id is released on both
+    sides."""
     world, phone = connected()
     assert phone.amf_id is not None
     world.uplink(of_ue(message, phone.amf_id, 88))
@@ -285,7 +287,7 @@ def test_a_procedure_of_a_ue_by_another_ran_ue_ngap_id(message: str) -> None:
 
 
 def test_what_has_an_inconsistent_id_is_released() -> None:
-    """10.6: the connection that has the id, whose message it was not."""
+    """10.6: the connection that has the id, although it did not send the message."""
     world = CheckedWorld(*(subscriber(number) for number in (1, 2)))
     ng_setup(world)
     phones = [Phone(world, number) for number in (1, 2)]
@@ -300,12 +302,12 @@ def test_what_has_an_inconsistent_id_is_released() -> None:
     world.verify()
 
 
-# Procedures that the core begins, and responses to what it has not begun
+# Procedures that the core initiates, and responses without a request
 
 
 @pytest.mark.parametrize("code", AMF)
 def test_what_only_an_amf_begins_is_answered_by_its_criticality(code: int) -> None:
-    """The core does not comprehend it as one that it should act on (10.3.4.1)."""
+    """The core does not support receiving it (10.3.4.1)."""
     for criticality, cause in ((REJECT, NOT_COMPREHENDED), (IGNORE, None), (NOTIFY, NOTIFIED)):
         world = CheckedWorld()
         ng_setup(world)
@@ -324,7 +326,7 @@ def responses() -> Iterator[tuple[int, int]]:
 
 @pytest.mark.parametrize(("code", "direction"), list(responses()))
 def test_a_response_that_nobody_waits_for_is_not_answered(code: int, direction: int) -> None:
-    """10.3.4.2, 10.3.5, 10.4: local error handling, whatever is missing in it."""
+    """10.3.4.2, 10.3.5, 10.4: local error handling, even if IEs are missing."""
     world = CheckedWorld()
     ng_setup(world)
     before = gnb(world)
@@ -334,7 +336,7 @@ def test_a_response_that_nobody_waits_for_is_not_answered(code: int, direction: 
     world.verify()
 
 
-# Procedure codes that nobody knows
+# Unknown procedure codes
 
 
 @pytest.mark.parametrize("direction", [INITIATING, SUCCESSFUL, UNSUCCESSFUL])
@@ -343,7 +345,7 @@ def test_a_response_that_nobody_waits_for_is_not_answered(code: int, direction: 
 )
 @pytest.mark.parametrize("code", [99, 255])
 def test_an_unknown_procedure_code(code: int, direction: int, set_up: bool, of_a_ue: bool) -> None:
-    """10.3.4.1: reject and notify are answered, with the code, the kind and the criticality."""
+    """10.3.4.1: reject and notify get a response with the code, the type and the criticality."""
     for criticality, name, cause in (
         (REJECT, "reject", NOT_COMPREHENDED),
         (NOTIFY, "notify", NOTIFIED),
@@ -377,13 +379,13 @@ def test_an_unknown_procedure_code(code: int, direction: int, set_up: bool, of_a
         world.verify()
 
 
-# IEs: unknown, missing, twice and out of order, in requests and responses
+# IEs: unknown, missing, repeated and out of order, in requests and responses
 
 UNKNOWN_IE: Final = 9999
 
 
 def raw(message: str, value: dict[str, Any]) -> bytes:
-    """An IE as it stands in a message."""
+    """Return an encoded IE."""
     octets = wire.ngap_encode({"message": message, "ies": [value]})
     assert octets[3] < 0x80
     return octets[7:]
@@ -415,7 +417,7 @@ def reset_pdu(*more: bytes) -> bytes:
     ],
 )
 def test_an_unknown_ie_in_a_request(criticality: int, update: str, reset: str) -> None:
-    """10.3.4.2, with a failure message and without; notified of by the response."""
+    """10.3.4.2, with a failure message and without; notify is reported in the response."""
     world = CheckedWorld()
     ng_setup(world)
     unknown = ie(UNKNOWN_IE, criticality, b"\x01")
@@ -445,7 +447,7 @@ def test_an_unknown_ie_in_a_request(criticality: int, update: str, reset: str) -
 def test_an_unknown_ie_where_there_is_no_response(
     criticality: int, cause: dict[str, str] | None
 ) -> None:
-    """10.3.4.2, class 2: the location is taken over unless the message is rejected."""
+    """10.3.4.2, class 2: the location is used unless the message is rejected."""
     world, phone = connected()
     assert phone.amf_id is not None
     octets = with_ie(of_ue("LocationReport", phone.amf_id, phone.ran_id), criticality)
@@ -466,7 +468,7 @@ def test_an_unknown_ie_where_there_is_no_response(
 
 
 def with_ie(tree: dict[str, Any], criticality: int) -> bytes:
-    """The octets of a message with an unknown IE at its end."""
+    """Return the octets of a message with an unknown IE at its end."""
     octets = wire.ngap_encode(tree)
     start = 4 if octets[3] < 0x80 else 5
     body = octets[start:]
@@ -479,7 +481,7 @@ def with_ie(tree: dict[str, Any], criticality: int) -> bytes:
 @pytest.mark.parametrize("request_", ["UEContextSuspendRequest", "UEContextResumeRequest"])
 @pytest.mark.parametrize("criticality", [REJECT, NOTIFY, IGNORE])
 def test_an_unknown_ie_in_a_request_of_a_ue(request_: str, criticality: int) -> None:
-    """Its failure message says it, whichever way."""
+    """Its failure message reports it, with any criticality."""
     world, phone = connected()
     assert phone.amf_id is not None
     world.uplink_pdu(with_ie(of_ue(request_, phone.amf_id, phone.ran_id), criticality))
@@ -491,7 +493,7 @@ def test_an_unknown_ie_in_a_request_of_a_ue(request_: str, criticality: int) -> 
 
 
 def test_an_unknown_ie_in_a_modify_indication() -> None:
-    """The confirm says what was ignored; the message has no failure message to be rejected by."""
+    """The confirm reports ignored IEs; the procedure has no failure message."""
     for criticality, expected in (
         (REJECT, "ErrorIndication"),
         (NOTIFY, "PDUSessionResourceModifyConfirm"),
@@ -509,7 +511,7 @@ def test_an_unknown_ie_in_a_modify_indication() -> None:
 
 @pytest.mark.parametrize("message", [m for m in OF_UE if m not in UNSUPPORTED])
 def test_a_missing_id(message: str) -> None:
-    """Without its AMF-UE-NGAP-ID a message is nobody's: 10.3.5, by the criticality of the IE."""
+    """A message without AMF-UE-NGAP-ID belongs to no UE: 10.3.5, by the criticality of the IE."""
     world, phone = connected()
     assert phone.amf_id is not None
     tree = of_ue(message, phone.amf_id, phone.ran_id)
@@ -524,7 +526,7 @@ def test_a_missing_id(message: str) -> None:
 
 
 def test_ies_twice_and_out_of_order() -> None:
-    """10.3.6: a falsely constructed message, told by the failure message where there is one."""
+    """10.3.6: a falsely constructed message, with the failure message if the procedure has one."""
     world = CheckedWorld()
     ng_setup(world)
     for octets, expected in (
@@ -543,8 +545,8 @@ def test_ies_twice_and_out_of_order() -> None:
 
 @pytest.mark.parametrize("direction", [SUCCESSFUL, UNSUCCESSFUL])
 def test_an_unknown_ie_in_a_response(direction: int) -> None:
-    """10.3.4.2: to be rejected, it ends its procedure without a word; notified of, it brings an
-    ERROR INDICATION beside."""
+    """10.3.4.2: with reject, the procedure ends without a response; with notify, an ERROR
+    INDICATION is sent in addition."""
     for criticality, expected in ((REJECT, ""), (NOTIFY, "ErrorIndication"), (IGNORE, "")):
         world = CheckedWorld()
         ng_setup(world)
@@ -562,7 +564,7 @@ def test_an_unknown_ie_in_a_response(direction: int) -> None:
 
 
 def test_the_messages_of_ues_that_are_understood() -> None:
-    """What has a row here, and the responses to what the core begins; nothing else."""
+    """The messages in the tables, and the responses to the core's requests; no others."""
     begun = {m for m in OF_UE if m not in UNSUPPORTED} | {"InitialUEMessage", "ErrorIndication"}
     others = UE_MESSAGES - begun
     for message in others:

@@ -15,12 +15,12 @@ ACK, FAILURE = "PathSwitchRequestAcknowledge", "PathSwitchRequestFailure"
 
 
 def notes(site: Mobile) -> list[str]:
-    """What the last step has noted."""
+    """Return the notes of the last step."""
     return [e.text for e in site.world.order[-1][1].events if isinstance(e, Noted)]
 
 
 def move(site: Mobile, number: int, ran_id: int, **request: Any) -> dict[str, Any]:
-    """A whole path switch; the acknowledge."""
+    """Complete a path switch, and return the acknowledge."""
     site.path_switch_request(number, ran_id, **request)
     site.upfs.serve()
     found = site.one(f"a{number}", ACK)
@@ -113,7 +113,8 @@ def test_the_ue_goes_on_at_its_new_gnb() -> None:
 
 
 def test_partial_switch() -> None:
-    """What the target has not set up is off, what the core does not have is released."""
+    """Sessions that the target has not set up are off; sessions that the core does not have are
+    released."""
     site = Mobile(sessions=3)
     site.path_switch_request(2, 21, sessions=(1, 9), failed=(2,))
     site.upfs.serve()
@@ -127,7 +128,7 @@ def test_partial_switch() -> None:
 
 
 def test_session_that_its_upf_refuses_is_released() -> None:
-    """The UPF has lost one of two, and has no resources for it again."""
+    """The UPF lost one of two sessions, and has no resources to restore it."""
     site = Mobile(sessions=2)
     name, session = site.upfs.session(site.address[1])
     site.upfs.tables[name].delete(session)
@@ -142,7 +143,7 @@ def test_session_that_its_upf_refuses_is_released() -> None:
 
 
 def test_no_session_could_be_switched() -> None:
-    """The UE is where it cannot be served: it is left there, and released where it was."""
+    """The UE cannot be served at the target: the connection is released at both gNBs."""
     site = Mobile()
     site.upfs.silent = True
     site.path_switch_request(2, 21)
@@ -231,7 +232,7 @@ def causes_of_protocol(items: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def test_capabilities_that_the_ue_has_told_stand() -> None:
-    """TS 33.501 6.7.3.1: a gNB that tells fewer may have been made to."""
+    """TS 33.501 6.7.3.1: fewer capabilities from a gNB may be a bidding-down attack."""
     site = Mobile()
     ack = move(site, 2, 21, capabilities="0000")
     assert ack["UESecurityCapabilities"]["nRintegrityProtectionAlgorithms"] == "c000"
@@ -240,7 +241,7 @@ def test_capabilities_that_the_ue_has_told_stand() -> None:
 
 
 def test_two_gnbs_claim_the_ue() -> None:
-    """The later one has it; the first is told that it has not."""
+    """The later gNB has the UE; the first gets a failure."""
     site = Mobile()
     site.path_switch_request(2, 21)
     site.path_switch_request(3, 31)
@@ -280,7 +281,8 @@ def test_gnb_is_lost_while_the_upf_is_asked() -> None:
 
 
 def test_gnb_that_hands_the_ue_over_is_asked_for_nothing() -> None:
-    """TS 23.502 4.9.1.3.2: what it refuses for that is asked of the next one."""
+    """TS 23.502 4.9.1.3.2: requests that it refuses because of the handover are sent to the next
+    gNB."""
     site = Mobile()
     site.ask(2, 5)
     assert site.hear()[-1]["message-type"] == "PDUSessionResourceSetupRequest"
@@ -319,7 +321,7 @@ def test_handover_that_never_comes_is_not_waited_for() -> None:
 
 
 def test_nas_that_was_not_delivered_is_sent_again_at_once() -> None:
-    """TS 24.501 6.3.3.5 and the like: the timer does not run to its end."""
+    """TS 24.501 6.3.3.5 and similar: without waiting for the timer."""
     site = Mobile(sessions=2)
     site.release(2)
     site.heard()

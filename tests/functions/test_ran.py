@@ -99,7 +99,7 @@ def test_configuration_update() -> None:
 
 
 def test_an_unsupported_procedure_is_answered_by_its_criticality() -> None:
-    """10.3.4.1: reject and notify are answered with diagnostics, ignore is not."""
+    """10.3.4.1: reject and notify get a response with diagnostics, ignore does not."""
     world = World()
     ng_setup(world)
     world.uplink({"message": "DownlinkRANConfigurationTransfer", "ies": []})
@@ -126,7 +126,7 @@ def test_error_indications_are_not_answered() -> None:
 
 
 def test_one_tracking_area_in_common_is_enough() -> None:
-    """8.7.1.1: the node may serve other cores by what else it broadcasts."""
+    """8.7.1.1: other cores may serve the other tracking areas of the node."""
     world = World()
     tree = setup_request()
     tree["ies"][2] = {"SupportedTAList": [*supported(99), *supported(1, "999-99"), *supported(2)]}
@@ -145,7 +145,7 @@ def test_one_tracking_area_in_common_is_enough() -> None:
     ],
 )
 def test_a_configuration_update_refused(changes: dict[str, Any], cause: dict[str, str]) -> None:
-    """8.7.2.3: the interface stays as it was."""
+    """8.7.2.3: the interface does not change."""
     world = World()
     ng_setup(world)
     before = gnb(world)
@@ -158,7 +158,7 @@ def test_a_configuration_update_refused(changes: dict[str, Any], cause: dict[str
 
 
 def test_ng_setup_refused_where_the_interface_was_up() -> None:
-    """8.7.1.1: the request has erased what was there, and its UEs."""
+    """8.7.1.1: the request erased the interface and its UEs."""
     world = World()
     ng_setup(world)
     phone = Phone(world)
@@ -170,7 +170,7 @@ def test_ng_setup_refused_where_the_interface_was_up() -> None:
 
 
 def test_ng_setup_by_a_gateway_that_has_started_anew() -> None:
-    """It numbers its events from 1 again; the connections of the one before go all the same."""
+    """It numbers its events from 1 again; the previous connections are released all the same."""
     world = World()
     world.count = 1000
     ng_setup(world)
@@ -183,7 +183,7 @@ def test_ng_setup_by_a_gateway_that_has_started_anew() -> None:
 
 
 def test_ng_setup_with_a_fault_where_the_interface_was_up() -> None:
-    """10.3.4.2: nothing of a message that is rejected is executed."""
+    """10.3.4.2: no part of a rejected message is executed."""
     world = World()
     ng_setup(world)
     tree = setup_request()
@@ -194,7 +194,7 @@ def test_ng_setup_with_a_fault_where_the_interface_was_up() -> None:
 
 
 def test_ng_reset_without_a_cause_or_a_kind() -> None:
-    """The Cause is to be ignored where it is missing, the Reset Type is not (9.2.6.11)."""
+    """A missing Cause is ignored, a missing Reset Type is not (9.2.6.11)."""
     world = World()
     ng_setup(world)
     world.uplink({"message": "NGReset", "ies": reset()["ies"][1:]})

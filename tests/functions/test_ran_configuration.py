@@ -1,4 +1,4 @@
-"""AMF CONFIGURATION UPDATE (TS 38.413 8.7.3), and what RAN CONFIGURATION UPDATE may have in it."""
+"""AMF CONFIGURATION UPDATE (TS 38.413 8.7.3), and optional IEs of RAN CONFIGURATION UPDATE."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def up() -> CheckedWorld:
 
 
 def told(world: CheckedWorld) -> dict[str, Any]:
-    """The IEs of the one AMF CONFIGURATION UPDATE that was sent."""
+    """Return the IEs of the only AMF CONFIGURATION UPDATE."""
     (sent,) = world.sent()
     assert sent["message"] == "AMFConfigurationUpdate"
     return ies_of(sent)
@@ -80,7 +80,7 @@ def test_what_is_not_of_the_interface_is_not_told(change: dict[str, Any]) -> Non
 
 
 def test_without_an_answer_it_is_repeated_later_and_later_and_is_the_same() -> None:
-    """8.7.3.4; what has changed meanwhile is told after it."""
+    """8.7.3.4; later changes are sent after it."""
     world = up()
     world.reconfigure(replace(NETWORK, name="one"))
     assert told(world) == {"AMFName": "one"}
@@ -103,7 +103,7 @@ def test_without_an_answer_it_is_repeated_later_and_later_and_is_the_same() -> N
 def test_refused_it_is_tried_again_once_the_time_is_over(
     asked: dict[str, str], seconds: int
 ) -> None:
-    """8.7.3.3. One that was refused may be another then."""
+    """8.7.3.3. After a refusal the update may change."""
     world = up()
     world.reconfigure(replace(NETWORK, name="one"))
     told(world)
@@ -131,7 +131,7 @@ def test_refused_and_changed_back_it_is_not_told() -> None:
 
 
 def test_a_node_without_the_procedure_is_not_asked_again() -> None:
-    """It answers by the criticality of the procedure (10.3.4.1)."""
+    """It responds by the criticality of the procedure (10.3.4.1)."""
     world = up()
     world.reconfigure(replace(NETWORK, name="one"))
     told(world)
@@ -175,7 +175,7 @@ def test_a_node_that_is_gone_or_set_up_anew_is_not_asked_any_more() -> None:
 
 
 def test_a_node_none_of_whose_areas_is_served_any_more() -> None:
-    """It is told, and keeps its interface; the step says it."""
+    """It gets the update, and keeps its interface; a note records it."""
     world = up()
     world.reconfigure(replace(NETWORK, tracking_areas=(TrackingArea(9, "001-01", (SNssai(3),)),)))
     assert told(world).keys() == {"PLMNSupportList"}
@@ -186,7 +186,7 @@ def test_a_node_none_of_whose_areas_is_served_any_more() -> None:
 
 
 def test_a_plmn_without_slices_is_not_told() -> None:
-    """The list of slices has one at least (9.2.6.2): that of the GUAMI may have no area."""
+    """The list of slices has at least one item (9.2.6.2); the GUAMI's PLMN may have no area."""
     area = TrackingArea(1, "002-02", (SLICE,))
     world = CheckedWorld(network=replace(NETWORK, tracking_areas=(area,)))
     tree = setup_request()
@@ -228,7 +228,7 @@ def test_paging_drx_its_own_id_and_an_association_to_remove() -> None:
 
 
 def test_the_id_of_another_node_is_refused() -> None:
-    """8.7.2.2 has it for one more association of a node; this core has one of each."""
+    """8.7.2.2 allows it for an additional association of a node; this core supports one."""
     world = up()
     before = gnb(world)
     world.uplink(update(GlobalRANNodeID=node(2)))

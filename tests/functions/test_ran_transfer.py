@@ -1,4 +1,4 @@
-"""Transfers from one RAN node to another (TS 38.413 8.8, 8.16)."""
+"""Transfers between RAN nodes (TS 38.413 8.8, 8.16)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ OTHER = "001-01-gnb-24-2"
 
 
 def two_nodes() -> CheckedWorld:
-    """Two gNBs, of which the second serves tracking area 2."""
+    """Return a world with two gNBs; the second serves tracking area 2."""
     world = CheckedWorld()
     ng_setup(world)
     request = setup_request(tac=2)
@@ -77,7 +77,7 @@ def test_and_the_answer_comes_back() -> None:
 
 @pytest.mark.parametrize("content", [son(3, 2), son(2, 1)], ids=["another node", "another area"])
 def test_to_a_node_that_is_not_there_it_goes_nowhere(content: dict[str, Any]) -> None:
-    """Without an answer: the procedure has none, and nothing is wrong with it."""
+    """Without a response: the procedure has none, and the message is valid."""
     world = two_nodes()
     message = "UplinkRANConfigurationTransfer"
     world.uplink({"message": message, "ies": [{"SONConfigurationTransferUL": content}]})

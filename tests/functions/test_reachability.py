@@ -52,7 +52,7 @@ def test_a_ue_that_is_never_heard_of_again_is_deregistered_without_a_word() -> N
 
 
 def test_a_ue_is_waited_for_as_long_as_it_was_told(phone: Phone) -> None:
-    """Another T3512 of the network is that of its next registration."""
+    """A changed T3512 applies from the next registration."""
     phone.world.reconfigure(replace(NETWORK, timers=Timers(t3512=60)))
     phone.idle()
     phone.world.advance(T3512 + MARGIN - 1)
@@ -103,7 +103,7 @@ def test_a_connection_that_lasts_needs_no_timer(phone: Phone) -> None:
 
 
 def test_nobody_pages_after_the_mobile_reachable_timer() -> None:
-    """The report is answered, and what it told is remembered should the UE come after all."""
+    """The report is acknowledged, and remembered in case the UE returns."""
     site = Site()
     address = site.establish()
     site.idle()
@@ -121,7 +121,7 @@ def test_nobody_pages_after_the_mobile_reachable_timer() -> None:
 
 
 def test_the_release_to_idle_costs_one_event_and_one_wake_up(phone: Phone) -> None:
-    """It takes the place of the wake-up of what was waiting for the gNB: none comes in vain."""
+    """It replaces the wake-up for the gNB's response, so that no wake-up is useless."""
     phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
     phone.hear()
     steps = phone.world.steps[f"ue/{phone.supi}"]
@@ -181,7 +181,7 @@ def test_an_impostor_stops_them_and_they_start_again(phone: Phone) -> None:
 
 
 def test_wake_ups_are_all_that_is_needed(phone: Phone) -> None:
-    """What happens to a UE in CM-IDLE, no host needs to remember: each step asks for the next."""
+    """No host has to remember an idle UE: each step schedules the next wake-up."""
     phone.idle()
     steps = phone.world.steps[f"ue/{phone.supi}"]
     phone.world.advance(2 * (T3512 + MARGIN) + 1)

@@ -1,4 +1,4 @@
-"""Authentication of a UE that is registered (TS 24.501 4.4.3.5), and its key at the gNB."""
+"""Authentication of a registered UE (TS 24.501 4.4.3.5), and its key at the gNB."""
 
 from typing import Any
 
@@ -23,13 +23,13 @@ POLICY = SecurityPolicy(reauthenticate_after=LIMIT)
 
 
 def status(phone: Phone) -> None:
-    """A message that changes nothing and uses a NAS COUNT."""
+    """Send a message that changes nothing and uses a NAS COUNT."""
     phone.say({MESSAGE: "5gmm-status", "5gmm-cause": 111})
 
 
 @pytest.fixture
 def phone() -> Phone:
-    """A UE whose next message makes it due."""
+    """Return a UE that must be authenticated at its next message."""
     found = Phone(CheckedWorld(network=replace(NETWORK, security=POLICY)))
     found.register()
     found.hear()
@@ -43,7 +43,7 @@ def phone() -> Phone:
 
 
 def taken_over(phone: Phone) -> dict[str, Any]:
-    """Answer the challenge and the SECURITY MODE COMMAND; what is heard then, at last."""
+    """Complete the authentication and the security mode, and return the last message."""
     challenge = phone.hear()[-1]
     assert (challenge[MESSAGE], challenge["security"]) == ("authentication-request", 2)
     phone.say(phone.answer(challenge))
@@ -123,7 +123,7 @@ def test_an_answer_that_was_not_asked_for(phone: Phone, answer: str) -> None:
 
 
 def test_a_registration_that_gives_another_key_in_connected_mode() -> None:
-    """The gNB that has a context learns of it at once; the accept does not wait for that."""
+    """A gNB with a context gets the key at once; the accept does not wait for its response."""
     phone = Phone(CheckedWorld())
     phone.register()
     phone.hear()
@@ -182,7 +182,7 @@ def test_the_ue_deregisters_meanwhile(phone: Phone) -> None:
 
 
 def test_the_ue_registers_meanwhile(phone: Phone) -> None:
-    """Its request begins a procedure of its own, with a challenge of its own."""
+    """Its request starts another procedure with another challenge."""
     status(phone)
     first = phone.hear()[-1]
     request = phone.request(MOBILITY)
@@ -218,7 +218,7 @@ def test_no_answer_gives_the_connection_up_and_the_ue_stays_registered(phone: Ph
 
 
 def test_a_wrong_answer_deregisters_the_ue(phone: Phone) -> None:
-    """5.4.1.3.5: nobody else could have protected it."""
+    """5.4.1.3.5: only the UE itself can have protected it."""
     status(phone)
     phone.hear()
     wrong = {"octets": "00" * 16}
@@ -246,7 +246,7 @@ def test_a_security_mode_that_is_rejected_keeps_the_key(phone: Phone) -> None:
     phone.world.verify()
 
 
-# Sessions meanwhile, and the AMBR of the UE
+# Sessions meanwhile, and the UE AMBR
 
 
 def due_site() -> Site:
@@ -340,7 +340,7 @@ def test_a_context_that_fails_in_a_service_request() -> None:
 
 
 def test_a_context_that_fails_while_a_session_is_made() -> None:
-    """A gNB that asked for no context is asked to set one up for the session (TS 38.413 8.3.1)."""
+    """A gNB without a context is requested to set one up for the session (TS 38.413 8.3.1)."""
     site = Site()
     site.phone.idle()
     site.phone.ran_id = 9

@@ -1,4 +1,4 @@
-"""Registration (TS 24.501 5.5.1.2) from the side of a UE that is played by hand."""
+"""Registration (TS 24.501 5.5.1.2) from the side of a scripted UE."""
 
 import pytest
 
@@ -143,7 +143,7 @@ def test_the_identity_request_is_repeated_and_then_given_up() -> None:
 
 
 def test_the_same_request_again_on_its_connection() -> None:
-    """5.5.1.2.8 e) before the accept: ignored; d) after it: the accept again."""
+    """5.5.1.2.8 e) before the accept: ignored; d) after it: the accept is sent again."""
     world = World()
     phone = Phone(world)
     request = wire.nas_encode(phone.request())
@@ -185,7 +185,7 @@ def test_registering_again_while_registered() -> None:
     phone.ran_id, phone.guti, phone.ngksi = 9, None, 7
     phone.register()
     commands = [m for m in world.names() if m == "UEContextReleaseCommand"]
-    assert commands == []  # heard along the way
+    assert commands == []  # received earlier
     ue = world.ue()
     assert ue.registered
     assert ue.connection is not None

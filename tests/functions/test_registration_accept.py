@@ -1,4 +1,4 @@
-"""What a registration that is accepted gives (TS 24.501 5.5.1.2.4), and T3550."""
+"""The contents of a REGISTRATION ACCEPT (TS 24.501 5.5.1.2.4), and T3550."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ def notes(world: World, supi: str = "imsi-001010000000001") -> list[str]:
 
 
 def test_a_requested_nssai_in_the_container_is_read() -> None:
-    """4.4.6: the requested NSSAI is no cleartext IE, so it comes ciphered in the container."""
+    """4.4.6: the requested NSSAI is not a cleartext IE, so it is ciphered in the container."""
     world = World()
     phone = Phone(world, tac=2)
     phone.register()
@@ -57,7 +57,7 @@ def test_t3550_repeats_the_accept_and_not_the_context_setup() -> None:
     assert notes(world)[-1].startswith("the UE did not send its whole")
     steps = world.steps["ue/imsi-001010000000001"]
     assert any(isinstance(e, RegistrationAborted) for s in steps for e in s.events)
-    # Nobody is there, not even the gNB that is to release the connection: it goes all the same.
+    # Neither the UE nor the gNB responds; the connection is released all the same.
     assert "UEContextReleaseCommand" in [m[MESSAGE] for m in phone.hear()]
     world.advance(60)
     assert world.ue().connection is None
@@ -180,7 +180,7 @@ def test_the_radio_capability_is_kept_and_given_to_the_next_context() -> None:
 def test_the_registration_area_is_where_the_slices_are(
     requested: list[dict[str, Any]] | None, tac: int, forbidden: tuple[int, ...], tacs: list[int]
 ) -> None:
-    """TS 23.501 5.3.2.3: the current area first; a forbidden one is left out."""
+    """TS 23.501 5.3.2.3: the current area first, without forbidden areas."""
     phone = Phone(World(subscriber(forbidden_tacs=forbidden)), tac=tac)
     phone.requested = requested
     (area,) = phone.register()["tai-list"]
@@ -188,7 +188,7 @@ def test_the_registration_area_is_where_the_slices_are(
 
 
 def test_the_defaults_of_the_subscription_are_allowed_without_a_request() -> None:
-    """TS 23.501 5.15.5.2.1: without a requested S-NSSAI that is allowed, those marked default."""
+    """TS 23.501 5.15.5.2.1: if no requested S-NSSAI is allowed, the default ones are."""
     both = (SubscribedSlice(SLICE, default=True), SubscribedSlice(OTHER_SLICE, default=True))
     for requested, allowed in (
         (None, [{"sst": 1, "sd": "010203"}, {"sst": 2}]),

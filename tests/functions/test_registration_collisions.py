@@ -32,7 +32,7 @@ def registered(**network: Any) -> Phone:
 
 
 def started(phone: Phone) -> int:
-    """How many registrations have begun."""
+    """Return the number of started registrations."""
     steps = phone.world.steps[f"ue/{phone.supi}"]
     return sum(isinstance(e, RegistrationStarted) for step in steps for e in step.events)
 
@@ -43,7 +43,7 @@ def aborted(phone: Phone) -> list[str]:
 
 
 def accepted(phone: Phone, kind: str = MOBILITY, **more: Any) -> dict[str, Any]:
-    """Have a request accepted that needs no authentication, and do not complete it."""
+    """Send a request that needs no authentication, and return the accept without completing it."""
     phone.say(phone.request(kind, **more))
     accept = phone.hear()[-1]
     assert accept[MESSAGE] == "registration-accept", accept
@@ -51,7 +51,7 @@ def accepted(phone: Phone, kind: str = MOBILITY, **more: Any) -> dict[str, Any]:
 
 
 def _type(kind: Any) -> Any:
-    """The 5GS registration type of a request."""
+    """Return the 5GS registration type of a request."""
     return {"5gs-registration-type": kind}
 
 
@@ -80,7 +80,7 @@ def test_a_lower_layer_failure_before_the_complete(*, new: bool) -> None:
 
 @pytest.mark.parametrize("cut", [1, 3])
 def test_b_protocol_error(cut: int) -> None:
-    """A request that cannot be read is rejected with the cause of clause 7."""
+    """A request that cannot be decoded is rejected with the cause of clause 7."""
     phone = fresh()
     request = wire.nas_encode(phone.request())
     phone.initial(request[: 4 + cut])
@@ -91,7 +91,7 @@ def test_b_protocol_error(cut: int) -> None:
 
 
 def test_c_t3550_time_out() -> None:
-    """The accept comes four times more; then both 5G-GUTIs are valid, and the UE registered."""
+    """The accept is repeated four times; then both 5G-GUTIs are valid, and the UE is registered."""
     phone = registered()
     accepted(phone)
     phone.world.advance(40)
@@ -118,7 +118,7 @@ def test_d_after_the_accept_a_request_that_differs_begins_anew(kind: str) -> Non
 
 
 def test_d_after_the_accept_the_same_request_gets_the_accept_again() -> None:
-    """T3550 starts anew, and its counter does not move."""
+    """T3550 is restarted, and its counter does not change."""
     phone = registered()
     first = accepted(phone)
     phone.world.advance(6.1)
@@ -151,7 +151,7 @@ def test_e_before_the_accept_the_same_request_is_ignored_and_another_begins_anew
 
 
 def test_f_initial_registration_of_a_ue_that_is_registered_ends_its_sessions() -> None:
-    """Once the UE has proved to be the genuine one, and not before."""
+    """After the UE is authenticated, and not before."""
     site = Site()
     site.establish()
     phone = site.phone
@@ -171,7 +171,7 @@ def test_f_initial_registration_of_a_ue_that_is_registered_ends_its_sessions() -
 
 @pytest.mark.parametrize("kind", [MOBILITY, PERIODIC])
 def test_g_an_update_before_the_complete_of_an_initial_registration(kind: str) -> None:
-    """The UE has the accept, and does not say so: its update is progressed."""
+    """The UE has the accept but has not completed it: its update is processed."""
     phone = fresh()
     tree = phone.request()
     phone.initial(wire.nas_encode(tree))
@@ -191,7 +191,7 @@ def test_g_an_update_before_the_complete_of_an_initial_registration(kind: str) -
 @pytest.mark.parametrize("switch_off", [False, True])
 @pytest.mark.parametrize("accept", [False, True])
 def test_h_deregistration_before_the_complete(*, accept: bool, switch_off: bool) -> None:
-    """The registration is aborted, and the deregistration goes on."""
+    """The registration is aborted, and the deregistration continues."""
     phone = registered()
     if accept:
         accepted(phone)
@@ -220,7 +220,8 @@ def test_i_security_capabilities_that_nothing_can_be_chosen_from(octets: str) ->
 
 
 def test_registration_during_registration_on_another_connection() -> None:
-    """The UE has lost its first connection, and comes again: the second is the one."""
+    """The UE lost its first connection and sends the request again: the second connection
+    counts."""
     phone = fresh()
     request = phone.request()
     phone.initial(wire.nas_encode(request))
@@ -254,7 +255,8 @@ def test_an_update_on_another_connection_during_an_update() -> None:
 
 
 def test_an_update_in_connected_mode_with_uplink_data_and_session_status() -> None:
-    """5.5.1.3.4: what the UE does not have ends, what it has data for comes up."""
+    """5.5.1.3.4: sessions that the UE does not have are released; those with uplink data are
+    activated."""
     site = Site()
     site.establish(1)
     site.establish(2)
@@ -310,7 +312,7 @@ def test_a_periodic_update_of_a_ue_that_nobody_knows_is_cause_9() -> None:
 
 
 def test_a_radio_capability_that_is_another_is_forgotten() -> None:
-    """5.5.1.3.4, NG-RAN-RCU: the gNB is given none, and asks the UE."""
+    """5.5.1.3.4, NG-RAN-RCU: the gNB gets no capability, and requests it from the UE."""
     phone = registered()
     phone.ngap("UERadioCapabilityInfoIndication", UERadioCapability="0102")
     assert phone.world.ue().radio_capability == b"\x01\x02"
@@ -324,7 +326,8 @@ def test_a_radio_capability_that_is_another_is_forgotten() -> None:
 
 @pytest.mark.parametrize("follow_on", [False, True])
 def test_a_connection_stays_after_a_registration(*, follow_on: bool) -> None:
-    """5.5.1.2.4: not released at once with a follow-on request; the gNB sees to it otherwise."""
+    """5.5.1.2.4: with a follow-on request it is not released at once; without one, the gNB releases
+    it."""
     phone = fresh()
     kind: Any = {"registration-type": "initial-registration", "follow-on-request": follow_on}
     phone.register(**_type(kind))
@@ -353,7 +356,7 @@ def test_types_that_the_network_does_not_have(kind: str, cause: int) -> None:
 
 
 def test_emergency_registration_where_it_is_configured() -> None:
-    """An authenticated UE, whatever its subscription bars it from (5.5.1.2.4)."""
+    """An authenticated UE, even if its subscription is barred (5.5.1.2.4)."""
     phone = fresh(emergency=True)
     phone.world.subscribers[phone.supi] = subscriber(1, barred=True)
     kind: Any = {"registration-type": "emergency-registration", "follow-on-request": False}
@@ -381,12 +384,12 @@ def test_emergency_registration_without_a_slice_that_is_allowed() -> None:
     phone.register(**_type(kind))
     assert phone.world.ue().allowed_nssai == (SLICE,)
     assert phone.world.ue().emergency
-    assert phone.hear() == []  # nor is it told to register again for another allowed NSSAI
+    assert phone.hear() == []  # and no request to register for another allowed NSSAI
     phone.world.verify()
 
 
 def test_emergency_registration_in_the_container_alone() -> None:
-    """Where it is not configured, it is refused in the whole request, too."""
+    """If it is not configured, it is also refused in the complete request."""
     phone = fresh()
     phone.world.subscribers[phone.supi] = subscriber(1, barred=True)
     kind: Any = {"registration-type": "emergency-registration", "follow-on-request": False}
@@ -427,7 +430,7 @@ def test_a_type_without_a_meaning_is_an_initial_registration() -> None:
 
 @pytest.mark.parametrize("when", ["challenged", "securing", "accepted", "registered"])
 def test_a_5gmm_status_changes_nothing(when: str) -> None:
-    """5.4.6: what the network does is up to it, and it does nothing."""
+    """5.4.6: the reaction of the network is implementation specific; the core does nothing."""
     phone = fresh() if when in ("challenged", "securing") else registered()
     if when in ("challenged", "securing"):
         phone.initial(wire.nas_encode(phone.request()))

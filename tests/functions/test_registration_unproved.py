@@ -1,4 +1,5 @@
-"""Two connections that claim to be one UE: what is not proved takes nothing from what is."""
+"""Two connections that claim to be one UE: an unauthenticated one does not affect the authenticated
+one."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +19,7 @@ MESSAGE = "message-type"
 
 
 def attacker_of(phone: Phone, ran_id: int = 99) -> Phone:
-    """Someone who has heard the 5G-GUTI of a UE, and has no key of it."""
+    """Return a sender with the UE's 5G-GUTI and without its keys."""
     found = Phone(phone.world)
     found.ran_id, found.guti, found.ngksi = ran_id, phone.guti, phone.ngksi
     found.k = bytes(16)
@@ -26,7 +27,7 @@ def attacker_of(phone: Phone, ran_id: int = 99) -> Phone:
 
 
 def forged(tree: dict[str, Any]) -> bytes:
-    """A message with a MAC that is wrong, of the UE's key set."""
+    """Return a message with a wrong MAC, and with the UE's key set."""
     return b"\x7e\x01\x00\x00\x00\x00\x05" + wire.nas_encode(tree)
 
 
@@ -86,7 +87,7 @@ def phone() -> Phone:
 
 
 def served(phone: Phone) -> None:
-    """The UE is heard and answered on the connection that it has."""
+    """Check that the UE is served on its connection."""
     phone.hear()
     phone.say(phone.request("mobility-registration-updating"))
     accept = phone.hear()[-1]
@@ -117,7 +118,7 @@ def test_what_is_unproved_does_not_take_the_connection(phone: Phone, attack: str
 def test_a_flood_of_it_neither_ends_nor_slows_the_ue_nor_piles_up(
     phone: Phone, attack: str
 ) -> None:
-    """A gNB that answers no release: 200 messages in 20 s, and the UE is served all along."""
+    """With a gNB that completes no release: 200 messages in 20 s, and the UE is always served."""
     for number in range(200):
         impostor = attacker_of(phone, 100 + number)
         impostor.initial(ATTACKS[attack](phone), **stmsi(phone))
@@ -138,20 +139,22 @@ def test_a_flood_of_it_neither_ends_nor_slows_the_ue_nor_piles_up(
 
 
 def test_both_are_answered_each_on_its_connection(phone: Phone) -> None:
-    """A UE that comes again without a context proves itself while the one before is served."""
+    """A UE without a context is authenticated on a new connection while the previous one is
+    served."""
     again = Phone(phone.world)
     again.ran_id, again.sqn = 9, phone.sqn
     request = again.request()
     again.initial(wire.nas_encode(request))
     challenge = again.hear()[-1]
-    served(phone)  # it proves itself: what is beside it is let go
+    served(phone)  # it is authenticated: the parked connection is released
     again.hear()
     assert phone.world.ue().parked == ()
     assert challenge[MESSAGE] == "authentication-request"
 
 
 def test_what_proves_itself_takes_over(phone: Phone) -> None:
-    """5.5.1.2.8 f): the genuine UE registers anew, elsewhere; then the one before is released."""
+    """5.5.1.2.8 f): the genuine UE registers on another connection; then the previous one is
+    released."""
     again = Phone(phone.world)
     again.ran_id, again.sqn = 9, phone.sqn
     request = again.request()
@@ -173,7 +176,7 @@ def test_what_proves_itself_takes_over(phone: Phone) -> None:
 
 
 def test_its_timers_are_its_own(phone: Phone) -> None:
-    """T3560 runs out on the connection beside; the UE's own registration goes on."""
+    """T3560 expires on the parked connection; the UE's own registration continues."""
     phone.say(phone.request("mobility-registration-updating", ngksi="no-key"))
     attacker_of(phone).initial(registration(phone))
     ue = phone.world.ue()
@@ -191,7 +194,7 @@ def test_its_timers_are_its_own(phone: Phone) -> None:
 
 
 def test_its_registration_is_not_the_one_of_the_ue(phone: Phone) -> None:
-    """The answer to the UE's own challenge counts, though another one is challenged too."""
+    """The response to the UE's own challenge counts, even if another sender is challenged too."""
     request = phone.request("mobility-registration-updating", ngksi="no-key")
     phone.say(request)
     challenge = phone.hear()[-1]
@@ -206,7 +209,7 @@ def test_its_registration_is_not_the_one_of_the_ue(phone: Phone) -> None:
 
 
 def test_a_registration_under_way_is_not_ended_by_another_of_nobody() -> None:
-    """Neither is proved yet: the UE's goes on beside that of the other."""
+    """Neither is authenticated yet: both registrations continue."""
     world = CheckedWorld()
     phone = Phone(world)
     request = phone.request()
@@ -300,7 +303,7 @@ def test_an_association_that_is_lost_takes_those_beside_with_it() -> None:
 
 
 def test_another_ue_that_tells_its_suci_takes_its_connection_away(phone: Phone) -> None:
-    """A 5G-GUTI that another UE has now: its connection goes to it, and the first one's stays."""
+    """A 5G-GUTI of another UE: the new connection is transferred, and the UE keeps its own."""
     other = Phone(phone.world, 2)
     other.ran_id, other.guti, other.ngksi = 99, phone.guti, phone.ngksi
     request = other.request()

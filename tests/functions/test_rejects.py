@@ -1,4 +1,4 @@
-"""What counts as a reject: a UE is denied what it asked for (TS 24.501 clause 8)."""
+"""The messages that count as a reject of a UE's request (TS 24.501 clause 8)."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""One log is one truth: folds, decisions made again, copies of events, and events out of order."""
+"""Consistency of logs: folds, repeated decisions, copies of events, and events out of order."""
 
 import hashlib
 from collections import defaultdict
@@ -47,7 +47,7 @@ def test_the_fold_of_the_events_is_the_state_that_was_decided_with(
 
 
 class Recording(World):
-    """A world whose entropy depends on the event alone, so that it is the same in any order."""
+    """A world with entropy that depends only on the event, so that it is the same in any order."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -69,7 +69,7 @@ class Recording(World):
 
 
 class Shuffled(Recording):
-    """One in which events that come before their turn wait for it, as in a worker."""
+    """A world in which early events wait for their turn, as in a worker."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
@@ -86,7 +86,7 @@ class Shuffled(Recording):
 
 
 def back_to_back() -> World:
-    """A life in which the gNB sends several messages of the UE at a time."""
+    """Return a world in which the gNB sent several messages of a UE at once."""
     world = Recording(subscriber(1), subscriber(2))
     phone = at_a_gnb(world)
     phone.register("A")
@@ -110,7 +110,7 @@ def states(world: World) -> dict[str, bytes]:
 
 
 def swappable(first: CloudEvent, second: CloudEvent) -> bool:
-    """Whether the gNB may have sent the second before anything answered the first."""
+    """Whether the gNB may have sent the second event before a response to the first."""
     keys = {first.partitionkey, second.partitionkey}
     return len(keys) == 1 and first.partitionkey.startswith("ngap-")
 
@@ -142,7 +142,7 @@ def test_events_twice_and_out_of_order_leave_the_same_state(
 
 
 def too_late(world: World, event: CloudEvent) -> bool:
-    """Whether a copy came by a 5G-TMSI that is two re-allocations old (decision 0006)."""
+    """Whether a copy has a 5G-TMSI that is two re-allocations old (decision 0006)."""
     return event.partitionkey.startswith("tmsi-") and resolve.entry(event) not in world.owners
 
 

@@ -63,7 +63,7 @@ def test_t3560_repeats_the_security_mode_command_with_new_counts() -> None:
 
 
 CAPABILITIES = [
-    # NEA and NIA of the UE (bit 8 is algorithm 0), the operator's priorities, what is chosen
+    # NEA and NIA of the UE (bit 8 is algorithm 0), the operator's priorities, the chosen algorithms
     ("e0e0", (2, 1, 3), (2, 1, 3, 0), ("nea2", "nia2")),
     ("c0c0", (2, 1, 3), (2, 1, 3, 0), ("nea1", "nia1")),
     ("9090", (2, 1, 3), (2, 1, 3, 0), ("nea3", "nia3")),
@@ -77,7 +77,7 @@ CAPABILITIES = [
 def test_algorithms_by_priority_and_capability(
     octets: str, integrity: tuple[int, ...], ciphering: tuple[int, ...], chosen: tuple[str, str]
 ) -> None:
-    """TS 33.501 6.7.2: the highest of the operator's list that the UE has."""
+    """TS 33.501 6.7.2: the first one in the operator's list that the UE supports."""
     policy = SecurityPolicy(integrity=integrity, ciphering=ciphering)
     phone = Phone(World(network=replace(NETWORK, security=policy)))
     phone.capability = {"octets": octets}
@@ -90,7 +90,8 @@ def test_algorithms_by_priority_and_capability(
 
 @pytest.mark.parametrize("octets", ["e080", "00e0"])
 def test_null_integrity_or_no_ciphering_is_cause_23(octets: str) -> None:
-    """NIA0 alone is never chosen (TS 33.501 5.5.2), nor is an algorithm that the UE has not."""
+    """NIA0 alone is never chosen (TS 33.501 5.5.2), nor is an algorithm that the UE does not
+    support."""
     phone = Phone(World())
     phone.capability = {"octets": octets}
     phone.initial(wire.nas_encode(phone.request()))
@@ -118,7 +119,7 @@ def test_the_imeisv_is_asked_for_by_policy(*, asked: bool) -> None:
     ],
 )
 def test_a_context_that_the_operator_no_longer_wants_is_renewed(change: dict[str, Any]) -> None:
-    """TS 33.501 6.7.2: the algorithms of a policy hold for contexts from before it too."""
+    """TS 33.501 6.7.2: the algorithms of a policy also apply to older contexts."""
     phone = Phone(World())
     phone.register()
     phone.idle()
@@ -131,7 +132,7 @@ def test_a_context_that_the_operator_no_longer_wants_is_renewed(change: dict[str
 
 
 def test_other_security_capabilities_need_a_new_context() -> None:
-    """TS 33.501 6.7.2: what a context was chosen from has changed."""
+    """TS 33.501 6.7.2: the capabilities that the context was chosen with have changed."""
     phone = Phone(World())
     phone.register()
     phone.idle()

@@ -55,7 +55,7 @@ def test_every_service_type_is_served(phone: Phone, kind: str) -> None:
 
 
 def test_one_that_names_mobile_terminated_services_has_another_guti(phone: Phone) -> None:
-    """The paging that it answers may be one that this core has forgotten (TS 33.501 6.12.3)."""
+    """It may answer a paging that this core has forgotten (TS 33.501 6.12.3)."""
     phone.idle()
     phone.open_again(phone.service_request("mobile-terminated-services"))
     phone.hear()
@@ -86,7 +86,7 @@ def test_a_session_that_is_not_there_is_not_reactivated(site: Site) -> None:
 
 
 def test_an_allowed_pdu_session_status_changes_nothing(site: Site) -> None:
-    """There are no sessions of another access to bring over."""
+    """There are no sessions of another access to transfer."""
     site.idle()
     accept = site.service_request("signalling", **{"allowed-pdu-session-status": [1]})[-1]
     assert "pdu-session-reactivation-result" not in accept
@@ -105,7 +105,7 @@ def test_what_the_ue_does_not_have_is_released(site: Site) -> None:
 
 
 def test_the_outside_of_an_initial_message_has_cleartext_ies_alone(site: Site) -> None:
-    """And what is inside, ciphered, is what counts."""
+    """The ciphered IEs in the container count."""
     site.idle()
     site.phone.ran_id += 1
     whole = site.phone.service_request("data", **{"uplink-data-status": [1]})
@@ -146,7 +146,7 @@ def test_a_container_with_another_message_is_refused(phone: Phone) -> None:
         **phone.service_request(),
         "nas-message-container": {"octets": other.hex()},
     }
-    # NEA of this UE's context ciphers the container: the header says that the rest is not.
+    # NEA of this UE's context ciphers the container: the header says that the rest is plain.
     plain = wire.nas_encode(outside)
     phone.initial(phone.security.protect(plain, 1, downlink=False))
     assert phone.hear()[-1][MESSAGE] == RELEASE
@@ -219,7 +219,7 @@ def test_without_a_valid_mac_it_deregisters_nobody(phone: Phone) -> None:
 
 
 def test_emergency_services_fallback_in_connected_mode(phone: Phone) -> None:
-    """No UE is told that there is one. It stays registered, and connected (5.6.1.7)."""
+    """The core does not announce it to UEs. The UE stays registered and connected (5.6.1.7)."""
     phone.say(phone.service_request("emergency-services-fallback"))
     (reject,) = phone.hear()
     assert reject["5gmm-cause"] == "protocol-error-unspecified"
@@ -241,7 +241,7 @@ def test_the_ue_wants_its_connection_released(phone: Phone) -> None:
 
 
 def test_two_in_a_row_are_both_answered(phone: Phone) -> None:
-    """Each is done at once: there is none under way that another could differ from (5.6.1.8 c)."""
+    """Each completes at once, so there is no ongoing one to collide with (5.6.1.8 c)."""
     phone.say(phone.service_request())
     phone.say(phone.service_request())
     assert [m[MESSAGE] for m in phone.hear()] == ["service-accept"] * 2
@@ -251,7 +251,7 @@ def test_two_in_a_row_are_both_answered(phone: Phone) -> None:
 
 
 def test_a_control_plane_service_request_is_not_implemented(phone: Phone) -> None:
-    """No UE is told that there is control plane CIoT optimization (7.4)."""
+    """The core does not announce control plane CIoT optimization to UEs (7.4)."""
     phone.idle()
     phone.ran_id = 9
     assert phone.security is not None

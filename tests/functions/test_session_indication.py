@@ -75,7 +75,8 @@ def test_the_same_tunnel_is_confirmed_at_once() -> None:
 
 
 def test_a_flow_that_goes_by_the_second_tunnel() -> None:
-    """What the secondary node has of a split session; the session has one flow, which is there."""
+    """As for a split session with a secondary node; the session's only flow is in the second
+    tunnel."""
     site = with_session()
     item = indicated(1, 70, 5)
     transfer = item["pDUSessionResourceModifyIndicationTransfer"]
@@ -143,7 +144,7 @@ def test_one_at_a_time() -> None:
 
 
 def test_a_upf_that_refuses() -> None:
-    """The session is released then, as with any modification."""
+    """The session is then released, as with any modification."""
     site = with_session()
     site.upfs.refuse["SessionModificationRequest"] = 1
     indicate(site, indicated(1, 71))
@@ -155,7 +156,7 @@ def test_a_upf_that_refuses() -> None:
 
 
 def test_a_upf_that_does_not_answer() -> None:
-    """The gNB goes on with what it had; so does the UPF, once it answers."""
+    """The gNB keeps its previous tunnel; the UPF too, when it responds again."""
     site = with_session()
     before = site.session().access
     indicate(site, indicated(1, 71))
@@ -172,7 +173,7 @@ def test_a_upf_that_does_not_answer() -> None:
 
 @pytest.mark.parametrize("how", ["released", "lost", "deregistered"])
 def test_a_connection_that_is_gone_meanwhile(how: str) -> None:
-    """There is nobody to confirm it to."""
+    """There is no connection for the confirm."""
     site = with_session()
     indicate(site, indicated(1, 71))
     if how == "released":

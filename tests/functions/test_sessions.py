@@ -1,4 +1,4 @@
-"""PDU sessions, service request and paging, against the rule tables of an emulated UPF."""
+"""PDU sessions, service request and paging, with the rule tables of an emulated UPF."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.functions.site import MESSAGE, Site
 
 
 def answer_of(heard: list[dict[str, Any]]) -> dict[str, Any]:
-    """The 5GSM message of the last DL NAS TRANSPORT."""
+    """Return the 5GSM message of the last DL NAS TRANSPORT."""
     assert heard[-1][MESSAGE] == "dl-nas-transport", heard
     container: dict[str, Any] = heard[-1]["payload-container"]
     return container
@@ -116,7 +116,7 @@ def test_paging_in_vain() -> None:
     before = site.session()
     site.upfs.asked.clear()
     site.upfs.serve()
-    # Only a session that is new is reported of again by each UPF that there is.
+    # Only a new session is reported again by every UPF.
     asked = list(dict.fromkeys(site.upfs.asked))
     assert asked == ["SessionDeletionRequest", "SessionEstablishmentRequest"]
     after = site.session()
@@ -132,7 +132,8 @@ def test_paging_in_vain() -> None:
 
 
 def test_downlink_packets_whose_user_plane_fails_at_the_gnb() -> None:
-    """The UPF does not report them again: the UE is had again, a few times, after a pause."""
+    """The UPF does not report them again: the user plane is activated again a few times, after a
+    pause."""
     site = Site()
     address = site.establish()
     site.idle()
@@ -175,7 +176,8 @@ def test_downlink_packets_that_a_gnb_never_has_resources_for() -> None:
 
 
 def test_a_modification_that_the_upf_refuses() -> None:
-    """What it has then is not known: the session is made anew there, as it is to be."""
+    """The UPF's parameters are unknown after it: the session is established again with the new
+    ones."""
     site = Site()
     address = site.establish()
     before = site.session()
@@ -206,7 +208,7 @@ def test_a_modification_that_the_upf_refuses() -> None:
 
 
 def test_word_of_a_restart_that_comes_late() -> None:
-    """A session that was made after the restart stands."""
+    """A session that was established after the restart is kept."""
     site = Site()
     site.establish()
     name, seid = site.session().n4.upf, site.session().n4.seid
@@ -334,7 +336,7 @@ def test_the_gnb_has_no_resources() -> None:
 
 
 def test_the_request_is_handed_to_the_gateway_again() -> None:
-    """A gateway that died with it; another has it."""
+    """The gateway died with the request; another gateway gets it."""
     site = Site()
     site.upfs.silent = True
     site.ask()
@@ -364,7 +366,7 @@ def test_a_upf_that_does_not_answer() -> None:
     site.world.unanswered(upf, key, number, pdu)
     assert answer_of(site.hear())["5gsm-cause"] == "insufficient-resources"
     assert site.session().stage == "released"
-    # It may have had the request: it is asked on, so that what it made can be deleted.
+    # The UPF may have the request: it is repeated, so that the session can be deleted.
     site.upfs.silent = False
     site.world.advance(5)
     site.upfs.serve()
@@ -390,7 +392,7 @@ def test_a_upf_that_has_restarted_gets_its_sessions_again() -> None:
 
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> None:
-    """A UPF that may have kept it is asked to delete it: its address is another UE's soon."""
+    """A UPF that may have kept it must delete it, because its address will be reused."""
     site = Site()
     address = site.establish()
     name, _ = site.upfs.session(address)
@@ -400,7 +402,7 @@ def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> 
     assert site.session().stage == "released"
     site.lose(seid, site.world.now, kept=kept)
     assert (site.world.ue().sessions != ()) is kept
-    site.world.pfcp.clear()  # what the UPF was asked is lost with the old association
+    site.world.pfcp.clear()  # requests to the UPF are lost with the old association
     site.upfs.silent = False
     site.world.advance(60)
     site.upfs.serve()
@@ -410,7 +412,7 @@ def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> 
 
 
 def test_a_upf_that_restarts_while_it_is_asked() -> None:
-    """It refuses what it is asked before it is associated, and is asked again as soon as it is."""
+    """It refuses requests before its association; they are repeated after it."""
     site = Site()
     site.upfs.silent = True
     site.ask()
@@ -431,7 +433,7 @@ def test_a_upf_that_restarts_while_it_is_asked() -> None:
 
 
 def test_an_information_element_that_has_to_be_understood() -> None:
-    """TS 24.501 7.6.1: it rejects the message that it is in."""
+    """TS 24.501 7.6.1: the message is rejected."""
     site = Site()
     site.say(1, {"octets": "2e0501c1ffff91050100"})
     answer = answer_of(site.hear())
@@ -449,7 +451,7 @@ def test_session_management_information_that_is_none() -> None:
 
 
 def test_a_session_that_was_established_twice() -> None:
-    """The UPF is to delete the one that nobody has; what is lost of that comes again."""
+    """The UPF must delete the leftover one; a lost deletion is repeated."""
     site = Site()
     site.upfs.silent = True
     site.ask()
@@ -477,7 +479,7 @@ def test_a_session_that_was_established_twice() -> None:
 
 @pytest.mark.parametrize("when", ["asked", "answered"])
 def test_an_idle_ue_whose_session_was_restored_twice_is_paged(when: str) -> None:
-    """The later of the two forwards to the gNB that the UE has left, until it is told otherwise."""
+    """The second one forwards to the gNB that the UE has left, until it is modified."""
     site = Site()
     address = site.establish()
     site.restore_twice(address)
@@ -502,7 +504,7 @@ def test_an_idle_ue_whose_session_was_restored_twice_is_paged(when: str) -> None
 
 
 def test_a_session_that_ends_at_a_upf_that_has_restarted() -> None:
-    """Its SEID may be another session's there: nothing is asked by it."""
+    """Its SEID may belong to another session there: it is not used in a request."""
     site = Site()
     site.establish()
     site.upfs.silent = True
@@ -516,7 +518,7 @@ def test_a_session_that_ends_at_a_upf_that_has_restarted() -> None:
 
 @pytest.mark.parametrize("ftup", [True, False])
 def test_a_session_that_was_restored_twice(ftup: bool) -> None:
-    """What the UPF has put in the place of the first is the session; the first is let go."""
+    """The second one at the UPF is the session; the first is deleted."""
     site = Site(ftup=ftup)
     address = site.establish()
     name, before = site.upfs.session(address)
@@ -564,7 +566,7 @@ def test_a_connection_that_is_lost_while_a_session_is_made() -> None:
 
 
 def test_modification_by_the_ue() -> None:
-    """What the UE asks for without QoS is granted as it is."""
+    """A request of the UE without QoS is granted unchanged."""
     site = Site()
     site.establish()
     head = {"pdu-session-identity": 1, "procedure-transaction-identity": 5}
@@ -607,7 +609,7 @@ def test_the_release_command_is_repeated_as_it_was() -> None:
 
 
 def test_release_by_the_operator_in_idle() -> None:
-    """The UE learns it from the PDU session status when it comes."""
+    """The UE learns it from the PDU session status in its next request."""
     site = Site()
     site.establish()
     site.idle()
@@ -621,7 +623,7 @@ def test_release_by_the_operator_in_idle() -> None:
 
 
 def test_another_ambr_of_the_subscription() -> None:
-    """It is in force from the next message of the UE on (TS 23.502 4.3.3.2)."""
+    """It is in force from the UE's next message on (TS 23.502 4.3.3.2)."""
     site = Site()
     site.establish()
     site.idle()
@@ -639,7 +641,7 @@ def test_another_ambr_of_the_subscription() -> None:
 
 
 def test_radio_link_failure_while_a_session_is_made() -> None:
-    """The UE comes by another connection before the gNB has answered: its accept goes there."""
+    """The UE has another connection before the gNB responds: its accept is sent there."""
     site = Site()
     site.ask()
     site.hear()
@@ -661,7 +663,7 @@ def test_a_ue_that_starts_anew_while_a_session_is_made() -> None:
 
 
 def test_a_paged_ue_that_comes_with_an_update() -> None:
-    """It has the user plane for what it was paged for (TS 23.502 4.2.3.3)."""
+    """The user plane of the paged sessions is activated (TS 23.502 4.2.3.3)."""
     site = Site()
     address = site.establish()
     site.idle()
@@ -713,7 +715,7 @@ def test_a_session_that_the_gnb_has_not_answered_for_is_made_anew(seconds: int) 
 
 
 def test_a_session_asked_for_on_a_connection_whose_gnb_never_confirmed_the_context() -> None:
-    """INITIAL CONTEXT SETUP RESPONSE was lost: the gNB is asked again when T3580 expires."""
+    """INITIAL CONTEXT SETUP RESPONSE was lost: the request is repeated when T3580 expires."""
     site = Site()
     site.establish()
     site.idle()
@@ -735,7 +737,7 @@ def test_a_session_asked_for_on_a_connection_whose_gnb_never_confirmed_the_conte
 
 
 def test_a_network_instance_is_labels() -> None:
-    """TS 29.244 8.2.4; a UPF that takes it for a string in dots is none that there is."""
+    """TS 29.244 8.2.4; it is not a dotted string."""
     site = Site()
     site.upfs.silent = True
     site.ask()

@@ -1,4 +1,4 @@
-"""When a wake-up is asked for, where it may come a little after its time."""
+"""When a wake-up is scheduled, if it may come slightly after its time."""
 
 from msgspec.structs import replace
 
@@ -13,11 +13,11 @@ from tests.functions.world import NETWORK
 
 SUPI = "imsi-001010000000001"
 T = 1_700_000_000_000
-"""When the mobile reachable timer ends, or another: no multiple of what wake-ups are rounded to."""
+"""The expiry of a timer; not a multiple of the rounding of wake-ups."""
 
 
 def started(ue: Ue, now: int, name: str, seconds: float) -> list[Output]:
-    """What a step puts out that starts a timer."""
+    """Return the outputs of a step that starts a timer."""
     trigger = CloudEvent("t", "/test", EventType.NGAP_UPLINK, f"ue/{SUPI}", slot=1)
     draft = UeDecision(ue, Env(now, bytes(32), NETWORK), trigger)
     draft.start_timer(name, seconds)
@@ -29,7 +29,7 @@ def waiting(name: str, at: int) -> Ue:
 
 
 def test_a_short_timer_does_not_wait_for_the_mobile_reachable_timer() -> None:
-    back = replace(waiting(MOBILE_REACHABLE, T), timers={})  # it has come back
+    back = replace(waiting(MOBILE_REACHABLE, T), timers={})  # the UE has returned
     now = T - 5000
     assert started(back, now, "T3560", 6) == [Wake(now + 6000, Procedure.REGISTRATION)]
 

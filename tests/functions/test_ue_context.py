@@ -1,4 +1,4 @@
-"""What a gNB reports of a UE (TS 38.413 8.3.5, 8.3.12, 8.12, 8.15)."""
+"""Reports of a gNB about a UE (TS 38.413 8.3.5, 8.3.12, 8.12, 8.15)."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_the_usage_of_a_secondary_rat_is_in_the_log_with_its_figures() -> None:
 
 
 def test_a_connection_that_cannot_be_resumed_is_released_with_its_failure() -> None:
-    """8.3.12.3; one that cannot be suspended stays."""
+    """8.3.12.3; a connection that cannot be suspended stays."""
     phone = registered()
     say(phone, message(phone, "UEContextSuspendRequest"))
     assert phone.world.names() == ["UEContextSuspendFailure"]
@@ -93,7 +93,7 @@ def test_a_connection_that_is_being_released_is_neither() -> None:
 
 
 def test_a_faulty_request_on_a_connection_that_is_being_released() -> None:
-    """No procedure has an outcome there any more: an ERROR INDICATION, and nothing else."""
+    """Procedures have no outcome there: only an ERROR INDICATION is sent."""
     phone = registered()
     phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
     phone.world.sent()
@@ -105,7 +105,7 @@ def test_a_faulty_request_on_a_connection_that_is_being_released() -> None:
 
 
 def test_a_faulty_request_has_its_failure_message() -> None:
-    """TS 38.413 10.3.5, with what is missing."""
+    """TS 38.413 10.3.5, with the missing IEs."""
     phone = registered()
     tree = message(phone, "HandoverRequired")
     tree["ies"] = tree["ies"][:2]

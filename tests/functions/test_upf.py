@@ -1,4 +1,5 @@
-"""A UPF and the core (TS 29.244 6.2): associated, restarted, released, and what nobody has."""
+"""A UPF and the core (TS 29.244 6.2): associated, restarted, released, and with leftover
+sessions."""
 
 from typing import Any
 
@@ -27,7 +28,7 @@ def world() -> World:
 
 
 def sent(world: World) -> list[dict[str, Any]]:
-    """What left for UPFs since the last call, decoded and without fault."""
+    """Return the decoded messages to UPFs since the last call; they must be valid."""
     found = [pdu for *_, pdu in world.pfcp]
     world.pfcp.clear()
     assert [wire.pfcp_check(pdu) for pdu in found] == [None] * len(found)
@@ -62,7 +63,7 @@ def asked(world: World) -> tuple[str, str, int | None]:
 
 
 def fanned(world: World, upf: str = UPF) -> list[int]:
-    """The time stamps that sessions were told of, in order."""
+    """Return the time stamps of the reported session losses, in order."""
     steps = world.steps[upf_aggregate(upf)]
     outputs = [output for step in steps for output in step.outputs]
     return [o.recovery_time_stamp for o in outputs if isinstance(o, FanOutSessions)]
@@ -136,7 +137,8 @@ def test_an_answer_that_nobody_waits_for(world: World) -> None:
 
 
 def test_association_setups_that_cross(world: World) -> None:
-    """The UPF takes the core's after its own, and drops what it was given between (6.2.6.2.2)."""
+    """The UPF accepts the core's request after its own, and loses the sessions in between
+    (6.2.6.2.2)."""
     world.path("served")
     *_, key, number = asked(world)
     world.answer_pfcp(setup(), UPF)
@@ -266,13 +268,14 @@ def test_the_path_goes_down_and_comes_up_and_nothing_is_lost(world: World) -> No
     world.path("up", recovery_time_stamp=STAMP)
     assert world.usable_upfs() == (UsableUpf(UPF, 0),)
     assert fanned(world) == []
-    # Each `down` may be late, and is asked about.
+    # Each `down` may be late, and is verified.
     assert [request["message"] for request in sent(world)] == ["HeartbeatRequest"] * 2
     world.verify()
 
 
 def test_a_upf_that_has_let_the_association_go(world: World) -> None:
-    """It has not restarted, and says #72: it is associated again, and gets its sessions anew."""
+    """It did not restart, and reports #72: it is associated again, and its sessions are
+    restored."""
     world.associate(UPF)
     world.path("unknown", recovery_time_stamp=STAMP)
     assert world.usable_upfs() == ()
@@ -451,7 +454,7 @@ def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
 
 
 def test_a_heartbeat_before_anything_else(world: World) -> None:
-    """The core's time stamp for the UPF is the one that it is told first."""
+    """The core's time stamp for the UPF is the first one that it is sent."""
     beat: dict[str, Any] = {
         "message": "HeartbeatRequest",
         "ies": [{"Recovery Time Stamp": STAMP}],

@@ -1,4 +1,4 @@
-"""UPFs of a `World`: the rule tables of loadgen's emulator, which refuse what is wrong."""
+"""UPFs of a `World`: the rule tables of loadgen's emulator, which refuse invalid rules."""
 
 import hashlib
 from random import Random
@@ -18,7 +18,7 @@ from tests.functions.world import OTHER_UPF, UPF, World
 
 
 class Upfs:
-    """Answers what is in `world.pfcp` by the tables of two UPFs; any fault fails the test."""
+    """Responds to `world.pfcp` with the tables of two UPFs; any fault fails the test."""
 
     def __init__(self, world: World, *, ftup: bool = True) -> None:
         self.world = world
@@ -28,12 +28,12 @@ class Upfs:
         }
         self.asked: list[str] = []
         self.answered = b""
-        """The last answer."""
+        """The last response."""
         self.features = ("FTUP",) if ftup else ()
         self.recovery = 3_900_000_000
         self.silent = False
         self.full = False
-        """Whether they refuse sessions for want of resources."""
+        """Whether they refuse sessions because they have no resources."""
         self.refuse: dict[str, int] = {}
         """How many of the next messages of a name they refuse."""
         self.refused: set[bytes] = set()
@@ -50,7 +50,7 @@ class Upfs:
         raise KeyError(address)
 
     def serve(self) -> None:
-        """Answer until nothing is asked any more, unless they are silent."""
+        """Respond until there are no more requests, unless they are silent."""
         while self.world.pfcp and not self.silent:
             self.answer(*self.world.pfcp.popleft())
 
@@ -69,7 +69,7 @@ class Upfs:
         if message == "AssociationSetupRequest":
             return association_setup_response(0, upf, self.recovery, self.features, retained=False)
         own = FSeid.of(tree_in(tree["ies"], "F-SEID"))
-        again = pdu in self.refused  # a request that comes again has the same answer (6.4)
+        again = pdu in self.refused  # a repeated request has the same response (6.4)
         known = own is not None or tree["seid"] in table.by_seid
         if known and (again or self.refuse.get(message, 0)):
             if not again:
@@ -104,7 +104,7 @@ class Upfs:
         self.world.answer_pfcp(downlink_data_report(seid, 77, 2, None), name)
 
     def downlink_data(self, address: str) -> None:
-        """Report downlink packets for a UE, and take the answer."""
+        """Report downlink packets for a UE, and process the response."""
         name, session = self.session(address)
         self.report(name, session.cp.number)
         upf, _, number, pdu = self.world.pfcp.popleft()

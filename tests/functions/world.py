@@ -1,7 +1,7 @@
-"""A core in memory: aggregates, hand-offs, timers and a clock that tests move by hand.
+"""A core in memory: aggregates, hand-offs, timers and a clock that tests advance.
 
-It does with dicts what the runtime does with JetStream and the store, and calls the same
-`decide`. Every step is kept, so that tests can decide it again.
+It replaces JetStream and the store by dicts, and calls the same `decide` as the runtime. It keeps
+every step, so that tests can decide it again.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ NETWORK = Network(
     tmsi_key=TMSI_KEY,
 )
 N4_NETWORK = replace(NETWORK, n4_address="10.9.0.254", upfs=UPF_NODES)
-"""A network with two UPFs, which are associated by `World.associate`."""
+"""A network with two UPFs; `World.associate` associates them."""
 K, OPC = bytes(range(16)), bytes(range(16, 32))
 HOME_KEYS = {
     1: HomeNetworkKey("A", bytes(range(1, 33))),
@@ -82,12 +82,12 @@ def subscriber(number: int = 1, **changes: Any) -> Subscriber:
 
 
 class World(N4Side):
-    """One core, one gNB by default; downlink PDUs pile up in `downlink`."""
+    """A core with one gNB by default; downlink PDUs are collected in `downlink`."""
 
     def __init__(self, *subscribers: Subscriber, network: Network = NETWORK) -> None:
         self.network = network
         self.networks = {"test": network}
-        """Each configuration there was, by its version."""
+        """Every configuration by its version."""
         self.subscribers = {s.supi: s for s in subscribers or (subscriber(),)}
         N4Side.__init__(self)
         self.now = 1_700_000_000_000
@@ -108,7 +108,7 @@ class World(N4Side):
     # From the gNB
 
     def uplink(self, tree: dict[str, Any], gnb: str = GNB, association: str = ASSOCIATION) -> None:
-        """Route a PDU as a gateway would, and run until nothing is left to do."""
+        """Route a PDU as a gateway does, and process all events."""
         self.uplink_pdu(wire.ngap_encode(tree), gnb, association)
 
     def uplink_pdu(self, pdu: bytes, gnb: str = GNB, association: str = ASSOCIATION) -> None:
@@ -161,7 +161,7 @@ class World(N4Side):
             )
         )
 
-    # The runtime, in small
+    # A minimal runtime
 
     def deliver(self, event: CloudEvent) -> None:
         self.events.append(event)
@@ -178,7 +178,7 @@ class World(N4Side):
         if name is None:
             name = self.owners.get(resolve.entry(event))
         if name is None:
-            # As the runtime does: a copy for a connection that is gone was answered then.
+            # As in the runtime: a copy for a released connection was processed then.
             gone = repeated and event.partitionkey.startswith(resolve.DELETABLE)
             name = "" if gone else resolve.without_owner(event)
         if not name:
@@ -195,7 +195,7 @@ class World(N4Side):
         self._effects(name, step)
 
     def _stands(self, name: str, step: Step[Any], output: Output) -> bool:
-        """Whether a copy of the trigger sends an output again, as the runtime does (0008)."""
+        """Whether a copy of the trigger sends an output again, as in the runtime (0008)."""
         return step is self.steps[name][-1] or is_resendable(output, self.states[name])
 
     def inputs(self, name: str) -> Inputs:
@@ -297,7 +297,7 @@ class World(N4Side):
             )
 
     def reconfigure(self, network: Network) -> None:
-        """Workers have another configuration from now on, and each gNB is told."""
+        """Change the workers' configuration, and notify each gNB."""
         self.network = network
         self.networks[f"test-{len(self.networks)}"] = network
         for name in [name for name in self.states if name.startswith("gnb/")]:
@@ -315,7 +315,7 @@ class World(N4Side):
     # The clock
 
     def advance(self, seconds: float) -> None:
-        """Move the clock, and deliver the wake-ups that come due, in order."""
+        """Advance the clock, and deliver the wake-ups that are due, in order."""
         until = self.now + int(seconds * 1000)
         while due := sorted((at, name) for name, (at, _) in self.wakes.items() if at <= until):
             at, name = due[0]
@@ -323,27 +323,27 @@ class World(N4Side):
             self.deliver(self.wakes.pop(name)[1])
         self.now = until
 
-    # What is there
+    # State
 
     def ue(self, number: int = 1) -> Ue:
         return self.states[ue_aggregate(f"imsi-00101{number:010d}")]
 
     def timers(self, number: int = 1) -> set[str]:
-        """The timers of a UE that run, those that watch over its silence aside."""
+        """Return the running timers of a UE, without those of CM-IDLE."""
         return set(unwatched(self.ue(number).timers))
 
     def sent(self) -> list[dict[str, Any]]:
-        """The downlink PDUs since the last call, decoded."""
+        """Return the downlink PDUs since the last call, decoded."""
         found = [wire.ngap_decode(pdu) for _, _, pdu in self.downlink]
         self.downlink.clear()
         return found
 
     def names(self) -> list[str]:
-        """The messages among them, NAS ones by their NAS type where it can be read."""
+        """Return their message names; the NAS type for NAS messages that can be read."""
         return [tree["message"] for tree in self.sent()]
 
     def verify(self) -> int:
-        """Decide every step again and compare, octet by octet; the number of steps."""
+        """Decide every step again, compare octet by octet, and return the number of steps."""
         procedures, count = Procedures(), 0
         procedures.load()
         for name, steps in self.steps.items():

@@ -1,4 +1,4 @@
-"""The N4 side of a `World`: messages of UPFs as their gateway routes them, and what they get."""
+"""The N4 side of a `World`: messages of UPFs as their gateway routes them, and messages to UPFs."""
 
 from collections import deque
 from typing import Any
@@ -33,7 +33,7 @@ UPF_NODES = (
 
 
 class N4Side:
-    """UPFs of a world, which the world calls and that calls it."""
+    """The UPFs of a world."""
 
     network: Network
     states: dict[str, Any]
@@ -44,13 +44,13 @@ class N4Side:
 
     def __init__(self) -> None:
         self.pfcp: deque[tuple[str, str, int | None, bytes]] = deque()
-        """What left for UPFs: Node ID, key of the answer, number of the request, PDU."""
+        """Messages to UPFs: Node ID, key of the response, number of the request, PDU."""
         self.pages: deque[tuple[str, str, bytes]] = deque()
-        """What left as PAGING: gNB, association, PDU."""
+        """Sent PAGING messages: gNB, association, PDU."""
         self.features: tuple[str, ...] = ()
-        """More UP Function Features of UPFs that are associated."""
+        """Additional UP Function Features of associated UPFs."""
         self.upfs: dict[str, int] | None = None
-        """The UPFs that can be used, with their loads; None for what the UPFs' states tell."""
+        """The usable UPFs with their loads; None to use the UPFs' states."""
 
     def deliver(self, event: CloudEvent) -> None:
         raise NotImplementedError
@@ -65,10 +65,10 @@ class N4Side:
         partitionkey: str | None = None,
         number: int | None = None,
     ) -> None:
-        """Route a PFCP message as a gateway would, and run until nothing is left to do.
+        """Route a PFCP message as a gateway does, and process all events.
 
-        An answer goes where its request named: give the `partitionkey` and the `number` that
-        are in `pfcp`. What the UPF begins goes by the SEID of its header, or to the UPF.
+        A response needs the `partitionkey` and the `number` of its request in `pfcp`. A request of
+        the UPF is routed by the SEID in its header, or to the UPF.
         """
         self.deliver(self.route_pfcp(tree, upf, partitionkey, number))
 
@@ -83,7 +83,7 @@ class N4Side:
         return self.from_n4(EventType.PFCP_UPLINK, pdu, upf, partitionkey, number)
 
     def unanswered(self, upf: str, partitionkey: str, number: int | None, pdu: bytes) -> None:
-        """Give a request of `pfcp` back, as a gateway does that has had no answer to it."""
+        """Return a request of `pfcp` as a gateway does without a response."""
         self.deliver(self.from_n4(EventType.PFCP_UNANSWERED, pdu, upf, partitionkey, number))
 
     def from_n4(
@@ -118,7 +118,7 @@ class N4Side:
         )
 
     def path(self, state: Any = "served", upf: str = UPF, recovery_time_stamp: int = 0) -> None:
-        """Tell what a gateway knows of its way to a UPF."""
+        """Report a gateway's path to a UPF."""
         self.count += 1
         self.deliver(
             CloudEvent(
@@ -134,7 +134,7 @@ class N4Side:
         )
 
     def told_load(self, told: UpfLoadReported, upf: str = UPF) -> None:
-        """Tell what a gateway has read in messages of sessions."""
+        """Report a load that a gateway read in messages of sessions."""
         self.count += 1
         self.deliver(
             CloudEvent(
@@ -155,7 +155,7 @@ class N4Side:
         recovery_time_stamp: int = 3_900_000_000,
         features: tuple[str, ...] = ("FTUP",),
     ) -> None:
-        """Have UPFs associated, all of the network when none is named."""
+        """Associate UPFs; all of the network by default."""
         for upf in upfs or tuple(node.node_id for node in self.network.upfs):
             self.path("served", upf)
             to, key, number, pdu = self.pfcp.pop()
@@ -171,7 +171,7 @@ class N4Side:
             }
             self.answer_pfcp(answer, upf, key, number)
 
-    # What they get
+    # Messages
 
     def page(self, output: Page) -> None:
         to: dict[tuple[str, str], None] = {}
@@ -191,7 +191,7 @@ class N4Side:
                 assert event is not None
                 self.events.append(event)
 
-    # The lookups of decisions, as the runtime answers them
+    # The lookups of decisions, as in the runtime
 
     def usable_upfs(self) -> tuple[UsableUpf, ...]:
         if self.upfs is not None:
@@ -212,7 +212,7 @@ class N4Side:
         return False
 
     def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
-        """The first address that is free."""
+        """Return the first free address."""
         pool = pools_of(self.network).get((upf, dnn, ip_version))
         if pool is None:
             return ""

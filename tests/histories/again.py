@@ -1,4 +1,5 @@
-"""Deciding a recorded history again: as `evcore log verify` does, and from cold."""
+"""Deciding a recorded history again: with a kept state as `evcore log verify` does, and with a new
+fold."""
 
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from tests.histories.history import Given, History, Recorded
 
 
 class _Log(EventLog):
-    """The logs of a history, as a store would give them."""
+    """The logs of a history, as a store returns them."""
 
     def __init__(self, history: History) -> None:
         self._given, self._logs = history.given, history.aggregates()
@@ -51,7 +52,7 @@ def _subscriber(given: Given, supi: str) -> Subscriber | None:
 
 
 async def redecided(history: History, candidate: Decide | None = None) -> list[Redecided]:
-    """Return every step, decided again on the state that is kept from step to step."""
+    """Return every step, decided again with the state kept from step to step."""
     replayer = Replayer(_Log(history), _Subscribers(history.given), candidate)
     found: list[Redecided] = []
     for name in history.aggregates():
@@ -60,14 +61,14 @@ async def redecided(history: History, candidate: Decide | None = None) -> list[R
 
 
 async def warm(history: History) -> list[Redecided]:
-    """Return the steps that differ if the state is kept from step to step."""
+    """Return the steps that differ with the state kept from step to step."""
     return [step for step in await redecided(history) if not step.same]
 
 
 def cold(history: History) -> Iterator[tuple[Step[Any], Step[Any] | None, Step[Any] | None]]:
-    """Each step as recorded, decided on a fold of the octets before it, and on a snapshot.
+    """Yield each recorded step, decided on a fold of the octets before it, and on a snapshot.
 
-    The snapshot is of the state half-way, written and read.
+    The snapshot is of the state after half of the steps, encoded and decoded.
     """
     for name, log in history.aggregates().items():
         for index, recorded in enumerate(log):

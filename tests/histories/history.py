@@ -1,7 +1,7 @@
-"""A recorded history: the logs of one scenario, octet by octet, and what they were decided with.
+"""A recorded history: the logs of one scenario, octet by octet, and the inputs of its decisions.
 
-A file has a line of JSON for each step, in the order of time. `octets` are the truth; what
-stands before them is for people who read a diff.
+A file has a line of JSON for each step, in the order of time. Only `octets` is used; the fields
+before it are for people who read a diff.
 """
 
 import base64
@@ -33,7 +33,7 @@ class Given(Struct, frozen=True):
 
 
 class Recorded(NamedTuple):
-    """One step, as it was stored."""
+    """One step as it was stored."""
 
     aggregate: str
     octets: bytes
@@ -43,13 +43,13 @@ class Recorded(NamedTuple):
 
 
 class History(NamedTuple):
-    """All that one scenario left behind."""
+    """The logs of one scenario."""
 
     given: Given
     steps: tuple[Recorded, ...]
 
     def aggregates(self) -> dict[str, list[Recorded]]:
-        """The log of each aggregate."""
+        """Return the log of each aggregate."""
         logs: dict[str, list[Recorded]] = {}
         for recorded in self.steps:
             logs.setdefault(recorded.aggregate, []).append(recorded)
@@ -57,13 +57,13 @@ class History(NamedTuple):
 
 
 def of(world: World) -> History:
-    """What has happened in a world."""
+    """Return the history of a world."""
     given = Given(world.network, tuple(world.subscribers.values()))
     return History(given, tuple(Recorded(name, encode(step)) for name, step in world.order))
 
 
 def text(history: History) -> str:
-    """The file of a history."""
+    """Return the text of a history's file."""
     lines = [msgspec.json.encode(whole(history.given)).decode()]
     lines += [json.dumps(_line(recorded)) for recorded in history.steps]
     return "\n".join([*lines, ""])
@@ -87,7 +87,7 @@ def _line(recorded: Recorded) -> dict[str, Any]:
 
 
 def read(path: Path) -> History:
-    """The history of a file."""
+    """Return the history in a file."""
     first, *rest = path.read_text().splitlines()
     lines = [json.loads(line) for line in rest]
     steps = tuple(Recorded(line["aggregate"], base64.b64decode(line["octets"])) for line in lines)
@@ -95,5 +95,5 @@ def read(path: Path) -> History:
 
 
 def files() -> Iterator[Path]:
-    """Every recorded history, of every version."""
+    """Yield the paths of all recorded histories, of every version."""
     return iter(sorted(HERE.glob(f"*/*{SUFFIX}")))

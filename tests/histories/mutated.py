@@ -72,8 +72,9 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
 
 def _is_field(node: ast.stmt, name: str) -> TypeGuard[ast.AnnAssign]:
-    named = isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
-    return named and node.target.id == name
+    if not isinstance(node, ast.AnnAssign) or not isinstance(node.target, ast.Name):
+        return False
+    return node.target.id == name
 
 
 def differences(default: Default) -> int:

@@ -1,9 +1,9 @@
-"""Record the histories of this version anew: ``python -m tests.histories.record [NAME ...]``.
+"""Record the histories of this version again: ``python -m tests.histories.record [NAME ...]``.
 
-Each is what one of `tests.histories.scenarios` leaves behind. Only those that differ are
-written, into the folder of the version in pyproject.toml. Folders of versions before are never
-touched: logs like theirs are in the hands of operators, and what they hold must be decided the
-same for ever. CONTRIBUTING.md says when to run this.
+Each history is the log of one of `tests.histories.scenarios`. Only histories that differ are
+written, into the folder of the version in pyproject.toml. Folders of released versions are never
+changed: operators have such logs, and they must always be decided in the same way. CONTRIBUTING.md
+says when to run this.
 """
 
 import sys
@@ -17,7 +17,7 @@ PYPROJECT = history.HERE.parents[1] / "pyproject.toml"
 
 
 def folder() -> Path:
-    """Where the histories of the version that is being worked on are."""
+    """Return the folder of the version under development."""
     version: str = tomllib.loads(PYPROJECT.read_text())["project"]["version"]
     return history.HERE / version
 

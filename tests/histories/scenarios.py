@@ -1,4 +1,4 @@
-"""What the recorded histories tell: each is one gNB and its UEs, played against a core."""
+"""The scenarios of the recorded histories: each has a gNB with its UEs, and a core."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -28,26 +28,27 @@ SUCIS: Final = {
     "of another network": "0100f110f0ff0101685295c798ad90ce3bfd2379cc3a8d5227c6a167ff30dc1c731209e4"
     "36ead74574d2defbbf6ea0010f61c3d8c9",
 }
-"""The SUCIs of imsi-001010000000001: concealing is random, and a recording must not be."""
+"""The SUCIs of imsi-001010000000001. Concealment is random, and a recording must be
+reproducible."""
 
 Scenario = Callable[[], World]
 
 
 def at_a_gnb(world: World | None = None, **more: Any) -> Phone:
-    """A UE at a gNB whose interface is set up."""
+    """Return a UE at a gNB after NG SETUP."""
     world = world or World(subscriber(1), subscriber(2, k=OTHER_K))
     ng_setup(world)
     return Phone(world, **more)
 
 
 def asked(phone: Phone, **changes: Any) -> dict[str, Any]:
-    """Send the initial REGISTRATION REQUEST; the last message that is heard in answer."""
+    """Send the initial REGISTRATION REQUEST, and return the last message in response."""
     phone.initial(wire.nas_encode(phone.request(**changes)))
     return phone.hear()[-1]
 
 
 def secured(phone: Phone, **changes: Any) -> None:
-    """Come as far as the answer to the SECURITY MODE COMPLETE."""
+    """Register up to the response to the SECURITY MODE COMPLETE."""
     phone.initial(wire.nas_encode(phone.request(**changes)))
     phone.authenticate()
     phone.hear()
@@ -77,7 +78,7 @@ def suci(scheme: str) -> Scenario:
 
 
 def suci_unopenable() -> World:
-    """A SUCI for a key that the home network has not."""
+    """A SUCI with an unknown home network key."""
     phone = at_a_gnb()
     asked(phone, **{"5gs-mobile-identity": identity("of another network")})
     phone.ngap("UEContextReleaseComplete")
@@ -85,7 +86,7 @@ def suci_unopenable() -> World:
 
 
 def guti_known() -> World:
-    """Again from idle with the context there is, twice; then while connected."""
+    """Twice from CM-IDLE with the current security context, then in CM-CONNECTED."""
     phone = at_a_gnb()
     phone.register()
     phone.idle()
@@ -131,7 +132,7 @@ def guti_unknown(scheme: str) -> Scenario:
 
 
 def guti_of_another() -> World:
-    """Its MAC failure shows that it is another UE, and its SUCI which."""
+    """The MAC failure shows that it is another UE; its SUCI identifies it."""
     phone = at_a_gnb()
     phone.register()
     phone.idle()
@@ -147,7 +148,7 @@ def guti_of_another() -> World:
 
 
 def identity_unanswered() -> World:
-    """T3570 five times."""
+    """T3570 expires five times."""
     phone = at_a_gnb()
     phone.guti = FOREIGN
     asked(phone)
@@ -157,7 +158,8 @@ def identity_unanswered() -> World:
 
 
 def moved_while_registered() -> World:
-    """Anew from another connection: the one before is released once the UE has proved itself."""
+    """A registration on another connection: the previous one is released after the
+    authentication."""
     phone = at_a_gnb()
     phone.register()
     phone.ran_id, phone.guti, phone.ngksi = 9, None, 7
@@ -166,7 +168,7 @@ def moved_while_registered() -> World:
 
 
 def requested_nssai() -> World:
-    """Slices by subscription and tracking area; an update of location on the way."""
+    """Slices by subscription and tracking area; a mobility registration update in between."""
     phone = at_a_gnb()
     phone.requested = [{"sst": 1, "sd": "010203"}, {"sst": 2}, {"sst": 9}]
     phone.register()
@@ -216,7 +218,7 @@ def ngksi_in_use() -> World:
 
 
 def wrong_res_star() -> World:
-    """An impostor on a connection of its own, while the UE is registered on another."""
+    """An impostor on its own connection, while the UE is registered on another."""
     phone = at_a_gnb()
     phone.register()
     impostor = Phone(phone.world)
@@ -241,7 +243,7 @@ def t3560_authentication() -> World:
 
 
 def t3560_security_mode() -> World:
-    """The second SECURITY MODE COMMAND is answered."""
+    """The second SECURITY MODE COMMAND is completed."""
     phone = at_a_gnb()
     request = phone.request()
     phone.initial(wire.nas_encode(request))
@@ -269,11 +271,11 @@ def null_ciphering() -> World:
     return phone.world
 
 
-# The accept
+# REGISTRATION ACCEPT
 
 
 def t3550() -> World:
-    """The accept is repeated, and then answered."""
+    """The accept is repeated, then completed."""
     phone = at_a_gnb()
     secured(phone)
     phone.hear()
@@ -314,7 +316,7 @@ def context_setup_failure() -> World:
 
 
 def refused(**changes: Any) -> Scenario:
-    """Of a UE that has proved who it is, for its subscription."""
+    """An authenticated UE is rejected because of its subscription."""
 
     def run() -> World:
         phone = at_a_gnb(World(subscriber(1, **changes)))
@@ -327,7 +329,7 @@ def refused(**changes: Any) -> Scenario:
 
 
 def refused_at_once(**changes: Any) -> Scenario:
-    """For what the request says."""
+    """The request itself is rejected."""
 
     def run() -> World:
         phone = at_a_gnb()
@@ -361,7 +363,7 @@ def no_common_algorithm() -> World:
 
 
 def not_implemented() -> World:
-    """5GMM STATUS for what no procedure takes, and payloads that go back."""
+    """5GMM STATUS for unsupported messages, and payloads that are not forwarded."""
     phone = at_a_gnb()
     phone.register()
     phone.say({MESSAGE: "configuration-update-complete"})
@@ -393,7 +395,7 @@ def session_modified(site: Site, _: str) -> None:
 
 
 def upf_silent() -> World:
-    """The UPF answers neither the request nor any repetition of it."""
+    """The UPF answers neither the request nor any repetition."""
     site = Site()
     site.upfs.silent = True
     site.ask()
@@ -402,7 +404,7 @@ def upf_silent() -> World:
 
 
 def upf_full() -> World:
-    """The UPF refuses."""
+    """The UPF has no resources."""
     site = Site()
     site.upfs.full = True
     site.ask()
@@ -410,9 +412,9 @@ def upf_full() -> World:
 
 
 def with_options() -> World:
-    """The UE asks for DNS servers and the link MTU of a data network that is not described."""
+    """The UE requests DNS servers and the link MTU of a data network without configuration."""
     site = Site()
-    wanted = ["dns-server-ipv4-address-request", "ipv4-link-mtu-request"]
+    wanted: Any = ["dns-server-ipv4-address-request", "ipv4-link-mtu-request"]
     site.establish(**{"extended-protocol-configuration-options": wanted})
     return site.world
 
@@ -449,7 +451,7 @@ def deregistered_with_session(site: Site, _: str) -> None:
 
 
 def restored_twice(site: Site, address: str) -> None:
-    """The word of another restart comes while the UPF is asked for the session again."""
+    """A second restart is reported while the session is being restored."""
     site.restore_twice(address)
     site.upfs.silent = False
     site.upfs.serve()
@@ -488,7 +490,7 @@ def deregistration_from_idle() -> World:
 
 
 def deregistration_unproved(*, switch_off: bool) -> Scenario:
-    """Without a MAC: ignored at switch-off, else the UE is authenticated first."""
+    """A request without a MAC: ignored at switch-off, otherwise the UE is authenticated first."""
 
     def run() -> World:
         phone = at_a_gnb()
@@ -559,7 +561,7 @@ def ng_setup_refused() -> World:
 
 
 def ng_reset() -> World:
-    """Of a part, then of the whole, with two UEs."""
+    """An NG RESET of a part of the interface, then of all, with two UEs."""
     one = at_a_gnb()
     two = Phone(one.world, 2)
     two.k = OTHER_K

@@ -1,4 +1,5 @@
-"""Recorded histories of mobility, of what the network begins, and of two who claim to be one UE."""
+"""Recorded histories of mobility, of network-initiated procedures, and of two senders with one
+identity."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,7 +21,7 @@ from tests.functions.world import NETWORK, World, subscriber
 Scenario = Callable[[], World]
 
 IDLE_FOR_EVER: Final = 3 * (3600 + 240)
-"""Seconds without a word, after which a UE is deregistered (24.501 5.3.7)."""
+"""Seconds without contact after which a UE is deregistered (24.501 5.3.7)."""
 REAUTHENTICATE_AFTER: Final = 4
 
 
@@ -61,7 +62,7 @@ def handover_unanswered() -> World:
 
 
 def path_switch() -> World:
-    """Of two sessions, one of which the other gNB cannot serve."""
+    """With two sessions, one of which the new gNB cannot serve."""
     site = Mobile(2)
     site.path_switch_request(2, 21, sessions=(1,), failed=(2,))
     site.upfs.serve()
@@ -72,7 +73,7 @@ def path_switch() -> World:
 
 
 def path_switch_failed() -> World:
-    """The UPF does not answer."""
+    """The UPF does not respond."""
     site = Mobile()
     site.upfs.silent = True
     site.path_switch_request(2, 21)
@@ -81,7 +82,7 @@ def path_switch_failed() -> World:
 
 
 def handover_not_heard_of() -> World:
-    """The gNB refuses a session because it hands the UE over, and does not deliver NAS."""
+    """The gNB refuses a session because of a handover, and does not deliver NAS."""
     site = Mobile()
     site.ask(2)
     site.upfs.serve()
@@ -97,7 +98,7 @@ def handover_not_heard_of() -> World:
 
 
 def downlink_moved() -> World:
-    """The gNB takes downlink packets elsewhere, and tells what another RAT has carried."""
+    """The gNB moves the downlink tunnel, and reports the usage of a secondary RAT."""
     site = Site()
     site.establish()
     items = {"PDUSessionResourceModifyListModInd": [indicated(1, 77)]}
@@ -108,11 +109,11 @@ def downlink_moved() -> World:
     return site.world
 
 
-# What the network begins
+# Network-initiated procedures
 
 
 def paged() -> Site:
-    """A UE that was paged gets another 5G-GUTI."""
+    """A UE that was paged gets a new 5G-GUTI."""
     site = Site()
     address = site.establish()
     site.idle()
@@ -146,7 +147,7 @@ def deregistered_by_network() -> World:
 
 
 def deregistration_overtaken() -> World:
-    """The UE registers anew while the network wants it gone (24.501 5.5.2.3.5 d)."""
+    """The UE registers while the network deregisters it (24.501 5.5.2.3.5 d)."""
     phone = Phone(World())
     ng_setup(phone.world)
     phone.register()
@@ -166,7 +167,7 @@ def deregistered_implicitly() -> World:
 
 
 def reauthenticated(answer: str, **ies: Any) -> Scenario:
-    """The gNB takes the new key, or does not."""
+    """The gNB accepts the new key, or refuses it."""
 
     def run() -> World:
         phone = reauthenticating()
@@ -190,7 +191,7 @@ def reauthenticating() -> Phone:
     return phone
 
 
-# Who it is
+# Identities
 
 
 def eap_aka_prime() -> World:
@@ -201,7 +202,7 @@ def eap_aka_prime() -> World:
 
 
 def unproved_beside() -> World:
-    """Who comes by the 5G-GUTI of a UE and proves nothing takes nothing from it."""
+    """A sender with the UE's 5G-GUTI that is not authenticated changes nothing."""
     phone = Phone(World())
     ng_setup(phone.world)
     phone.register()

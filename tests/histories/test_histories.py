@@ -1,4 +1,4 @@
-"""Recorded logs are decided again as they were, octet by octet, for ever."""
+"""Recorded logs are always decided in the same way, octet by octet."""
 
 import hashlib
 import re
@@ -34,8 +34,8 @@ NEVER_YET = {
     AmfConfigurationRefused,
     AmfConfigurationAcknowledged,
 }
-"""Events that no procedure emits so far, or only when the configuration changes, of which a history
-has one."""
+"""Events that no procedure emits so far, or that only a configuration change causes, in one
+history."""
 
 
 @pytest.mark.parametrize("path", FILES.values(), ids=FILES)

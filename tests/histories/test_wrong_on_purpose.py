@@ -1,4 +1,4 @@
-"""Procedures that are wrong on purpose: verification must find each, in the history it is in."""
+"""Procedures with deliberate errors: verification must find each error in a history."""
 
 import itertools
 import os
@@ -79,7 +79,7 @@ def the_last_algorithm(priority: tuple[int, ...], capability: bytes, octet: int)
 
 
 class Wrong(NamedTuple):
-    """One thing in the place of another, and a history that shows it."""
+    """A replacement for one function, and a history that shows the difference."""
 
     target: str
     instead: Callable[..., Any]

@@ -12,7 +12,7 @@ from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.jetstream.messages import Addressed, Outgoing, gathered
 from eventing.jetstream.publisher import Publisher
-from functions.runtime import round as round_module
+from functions.runtime import hosting
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.procedures import MODULES, Procedure
@@ -154,7 +154,7 @@ async def test_what_fails_once_is_not_waited_for_long(
 ) -> None:
     """Each event fails once. Later events wait for it, also in its own batch."""
     failed: set[str] = set()
-    works = round_module.decide
+    works = hosting.decide
 
     def once(procedures: Any, state: Any, seq: int, event: CloudEvent, given: Any) -> Any:
         if event.id not in failed:
@@ -162,7 +162,7 @@ async def test_what_fails_once_is_not_waited_for_long(
             raise ZeroDivisionError("wrong on purpose")
         return works(procedures, state, seq, event, given)
 
-    monkeypatch.setattr(round_module, "decide", once)
+    monkeypatch.setattr(hosting, "decide", once)
     plant.together = together
     await plant.worker()
     await plant.play_all()

@@ -2,8 +2,8 @@
 
 ``python -m tests.schemas.defaults`` adds new ones.
 
-Events, steps, states and CloudEvents leave out fields with their defaults. So a default is part of
-the meaning of recorded octets, and never changes. The file has all of them; a test compares.
+Events, steps, states and CloudEvents omit fields with default values. So a default is part of the
+meaning of recorded octets, and never changes. A test compares all defaults with the file.
 """
 
 import json
@@ -34,7 +34,7 @@ Defaults: TypeAlias = dict[str, dict[str, str]]
 
 
 def structs(kind: Any, seen: set[type[Struct]]) -> Iterator[type[Struct]]:
-    """Every struct that a value of a type can have in it."""
+    """Yield every struct that a value of a type can contain."""
     if isinstance(kind, type) and issubclass(kind, Struct) and kind not in seen:
         seen.add(kind)
         yield kind
@@ -45,7 +45,7 @@ def structs(kind: Any, seen: set[type[Struct]]) -> Iterator[type[Struct]]:
 
 
 def defaults() -> Defaults:
-    """The defaults there are: by struct and field, as Python writes the values."""
+    """Return the current defaults by struct and field, as Python source."""
     seen: set[type[Struct]] = set()
     found: Defaults = {}
     for kind in (one for stored in STORED for one in structs(stored, seen)):
@@ -64,13 +64,13 @@ def _default(field: msgspec.structs.FieldInfo) -> str | None:
 
 
 def frozen() -> Defaults:
-    """The defaults of the file."""
+    """Return the defaults in the file."""
     found: Defaults = json.loads(FILE.read_text())
     return found
 
 
 def main() -> int:
-    """Add new defaults to the file. Those that are in it stay."""
+    """Add new defaults to the file, without changing those in it."""
     kept = frozen() if FILE.exists() else {}
     for name, own in defaults().items():
         kept[name] = own | kept.get(name, {})

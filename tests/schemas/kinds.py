@@ -1,4 +1,4 @@
-"""The types whose values leave a process, each with the type it is decoded as."""
+"""The types of values that leave a process, each with the type it is decoded as."""
 
 from typing import Any, Final, get_args
 
@@ -47,7 +47,7 @@ DECODED_AS: Final[dict[str, tuple[Any, Any]]] = {
 
 
 def all_structs() -> list[type[Struct]]:
-    """Every Struct of the modules whose values are stored or shown."""
+    """Return every Struct of the modules with stored or printed values."""
     modules = (
         aggregates,
         cloudevents,

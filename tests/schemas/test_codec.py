@@ -1,4 +1,4 @@
-"""What is encoded is decoded as it was, and encodes to the same octets again."""
+"""Decoding returns the encoded value, and encoding it again returns the same octets."""
 
 from typing import Any, get_args
 
@@ -39,7 +39,7 @@ def test_msgpack_there_and_back(name: str, data: st.DataObject) -> None:
 @wide
 @given(data=st.data())
 def test_json_there_and_back(name: str, data: st.DataObject) -> None:
-    """What `--json` and the JSON Schemas are of."""
+    """As used by `--json` and the JSON Schemas."""
     kind, decoded_as = DECODED_AS[name]
     value: Any = data.draw(values(kind))
     assert msgspec.json.decode(msgspec.json.encode(value), type=decoded_as) == value
@@ -90,7 +90,7 @@ def test_a_state_that_was_never_heard_of_is_small(kind: str) -> None:
 def test_the_folds_are_total(
     ue_events: list[Any], gnb_events: list[Any], upf_events: list[Any]
 ) -> None:
-    """Any event on any state: what a log holds is folded, whoever wrote it."""
+    """The folds accept any event in any state, whichever version wrote it."""
     for name, events in (("ue", ue_events), ("gnb", gnb_events), ("upf", upf_events)):
         kind = KINDS[name]
         state = kind.new()

@@ -1,4 +1,4 @@
-"""evcore.toml and the secrets: what is wrong is one sentence, which says where."""
+"""evcore.toml and the secrets: each error is one sentence that says where it is."""
 
 import json
 import re
@@ -111,7 +111,7 @@ WRONG: dict[str, str] = {
 
 
 def refused(path: Path) -> str:
-    """The sentence that a file is refused with."""
+    """Return the error message for a file."""
     with pytest.raises(ConfigError) as error:
         reading.load(path)
     sentence = str(error.value)

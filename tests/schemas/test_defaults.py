@@ -1,4 +1,4 @@
-"""Defaults: those of stored values are frozen, and documents are stored without any."""
+"""Defaults: those of stored values are frozen, and documents are stored without defaults."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ KINDS = (Network, Subscriber, Code)
 
 
 def test_no_default_of_a_stored_value_has_changed() -> None:
-    """Logs leave these fields out. ``python -m tests.schemas.defaults`` adds new ones."""
+    """Logs omit these fields. ``python -m tests.schemas.defaults`` adds new ones."""
     assert defaults() == frozen()
 
 
@@ -33,7 +33,7 @@ def test_a_document_is_stored_with_every_field(value: Struct) -> None:
 
 
 def _lacking(tree: Any, value: Any) -> list[str]:
-    """The fields of a value that a tree does not have."""
+    """Return the fields of a value that are missing in a tree."""
     if isinstance(value, Struct):
         found = [name for name in value.__struct_fields__ if name not in tree]
         return found + [

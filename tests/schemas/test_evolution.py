@@ -1,6 +1,6 @@
-"""Logs that several versions write and read, each as it was: `schemas.evolution`.
+"""Logs that several versions write and read: `schemas.evolution`.
 
-The versions are made here: each has its own events, its own state and its own fold.
+Each version in this test has its own events, state and fold.
 """
 
 from typing import Any, TypeAlias
@@ -39,8 +39,8 @@ class Named(Event, frozen=True):
 
 V1: TypeAlias = Named | Noted
 
-# Version 2: names have a language, which is a new field; UEs are weighed, in grams, and seen, which
-# nobody has to know of. What version 1 called `Named` is the same.
+# Version 2: names have a language, a new field. UEs are weighed, in grams, and seen; `Seen` may be
+# ignored. `NamedV2` is stored under the name of version 1.
 
 
 class NamedV2(Event, frozen=True, tag="Named"):
@@ -96,7 +96,7 @@ READERS = {
 
 
 def step(version: str, *events: Any, outputs: tuple[Any, ...] = ()) -> bytes:
-    """A step as a version has written it."""
+    """Return a step as a version writes it."""
     trigger = CloudEvent("t-1", "/n2", EventType.TIMER, "ue/x")
     return encode(
         Step(1, 1_700_000_000_000, "registration", version, trigger, b"", "1", events, outputs)
@@ -150,7 +150,7 @@ def test_upcasters_that_lead_nowhere_end() -> None:
 
 
 def test_an_upcaster_is_not_asked_about_what_is_of_today() -> None:
-    """Also where another event of the same step is old."""
+    """Even if another event of the same step is old."""
     found = READERS["3"].decode(
         encode(
             {
@@ -190,7 +190,7 @@ def test_what_is_no_step_is_an_error_of_decoding(octets: bytes) -> None:
     data=st.data(),
 )
 def test_every_version_reads_what_it_is_meant_to(writer: str, data: st.DataObject) -> None:
-    """Old events by all later versions; new ones by all older, unless they must be known."""
+    """Later versions read old events; older versions read new ones, unless they must be known."""
     kinds = {"1": V1, "2": V2, "3": V3}
     events = tuple(data.draw(st.lists(values(kinds[writer]), max_size=6)))
     octets = step(writer, *events)
@@ -215,7 +215,7 @@ def test_every_version_reads_what_it_is_meant_to(writer: str, data: st.DataObjec
 @settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(data=st.data())
 def test_what_is_of_today_is_read_as_before(data: st.DataObject) -> None:
-    """Any step at all: the same as the typed decoder alone makes of it."""
+    """Any step is decoded as by the typed decoder alone."""
     value = data.draw(values(Step[UeEvent], UeEvent))
     read = StepReader[Any](Step[UeEvent], UeEvent, UPCASTERS["ue"])
     assert read.decode(encode(value)) == value
@@ -248,10 +248,10 @@ class New(Struct, frozen=True, omit_defaults=True):
 
 
 class Documented(Struct, frozen=True, omit_defaults=True):
-    """As `Old`, with more said of it."""
+    """Like `Old`, with docstrings."""
 
     name: str = ""
-    """What it is called."""
+    """The name."""
 
 
 def test_a_snapshot_is_taken_by_those_who_would_have_made_the_same() -> None:

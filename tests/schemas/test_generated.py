@@ -1,4 +1,5 @@
-"""The JSON Schemas and the AsyncAPI document: current, whole, and true of what is encoded."""
+"""The JSON Schemas and the AsyncAPI document: up to date, complete, and valid for encoded
+values."""
 
 import re
 from typing import Any
@@ -31,7 +32,7 @@ ASYNCAPI = generate.asyncapi()
 
 
 def plain(value: Any) -> Any:
-    """A value as its JSON is read by anybody."""
+    """Return a value as a reader of its JSON sees it."""
     return msgspec.json.decode(msgspec.json.encode(value))
 
 

@@ -1,4 +1,4 @@
-"""The keys that identities carry: any message finds its UE's partition without a lookup."""
+"""The keys in identities route a message to its UE's partition without a lookup."""
 
 import re
 from collections import Counter
@@ -45,7 +45,7 @@ def test_any_tmsi_has_a_slot(key: bytes, tmsi: int) -> None:
 
 
 def test_nobody_outside_sees_the_slot_in_a_tmsi() -> None:
-    """The 5G-TMSIs of one slot look like any others."""
+    """The 5G-TMSIs of one slot look random."""
     cipher = wire.TmsiCipher(bytes(range(32)))
     tops = Counter(
         cipher.encrypt(identity.make_tmsi_plaintext(7, random)) >> 22 for random in range(20_000)
@@ -59,7 +59,7 @@ def test_nobody_outside_sees_the_slot_in_a_tmsi() -> None:
     [("imsi-001010000000001", 187), ("imsi-999990123456789", 907), ("001-01-gnb-24-1", 925)],
 )
 def test_slots_are_for_ever(key: str, slot: int) -> None:
-    """They are in the AMF-UE-NGAP-IDs and 5G-TMSIs that UEs hold, and in the streams."""
+    """They are in the AMF-UE-NGAP-IDs and 5G-TMSIs of UEs, and in the streams."""
     assert identity.slot_of(key) == slot
 
 

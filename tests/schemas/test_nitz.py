@@ -1,4 +1,4 @@
-"""The network's name and time: what of evcore.toml UEs are told."""
+"""The network's name and time for UEs, from evcore.toml."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What tools show has no key in it, whatever they show."""
+"""Printed values contain no keys."""
 
 import base64
 import json
@@ -53,11 +53,11 @@ SECRETS = {
     "tmsi_key",
     "xres_star",
 }
-"""Fields that may not."""
+"""Fields that must be hidden."""
 
 
 def test_of_each_field_of_octets_it_is_known_whether_it_is_secret() -> None:
-    """A new one is hidden, or is said here to be public."""
+    """A new field must be hidden, or listed as public."""
     for kind in all_structs():
         for name, hint in typing.get_type_hints(kind, include_extras=True).items():
             if hint in (bytes, Secret) and name not in PUBLIC:
@@ -65,7 +65,7 @@ def test_of_each_field_of_octets_it_is_known_whether_it_is_secret() -> None:
 
 
 def forms(secret: bytes) -> list[str]:
-    """How octets may get into a text."""
+    """Return the forms of octets in a text."""
     whole = [secret.hex(), secret.hex().upper(), str(list(secret)), repr(secret)[2:-1]]
     return [*whole, base64.b64encode(secret).decode(), str(int.from_bytes(secret))]
 
@@ -75,7 +75,7 @@ def shown(value: Any) -> str:
 
 
 def hide(value: Any, hidden: list[bytes]) -> Any:
-    """A value with fresh octets in each of its secret fields, which are noted."""
+    """Return a value with new octets in each of its secret fields; append them to `hidden`."""
     if isinstance(value, msgspec.Struct):
         changes: dict[str, Any] = {}
         for field in value.__struct_fields__:
@@ -134,7 +134,7 @@ def test_whole_lives_are_shown_without_a_key_in_them() -> None:
 
 
 def kgnbs(pdu: bytes) -> set[bytes]:
-    """The keys in a PDU, which its tree is shown without."""
+    """Return the keys in a PDU, after checking that its printed tree does not contain them."""
     tree = wire.ngap_decode(pdu)
     found = {bytes.fromhex(ie["SecurityKey"]) for ie in tree["ies"] if "SecurityKey" in ie}
     for key in found:
@@ -143,9 +143,9 @@ def kgnbs(pdu: bytes) -> set[bytes]:
 
 
 def marked(value: Any) -> set[bytes]:
-    """The octets of fields that are annotated as secret, at any depth.
+    """Return the octets of fields that are annotated as secret, at any depth.
 
-    Not XRES*: with the UE's response, which is RES* in the clear, it is none any more.
+    XRES* is excluded: it is no longer secret after the UE's response, which is RES* in the clear.
     """
     if not isinstance(value, msgspec.Struct):
         return set()

@@ -1,4 +1,4 @@
-"""The version is written in three places, of which two are not Python."""
+"""The version is in three files, two of which are not Python."""
 
 import tomllib
 from pathlib import Path

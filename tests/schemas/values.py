@@ -1,4 +1,4 @@
-"""Any value of a type of `schemas`, for Hypothesis to choose."""
+"""Hypothesis strategies for the types of `schemas`."""
 
 import types
 import typing
@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 Strategy = st.SearchStrategy[Any]
 
 _SMALLEST, _LARGEST = -(1 << 63), (1 << 64) - 1
-"""Of the numbers that msgpack has."""
+"""The range of integers in msgpack."""
 
 _SCALARS: dict[Any, Strategy] = {
     str: st.text(max_size=12),
@@ -29,7 +29,7 @@ _SCALARS: dict[Any, Strategy] = {
 
 
 def values(kind: Any, bound: Any = None) -> Strategy:
-    """Values of a type; `bound` is what the type variable of a generic Struct stands for."""
+    """Return the values of a type; `bound` replaces the type variable of a generic Struct."""
     origin, arguments = get_origin(kind), get_args(kind)
     if kind in _SCALARS:
         found = _SCALARS[kind]
@@ -57,7 +57,7 @@ def values(kind: Any, bound: Any = None) -> Strategy:
 
 
 def _limited(found: Strategy, kind: Any, annotations: Sequence[Meta]) -> Strategy:
-    """The values that msgspec takes where limits are annotated."""
+    """Return the values within annotated limits."""
     for meta in annotations:
         if kind is int:
             most = meta.le if meta.lt is None else meta.lt - 1
@@ -88,7 +88,7 @@ def _tuple(items: list[Any]) -> tuple[Any, ...]:
 
 @cache
 def structs(kind: type[Struct], bound: Any = None) -> Strategy:
-    """Values of a Struct, of all its fields."""
+    """Return values of a Struct with all its fields."""
     hints = typing.get_type_hints(kind, include_extras=True)
     fields = {f.name: values(hints[f.name], bound) for f in msgspec.structs.fields(kind)}
     return st.builds(kind, **fields)
