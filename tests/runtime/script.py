@@ -1,7 +1,7 @@
-"""What gNBs and UEs send, and what the log must hold of it: a run of the core in memory.
+"""A run of the core in memory: the messages of gNBs and UEs, and the expected log.
 
-Its times are in the future, so that none of its timers expires while a test runs. Given its
-times and entropy, a worker must come to the same steps.
+The times of the run are in the future, so that no timer expires during a test. A worker with the
+same times and entropy must decide the same steps.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -29,13 +29,13 @@ MESSAGE = "message-type"
 GNB_AGGREGATE = gnb_aggregate(GNB)
 
 Story = dict[str, list[bytes]]
-"""What each aggregate's steps say, wherever they were decided."""
+"""The contents of each aggregate's steps, independent of their decider."""
 
 
 class Stretch(NamedTuple):
-    """Events that may be on their way at the same time, and the heads that they lead to.
+    """Events that may be in flight at the same time, and the heads after them.
 
-    Nobody sends more before the last of them is answered.
+    The next stretch is sent after the last of them is answered.
     """
 
     events: list[CloudEvent]
@@ -43,11 +43,11 @@ class Stretch(NamedTuple):
 
 
 Lane = list[Stretch]
-"""What one UE, or one RAN node, has sent."""
+"""The events of one UE or one RAN node."""
 
 
 class Script(World):
-    """A core in memory that keeps what came from outside."""
+    """A core in memory that records its external events."""
 
     def __init__(self, ues: int) -> None:
         super().__init__(*(subscriber(number) for number in range(1, ues + 1)))
@@ -57,7 +57,7 @@ class Script(World):
 
     @contextmanager
     def lane(self) -> Generator[None]:
-        """What is sent in a block can go beside what is sent in another."""
+        """Record the events of a block as a lane. Lanes can be played concurrently."""
         self.lanes.append([])
         yield
         self._connection = ""
@@ -84,7 +84,7 @@ class Script(World):
         return [Phone(self, number) for number in range(1, len(self.subscribers) + 1)]
 
     def draw(self, event: CloudEvent) -> tuple[int, bytes]:
-        """The time and the entropy that a step of this run had; those of no step otherwise."""
+        """Return the recorded time and entropy for an event; default values if it has no step."""
         drawn = {step.trigger.id: step for steps in self.steps.values() for step in steps}
         step = drawn.get(event.id) or drawn.get(_fanned_out(event.id))
         return (step.at, step.entropy) if step else (self.now, bytes(ENTROPY_OCTETS))
@@ -98,7 +98,7 @@ class Script(World):
 
 
 def _fanned_out(event_id: str) -> str:
-    """The id that the core in memory gives to what a fan-out becomes."""
+    """Return the id that the core in memory gives to an event of a fan-out."""
     base, _, number = event_id.rpartition("/")
     try:
         return f"{base}/{int(number, 16):x}"
@@ -107,15 +107,15 @@ def _fanned_out(event_id: str) -> str:
 
 
 def told(steps: Iterable[Step[Any]]) -> list[bytes]:
-    """Steps without what depends on who carried their triggers."""
+    """Return steps without the fields that depend on the transport of their triggers."""
     return [
-        encode((s.seq, s.at, s.entropy, s.procedure, s.code, s.events, s.outputs, s.poisoned))
+        encode((s.seq, s.at, s.entropy, s.procedure, s.events, s.outputs, s.poisoned))
         for s in steps
     ]
 
 
 def foreign(phone: Phone, scheme: str) -> None:
-    """Register with a 5G-GUTI that nobody knows, and tell the SUCI when asked."""
+    """Register with an unknown 5G-GUTI, and send the SUCI on request."""
     phone.guti = dict(FOREIGN_GUTI)
     request = phone.request()
     phone.initial(wire.nas_encode(request))
@@ -133,7 +133,7 @@ def deregister(phone: Phone) -> None:
 
 
 def register_again(phone: Phone) -> None:
-    """From CM-IDLE, with the 5G-GUTI and the security context that there are."""
+    """Register from CM-IDLE with the current 5G-GUTI and security context."""
     phone.open_again(phone.request(), phone.ran_id + 100)
     phone.finish()
 
@@ -153,7 +153,7 @@ SCHEMES: Sequence[str | None] = (None, "A", "B", "foreign null", "foreign A")
 
 
 def lives(ues: int = len(SCHEMES)) -> Script:
-    """A gNB and the whole lives of some UEs, one after the other."""
+    """A gNB and the complete scenarios of some UEs in turn."""
     script = Script(ues)
     with script.lane():
         ng_setup(script)
@@ -165,7 +165,7 @@ def lives(ues: int = len(SCHEMES)) -> Script:
 
 
 def registrations(ues: int) -> Script:
-    """A gNB with registered UEs on it."""
+    """A gNB with registered UEs."""
     script = Script(ues)
     with script.lane():
         ng_setup(script)
