@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from evcore.commands.errors import UsageError
 from evcore.commands.up import groups_of
 from evcore.local.group import Group
-from k8s import others, pull, push
+from k8s import canary, others, pull, push
 from k8s.pods import Manifest
 from k8s.sizing import Sizing, name_of
 from schemas.config import reading as configuration
@@ -42,6 +42,7 @@ def sizing_of(config: Config) -> Sizing:
 def files(groups: tuple[Group, ...], sizing: Sizing) -> dict[Path, str]:
     """Return the text of every file, by its path under ``k8s/``."""
     made = {
+        Path("components/canary/canary.yaml"): _text(canary.deployment(), canary.judge()),
         Path("components/domain-events/announcer.yaml"): _text(others.announcer()),
         Path("components/toolbox/toolbox.yaml"): _text(others.toolbox()),
     }

@@ -12,7 +12,7 @@ OUTSIDE = {
 }
 """Resources that users create (docs/kubernetes.md) or that the FoundationDB operator creates."""
 
-SPEAK_NATS = ("gateway", "function", "dispatch", "announce")
+SPEAK_NATS = ("gateway", "function", "dispatch", "announce", "swap")
 """The evcore commands that connect to NATS."""
 NATS_PORT = 4222
 

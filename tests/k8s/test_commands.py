@@ -61,6 +61,7 @@ def test_there_is_one_of_each_kind() -> None:
         "gateway n2",
         "gateway n4",
         "streams",
+        "swap",
         "up",
     }
 

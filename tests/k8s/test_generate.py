@@ -141,3 +141,19 @@ def test_what_makes_no_sense_is_refused(
 
 def test_the_partitions_are_those_of_the_configuration() -> None:
     assert generate.configuration.load(FOLDER / "base" / "evcore.toml").nats.partitions == 16
+
+
+def test_a_canary_is_another_image_that_hosts_its_release_as_a_variant() -> None:
+    text = files(groups_of("each", 16), Sizing())[Path("components/canary/canary.yaml")]
+    deployment, job = list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+    template = deployment["spec"]["template"]["spec"]
+    (worker,) = template["containers"]
+    assert worker["image"] == "evcore-canary"
+    assert {"name": "EVCORE_VARIANT", "value": "1"} in worker["env"]
+    assert {one["image"] for one in template["initContainers"]} == {"evcore"}
+    assert deployment["metadata"]["name"] == "registration-canary"
+    assert (deployment["spec"]["replicas"], "ScaledObject" in text) == (1, False)
+    (judge,) = job["spec"]["template"]["spec"]["containers"]
+    overlay = yaml.safe_load((FOLDER / "overlays/pull-canary/kustomization.yaml").read_text())
+    (release,) = (one["newTag"] for one in overlay["images"] if one["name"] == "evcore-canary")
+    assert judge["args"][:4] == ["swap", "registration", "--to", release]

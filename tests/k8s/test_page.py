@@ -28,7 +28,7 @@ def test_the_subscriber_is_the_first_ue_of_a_load() -> None:
 
 def test_its_commands_are_evcores() -> None:
     used = set(re.findall(r"(?:^ +|bin/)evcore ([a-z]+)", COMMANDS_OF_PAGE, re.MULTILINE))
-    assert used == {"subscriber", "load", "log", "replay"}
+    assert used == {"subscriber", "load", "log", "replay", "swap"}
     assert used <= {command.name for command in COMMANDS}
 
 
