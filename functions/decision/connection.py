@@ -139,7 +139,7 @@ def adopt(d: UeDecision, found: Identified) -> None:
     )
     before = d.source.removeprefix("/")
     if before.startswith(ue_aggregate("imsi-")) and before != ue_aggregate(d.ue.supi or d.key):
-        lost = ConnectionLost(found.amf_ue_ngap_id, "the connection is another UE's")
+        lost = ConnectionLost(found.amf_ue_ngap_id, "the connection belongs to another UE")
         slot = slot_of(before.partition("/")[2])
         to = Procedure.AN_RELEASE
         d.hand_off(HandOff(EventType.CONNECTION_LOST, to, before, encode(lost), slot))
@@ -161,7 +161,7 @@ def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -
         ):
             if d.connection_is(old.amf_ue_ngap_id):
                 abort(d, "the UE has a new connection")
-            released(d, old.amf_ue_ngap_id, "the gNB uses its RAN-UE-NGAP-ID again")
+            released(d, old.amf_ue_ngap_id, "the gNB reuses its RAN-UE-NGAP-ID")
     here = d.ue.connection
     if here is None:
         return
@@ -171,7 +171,7 @@ def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -
         return
     abort(d, "the UE has a new connection")
     if d.ue.successor:
-        released(d, here.amf_ue_ngap_id, f"handed over to {d.ue.successor}")
+        released(d, here.amf_ue_ngap_id, f"transferred to {d.ue.successor}")
         return
     for old in d.ue.stale:
         d.release(ngap.RELEASED_BY_CORE, old)  # one earlier connection is enough
@@ -199,7 +199,7 @@ def drop(d: UeDecision, found: ParkedConnection) -> None:
     """Release a parked connection and end its procedures."""
     old = found.connection
     if found.successor:
-        released(d, old.amf_ue_ngap_id, f"handed over to {found.successor}")
+        released(d, old.amf_ue_ngap_id, f"transferred to {found.successor}")
     else:
         d.emit(ConnectionAbandoned(old.amf_ue_ngap_id))
         d.release(ngap.RELEASED_BY_CORE, old)

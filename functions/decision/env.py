@@ -1,4 +1,4 @@
-"""All that a decision may know beside the state and the trigger. All of it is recorded in the step."""
+"""The inputs of a decision beside the state and the trigger. The step records all of them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -92,8 +92,8 @@ def usable_upfs(upfs: Iterable[Upf], now: int) -> tuple[UsableUpf, ...]:
 class Env:
     """The inputs of one decision: the same values give the same decision, for ever.
 
-    `now` is in milliseconds since the Unix epoch. `random` draws from `entropy` alone. `lookups` has
-    each lookup with its answer, for the step; replay gives the same answers again.
+    `now` is in milliseconds since the Unix epoch. `random` draws from `entropy` alone. `lookups`
+    has each lookup with its answer, for the step. Replay gives the same answers again.
     """
 
     __slots__ = (

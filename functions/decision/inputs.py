@@ -1,4 +1,4 @@
-"""What an uplink message is, once its protection is taken off (TS 24.501 4.4)."""
+"""The inputs of a procedure of a UE, and opening protected NAS messages (TS 24.501 4.4)."""
 
 from typing import TypeAlias
 
@@ -10,42 +10,42 @@ from schemas.gmm.state import SecurityContext
 from schemas.ue.state import Ue
 
 _PLAIN_OFFSET = 7
-"""Where the message starts behind a security header (TS 24.501 9.1.1)."""
+"""Octets of the security header before the message (TS 24.501 9.1.1)."""
 
 
 class Nas(Struct, frozen=True, omit_defaults=True):
     """An uplink NAS message that can be read."""
 
     type: int
-    """The message type, or for 5GSM -1."""
+    """The message type; -1 for 5GSM."""
     plain: bytes
-    """The message: for an initial one, the entire message of its container."""
+    """The message, without its security header."""
     security_header: int
     verified: bool = False
     """Whether its MAC is right."""
     count: int | None = None
     """The NAS COUNT that it used."""
     pending: bool = False
-    """Whether it was verified with the context that a SECURITY MODE COMMAND offers."""
+    """Whether the pending context of a SECURITY MODE COMMAND verified it."""
 
 
 class Unreadable(Struct, frozen=True):
-    """An uplink NAS message that cannot be acted on."""
+    """An uplink NAS message that cannot be processed."""
 
     reason: str
     count: int | None = None
     """The NAS COUNT that it used, if its MAC was right."""
     answer: bytes = b""
-    """The plain message that it is to be answered with, if any."""
+    """The plain message that answers it, empty for none."""
 
 
 def open_nas(ue: Ue, octets: bytes, *, initial: bool = False) -> Nas | Unreadable:
-    """Verify and decipher an uplink NAS message with what is known of the UE.
+    """Verify and decipher an uplink NAS message with the security contexts of the UE.
 
-    `initial` is whether it opens a connection, on which no security context is offered.
+    `initial`: the message opens a connection, so no SECURITY MODE COMMAND is pending on it.
 
-    A message whose MAC is wrong or cannot be checked is given unverified when it can be read;
-    which of those may be acted on is the procedures' decision (4.4.4.3).
+    A readable message without a valid MAC is returned unverified. The procedures decide which of
+    these they process (4.4.4.3).
     """
     if len(octets) < 3 or octets[0] not in (0x7E, 0x2E):
         return Unreadable("not a 5GS NAS message")
@@ -74,12 +74,12 @@ def _plain(octets: bytes, header: int) -> Nas | Unreadable:
     if octets[0] == 0x2E:
         return Nas(-1, octets, header)
     if octets[0] != 0x7E or octets[1] & 0x0F:
-        return Unreadable("no plain 5GMM message behind the security header")
+        return Unreadable("no plain 5GMM message after the security header")
     return Nas(octets[2], octets, header)
 
 
 def _verify(context: SecurityContext, octets: bytes, *, pending: bool) -> Nas | Unreadable | None:
-    """None when the MAC is wrong, or no NAS COUNT is left to verify it with."""
+    """Return None if the MAC is wrong, or if no NAS COUNT is left to verify it."""
     try:
         security = wire.NasSecurity(
             context.kamf, context.nia, context.nea, context.uplink, context.downlink
@@ -89,9 +89,9 @@ def _verify(context: SecurityContext, octets: bytes, *, pending: bool) -> Nas | 
         if err.kind in ("nas-integrity", "nas-count", "security"):
             return None
         plain = err.plain or b""
-        # A 5GSM message comes in UL NAS TRANSPORT; by itself nothing can answer it (5.4.5).
+        # A 5GSM message comes in an UL NAS TRANSPORT. A 5GSM message alone has no answer (5.4.5).
         answer = wire.nas_answer(plain) if plain[:1] == b"\x7e" else None
-        # The COUNTs of a context that is not in use do not move before its first right message.
+        # The COUNTs of a pending context do not move before its first valid message.
         return Unreadable(str(err), None if pending else err.count, answer or b"")
     message_type = found.plain[2] if found.plain[0] == 0x7E else -1
     return Nas(message_type, found.plain, found.security_header, True, found.count, pending)
@@ -104,9 +104,9 @@ class NasReceived(Struct, frozen=True):
     tree: Tree
     """The message, decoded."""
     initial: bool
-    """Whether it came in an INITIAL UE MESSAGE, on a connection that is new."""
+    """Whether it came in an INITIAL UE MESSAGE, on a new connection."""
     container: bytes | None = None
-    """The octets of its NAS message container, which may be anything."""
+    """The octets of its NAS message container. They are not checked."""
 
 
 class NgapReceived(Struct, frozen=True):
@@ -118,7 +118,7 @@ class NgapReceived(Struct, frozen=True):
 
 
 class TimerExpired(Struct, frozen=True):
-    """A timer expired; it runs no more. `count` is how often it had expired before."""
+    """A timer expired, and does not run any more. `count` is the number of its expiries before."""
 
     name: str
     count: int
@@ -136,17 +136,17 @@ class PfcpReceived(Struct, frozen=True):
 
     message: str
     tree: Tree | None
-    """None for an answer that cannot be read."""
+    """None for an unreadable answer."""
     seid: int
     """The core's SEID of the session."""
     number: int | None
-    """Of an answer, the number of the request."""
+    """The number of the request, for an answer."""
     key: str
     """The partition key of its event."""
 
 
 class PfcpUnanswered(Struct, frozen=True):
-    """The gateway has repeated a PFCP request in vain."""
+    """A UPF has not answered a PFCP request or any of its retransmissions."""
 
     seid: int
     number: int | None

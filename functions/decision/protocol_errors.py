@@ -24,24 +24,25 @@ UL_NAS_TRANSPORT: Final = 0x67
 GMM_STATUS: Final = 0x64
 
 INITIAL_MESSAGES: Final = frozenset({REGISTRATION_REQUEST, DEREGISTRATION_REQUEST, SERVICE_REQUEST})
-"""Messages that a connection is opened with (TS 24.501 4.4.4.1)."""
+"""Messages that open a connection (TS 24.501 4.4.4.1)."""
 
 PROCESSED_UNVERIFIED: Final = frozenset({0x41, 0x45, 0x48, 0x57, 0x59, 0x5C, 0x5F})
-"""Messages that may be acted on without a valid MAC (TS 24.501 4.4.4.3): REGISTRATION REQUEST,
+"""Messages that are processed without a valid MAC (TS 24.501 4.4.4.3): REGISTRATION REQUEST,
 DEREGISTRATION REQUEST and ACCEPT, AUTHENTICATION RESPONSE and FAILURE, IDENTITY RESPONSE with
 a SUCI, SECURITY MODE REJECT."""
 
 PROCESSED_WHILE_RELEASING: Final = frozenset({REGISTRATION_COMPLETE, DEREGISTRATION_REQUEST})
-"""Messages that say what the UE holds for true, on a connection that is being released."""
+"""Messages that change the state of the UE on its side: they count on a connection that is being
+released, too."""
 
 
 def send_to(d: UeDecision, origin: Origin, pdu: bytes) -> None:
-    """Answer where the message came from, which may not be the UE's connection."""
+    """Send an answer to the association of a message. It may be another than the UE's."""
     d.outputs.append(SendNgap(origin.gnb, origin.association, pdu))
 
 
 def read(d: UeDecision, origin: Origin, pdu: bytes) -> wire.NgapRead | None:
-    """An NGAP message; None for one that cannot be read, which is answered (TS 38.413 10.2)."""
+    """Read an NGAP message. Answer an unreadable one (TS 38.413 10.2), and return None."""
     try:
         return wire.ngap_read(pdu)
     except wire.WireError as err:
@@ -55,10 +56,10 @@ def _not_read(d: UeDecision, origin: Origin, err: wire.WireError) -> None:
 
 
 def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> bool:
-    """Answer the syntax errors of an NGAP message; whether it must go no further.
+    """Answer the syntax errors of an NGAP message. Return whether they reject the message.
 
-    Clauses 10.2 and 10.3 of TS 38.413. What is only to be notified of is so by the response, where
-    that says it (`UeDecision.diagnostics`).
+    See TS 38.413 10.2 and 10.3. If a response can report an error that does not reject the
+    message, the error goes into `UeDecision.diagnostics`.
     """
     peek = received.peek
     try:
@@ -81,7 +82,7 @@ def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> b
 
 
 def not_in_this_state(d: UeDecision, message: str, amf_ue_ngap_id: int) -> None:
-    """A message of a UE that its state forbids, and that has no answer (TS 38.413 10.4)."""
+    """Send an ERROR INDICATION for a message that the state of the UE forbids (TS 38.413 10.4)."""
     here = connection.find(d, amf_ue_ngap_id)
     d.note(f"{message} in a state that forbids it")
     if here is not None and not here.releasing:
@@ -95,19 +96,21 @@ _CODES: Final = {"HandoverNotify": 11, "UplinkRANStatusTransfer": 49}
 
 
 def erroneous_id(d: UeDecision, origin: Origin, ran_ue_ngap_id: int | None) -> None:
-    """Release whatever connection of the association has a RAN-UE-NGAP-ID that came with another
-    UE's AMF-UE-NGAP-ID: the RAN node does so too (TS 38.413 10.6)."""
+    """Release the connection with a RAN-UE-NGAP-ID that came with the AMF-UE-NGAP-ID of another UE.
+
+    The RAN node releases it too (TS 38.413 10.6).
+    """
     if ran_ue_ngap_id is not None:
         reason = ngap.cause_text(ngap.INCONSISTENT_REMOTE_ID)
         to, ids = Procedure.AN_RELEASE, (ran_ue_ngap_id,)
-        gone = FanOut(
+        lost = FanOut(
             origin.gnb, origin.association, reason, to, ran_ue_ngap_ids=ids, order=d.order
         )
-        d.outputs.append(gone)
+        d.outputs.append(lost)
 
 
 def ngap_procedure(d: UeDecision, origin: Origin, peek: wire.NgapPeek, pdu: bytes) -> None:
-    """An NGAP procedure of a UE that no procedure here takes (TS 38.413 10.3.4.1)."""
+    """Answer an NGAP procedure that this core does not support (TS 38.413 10.3.4.1)."""
     d.note(f"{peek.message} is not supported")
     answer = ngap_faults.not_comprehended(peek, pdu)
     if answer is not None:
@@ -115,16 +118,16 @@ def ngap_procedure(d: UeDecision, origin: Origin, peek: wire.NgapPeek, pdu: byte
 
 
 def discarded(d: UeDecision, nas: Nas, *, secured: bool) -> str:
-    """Why a message is not acted on, whatever it is; empty if it is.
+    """Return why a message is discarded, empty if it is not.
 
-    `secured` is whether the secure exchange was established before it came.
+    `secured`: the secure exchange of NAS messages was established before the message came.
     """
     name = f"5GMM message type {nas.type:#04x}"
     if nas.pending and nas.type != SECURITY_MODE_COMPLETE:
-        # 9.3.1: a new context protects a SECURITY MODE COMPLETE and nothing else.
+        # 9.3.1: a new context protects only a SECURITY MODE COMPLETE.
         return f"{name} under a security context that is not in use"
     if secured and not nas.verified:
-        # 4.4.4.3: once the secure exchange is established, nothing is exempt.
+        # 4.4.4.3: after the secure exchange is established, every message needs a MAC.
         return f"{name} without a valid MAC after the secure exchange was established"
     if d.connection.releasing and not (nas.verified and nas.type in PROCESSED_WHILE_RELEASING):
         return f"{name} on a connection that is being released"
@@ -132,7 +135,7 @@ def discarded(d: UeDecision, nas: Nas, *, secured: bool) -> str:
 
 
 def unreadable(d: UeDecision, found: Unreadable, *, initial: bool) -> None:
-    """A message that cannot be deciphered, or that is authentic and wrong (clause 7)."""
+    """Answer a message that cannot be deciphered, or that is authentic and wrong (clause 7)."""
     d.note(found.reason)
     if found.answer and not d.connection.releasing:
         d.send_nas_best(wire.nas_decode(found.answer))
@@ -141,10 +144,10 @@ def unreadable(d: UeDecision, found: Unreadable, *, initial: bool) -> None:
 
 
 def unverified(d: UeDecision, nas: Nas, *, initial: bool) -> None:
-    """A message whose MAC is wrong or missing, and that needs one."""
+    """Answer a message without the valid MAC that it needs."""
     d.note(f"5GMM message type {nas.type:#04x} without a valid MAC")
     if nas.type == SERVICE_REQUEST:
-        # TS 24.501 5.6.1.5: the UE then registers anew.
+        # TS 24.501 5.6.1.5: the UE then starts an initial registration.
         cause = int(GmmCause.IDENTITY_CANNOT_BE_DERIVED)
         d.send_nas_plain({"message-type": "service-reject", "5gmm-cause": cause})
     if initial:
@@ -152,10 +155,10 @@ def unverified(d: UeDecision, nas: Nas, *, initial: bool) -> None:
 
 
 def unbegun(d: UeDecision, opened: Nas | Unreadable) -> None:
-    """Release a connection that an INITIAL UE MESSAGE has opened, and that nothing was begun on.
+    """Release a new connection if its INITIAL UE MESSAGE has started no procedure.
 
-    So it is with a message that is no initial one, or that nobody has proved anything by: no timer
-    would ever end its connection.
+    The NAS message was no initial message, or its sender is not proved. No timer would ever end the
+    connection.
     """
     ue = d.ue
     if ue.connection is None or ue.successor:
@@ -166,10 +169,10 @@ def unbegun(d: UeDecision, opened: Nas | Unreadable) -> None:
 
 
 def faulty(d: UeDecision, nas: Nas, reason: str, answer: bytes | None, *, initial: bool) -> None:
-    """A message with a syntax error; `answer` is what clause 7 gives it, None for nothing.
+    """Answer a message with a syntax error by `answer`, as clause 7 has it; None for no answer.
 
-    A request that can be rejected is, with the cause of that answer (5.5.1.2.8 b, 5.6.1.8 b):
-    a UE without a secure exchange takes no 5GMM STATUS (4.4.4.2).
+    A request that can be rejected is rejected with the cause of `answer` (5.5.1.2.8 b, 5.6.1.8 b):
+    a UE without a secure exchange discards a 5GMM STATUS (4.4.4.2).
     """
     d.note(reason)
     if answer is not None:
@@ -189,7 +192,7 @@ _REJECTIONS: Final = {
 
 
 def not_implemented(d: UeDecision, nas: Nas, tree: Tree, *, initial: bool) -> None:
-    """A message type that no procedure takes."""
+    """Answer a message type that no procedure processes."""
     if nas.type == GMM_STATUS:
         d.note(f"5GMM STATUS: {tree.get('5gmm-cause')}")
     else:
@@ -201,8 +204,8 @@ def not_implemented(d: UeDecision, nas: Nas, tree: Tree, *, initial: bool) -> No
 
 
 def not_forwarded(d: UeDecision, request: Tree) -> None:
-    """Give a payload back that nobody takes (TS 24.501 5.4.5.2.5)."""
-    d.note("UL NAS TRANSPORT: no procedure takes its payload")
+    """Return a payload that no procedure processes (TS 24.501 5.4.5.2.5)."""
+    d.note("UL NAS TRANSPORT with an unsupported payload")
     answer = {
         "message-type": "dl-nas-transport",
         "payload-container-type": request["payload-container-type"],

@@ -10,32 +10,31 @@ from schemas.network import Network, TrackingArea
 from schemas.subscriber import Subscriber
 
 MAX_TAIS = 16
-"""Of a TAI list (TS 24.501 9.11.3.9)."""
+"""TAIs of a TAI list (TS 24.501 9.11.3.9)."""
 MAX_ALLOWED = 8
 """S-NSSAIs of an allowed NSSAI (TS 24.501 9.11.3.37)."""
 
 
 class Nssai(NamedTuple):
-    """What a UE gets of what it asked for."""
+    """The allowed and the rejected S-NSSAIs of a request."""
 
     allowed: tuple[SNssai, ...]
     rejected_in_plmn: tuple[SNssai, ...]
     """Not in the subscription."""
     rejected_in_area: tuple[SNssai, ...]
-    """Subscribed, and not to be had in the current tracking area."""
+    """Subscribed, but not available in the current tracking area."""
 
 
 def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
-    """The requested NSSAI of a REGISTRATION REQUEST."""
+    """Return the requested NSSAI of a REGISTRATION REQUEST."""
     items: Sequence[Mapping[str, Any]] = request.get("requested-nssai", ())
     return tuple(dict.fromkeys(SNssai(item["sst"], item.get("sd")) for item in items))
 
 
 def allow(requested: Sequence[SNssai], subscriber: Subscriber, area: TrackingArea) -> Nssai:
-    """The allowed NSSAI in a tracking area.
+    """Return the allowed NSSAI in a tracking area.
 
-    Without a requested S-NSSAI that is allowed, the default S-NSSAIs of the subscription are
-    taken as requested.
+    If no requested S-NSSAI is allowed, the default S-NSSAIs of the subscription are used.
     """
     subscribed = [slice_.nssai for slice_ in subscriber.slices]
     here = set(area.slices)
@@ -50,7 +49,7 @@ def allow(requested: Sequence[SNssai], subscriber: Subscriber, area: TrackingAre
 
 
 def rejected_nssai(nssai: Nssai) -> Tree:
-    """The rejected NSSAI, as a part of a NAS tree; empty for none (TS 24.501 9.11.3.46)."""
+    """Return the rejected NSSAI as a part of a NAS tree, empty for none (TS 24.501 9.11.3.46)."""
     items = [
         {"s-nssai": gmm.s_nssai(s), "cause": cause}
         for group, cause in (
@@ -65,7 +64,7 @@ def rejected_nssai(nssai: Nssai) -> Tree:
 def registration_area(
     network: Network, subscriber: Subscriber, tai: Tai, allowed: Sequence[SNssai]
 ) -> tuple[Tai, ...]:
-    """The tracking areas, the current one first, in which all of the allowed NSSAI is had."""
+    """Return the tracking areas with all of the allowed NSSAI, the current one first."""
     found = [tai]
     for area in network.tracking_areas:
         forbidden = area.tac in subscriber.forbidden_tacs
@@ -75,7 +74,7 @@ def registration_area(
 
 
 def tai_list(area: Sequence[Tai]) -> list[Tree]:
-    """A 5GS tracking area identity list as NAS trees have it (TS 24.501 9.11.3.9)."""
+    """Return a 5GS tracking area identity list as a NAS tree (TS 24.501 9.11.3.9)."""
     by_plmn: dict[str, list[int]] = {}
     for tai in area:
         by_plmn.setdefault(tai.plmn, []).append(tai.tac)

@@ -1,4 +1,4 @@
-"""A decision about a UE while it is being made: events applied as they are emitted."""
+"""The decision object of a UE: each event is applied to the state as it is emitted."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -27,14 +27,14 @@ NEW_CONTEXT_CIPHERED = 4
 """Security header types (TS 24.501 9.3)."""
 
 RETRANSMISSIONS: Final = 4
-"""After which the next expiry of a NAS timer aborts its procedure (TS 24.501 5.4.1.3.7)."""
+"""Retransmissions before the next expiry of a NAS timer aborts its procedure (5.4.1.3.7)."""
 
 
 class UeDecision:
-    """The UE as it will be, the events so far and the outputs so far.
+    """The new state of the UE, the events and the outputs so far.
 
-    Procedures read `ue`, change it by `emit` alone, and speak to the UE, its gNB and its
-    timers by the other methods. Nothing leaves before the step is appended.
+    A procedure reads `ue` and changes it only with `emit`. The other methods send messages to the
+    UE and its gNB, and start and stop timers. Nothing leaves before the step is appended.
     """
 
     __slots__ = (
@@ -55,21 +55,21 @@ class UeDecision:
         self.ue = ue
         self.env = env
         self.slot = trigger.slot or 0
-        """The slot that the trigger came by: what a UE without a SUPI is found by."""
+        """The slot of the trigger. A UE without a SUPI is found by it."""
         self.key = trigger.partitionkey
         """The partition key of the trigger."""
         self.source = trigger.source
-        """Who sent the trigger: ``/n2/...`` for a gNB, else an aggregate after a slash."""
+        """The sender of the trigger: ``/n2/...`` for a gNB, else a slash and an aggregate."""
         self.order = order_of(trigger.id)
         """The place of the trigger among the events of its gateway."""
         self.diagnostics: Tree | None = None
-        """What was wrong with an NGAP request and ignored: its response says it (10.3.4.2)."""
+        """Ignored errors of an NGAP request, for its response (TS 38.413 10.3.4.2)."""
         self.events: list[UeEvent] = []
         self.outputs: list[Output] = []
         self._woken = trigger.type == EventType.TIMER
         self._wake_at = 0 if self._woken else ue.wake_at
-        """The wake-up that is still to come, 0 for none. The one that came may have been early
-        by this host's clock; taken for pending, it would leave the timers without any."""
+        """The time of the pending wake-up, 0 for none. A wake-up that has come is not pending,
+        even if it is early by this host's clock: else no wake-up would be left for the timers."""
 
     @property
     def from_gnb(self) -> bool:
@@ -77,17 +77,21 @@ class UeDecision:
         return self.source.startswith("/n2/")
 
     def emit(self, event: UeEvent) -> None:
-        """Let a fact be."""
+        """Append an event to this decision and apply it to the state."""
         self.events.append(event)
         self.ue = evolve(self.ue, event)
 
     def note(self, text: str) -> None:
-        """Record why something was not done."""
+        """Append a note: the reason why something was not done."""
         self.emit(Noted(text))
 
     @property
     def connection(self) -> Connection:
-        """The N2 connection of the UE, for procedures that run only on one."""
+        """The N2 connection of the UE, for procedures that need one.
+
+        Raises:
+            NoConnectionError: the UE is in CM-IDLE.
+        """
         if self.ue.connection is None:
             raise NoConnectionError
         return self.ue.connection
@@ -115,13 +119,13 @@ class UeDecision:
         self.send(ngap.downlink_nas_transport(self.connection, self.seal_nas(message)))
 
     def seal_nas(self, message: Mapping[str, Any]) -> bytes:
-        """A NAS message under the current security context, to go in another NGAP message."""
+        """Return a NAS message protected by the current security context, for an NGAP message."""
         return self.protect(wire.nas_encode(dict(message)))
 
     def send_nas_best(self, message: Mapping[str, Any]) -> None:
         """Send a NAS message protected once the secure exchange is established, else plain.
 
-        TS 24.501 4.4.4.2: a UE discards what then comes without protection.
+        A UE then discards messages without protection (TS 24.501 4.4.4.2).
         """
         if self.connection.secured and self.ue.security is not None:
             self.send_nas(message)
@@ -129,7 +133,11 @@ class UeDecision:
             self.send_nas_plain(message)
 
     def protect(self, plain: bytes) -> bytes:
-        """Protect a message with the current context, and count it."""
+        """Return a message protected by the current context, and emit its NAS COUNT.
+
+        Raises:
+            NoSecurityError: the UE has no security context.
+        """
         security = self.ue.security
         if security is None:
             raise NoSecurityError
@@ -139,10 +147,11 @@ class UeDecision:
         return sealed
 
     def release(self, cause: ngap.Cause, old: Connection | None = None) -> None:
-        """Have the gNB release a connection, the UE's by default (TS 38.413 8.3.3).
+        """Send a UE CONTEXT RELEASE COMMAND for a connection, by default the UE's (TS 38.413 8.3.3).
 
-        It is gone once the gNB has answered, and nothing is sent on it until then. One timer
-        serves all that wait; a later one does not start it anew, or the first could wait for ever.
+        The connection is released when the gNB has answered. Nothing is sent on it meanwhile. One
+        timer guards all connections that wait. A later release does not restart the timer: else
+        the first could wait for ever.
         """
         connection = old or self.ue.connection
         if connection is None or connection.releasing:
@@ -159,16 +168,16 @@ class UeDecision:
     # Timers
 
     def start_timer(self, name: str, seconds: float, count: int = 0) -> None:
-        """Start or restart a timer. `count` is how often it has expired in a row.
+        """Start or restart a timer. `count` is the number of its expiries in a row.
 
-        One wake-up serves all timers of a UE: it is asked for when none is due that early.
+        One wake-up serves all timers of a UE. An earlier timer requests a new wake-up.
         """
         at = self.env.now + round(seconds * 1000)
         self.emit(TimerStarted(name, at, count))
         self._wake_by(at, name)
 
     def stop_timer(self, name: str) -> None:
-        """Stop a timer that may run. Its wake-up comes all the same, and finds nothing due."""
+        """Stop a timer if it runs. Its wake-up comes nevertheless, and finds no expired timer."""
         if name in self.ue.timers:
             self.emit(TimerStopped(name))
 
@@ -178,13 +187,15 @@ class UeDecision:
         return self._woken
 
     def wake_late(self, at: int, name: str) -> None:
-        """Ask for the wake-up of the only timer there is, in the place of one before it that
-        would come in vain; the event that starts the timer says so."""
+        """Request the wake-up of the only timer, instead of an earlier wake-up without a timer.
+
+        The event that starts the timer records the wake-up.
+        """
         self._wake_at = at
         self.outputs.append(Wake(at, procedure_of_timer(name)))
 
     def rearm(self) -> Procedure | None:
-        """Ask for the wake-up of the next timer, after one came; the procedure it is for."""
+        """Request the wake-up of the next timer after a wake-up; return the timer's procedure."""
         if not self.ue.timers:
             return None
         name, timer = min(self.ue.timers.items(), key=lambda item: (item[1].at, item[0]))
@@ -192,7 +203,7 @@ class UeDecision:
         return procedure_of_timer(name)
 
     def _wake_by(self, at: int, name: str) -> None:
-        """Ask for a wake-up at a time, unless the pending wake-up comes early enough.
+        """Request a wake-up at a time, unless the pending wake-up comes early enough.
 
         A shared wake-up may come after its time (`schemas.ue.waking`).
         """
@@ -202,7 +213,7 @@ class UeDecision:
         late = [] if self._woken else [(t.at, n) for n, t in running.items() if t.at <= now]
         if late and pending <= now < shared_at(pending, coming):
             return  # it comes a little after its time
-        if late:  # that wake-up is on its way, or has been displaced
+        if late:  # that wake-up is on its way, or another has replaced it
             relied_on, (at, name) = False, min(late)
         elif coming == MOBILE_REACHABLE and coming not in running:
             relied_on = False  # it may come a minute after its time
@@ -214,7 +225,7 @@ class UeDecision:
 
 
 def is_reject(nas: bytes) -> bool:
-    """Whether a plain downlink NAS message denies the UE what it has asked for."""
+    """Whether a plain downlink NAS message rejects a request of the UE."""
     if nas[2] == _DL_NAS_TRANSPORT:
         return nas[9:10] in _GSM_REJECTS  # in a container of N1 SM information, after its header
     return nas[2] in _GMM_REJECTS
@@ -224,11 +235,11 @@ _DL_NAS_TRANSPORT: Final = 0x68
 _GMM_REJECTS: Final = frozenset({0x44, 0x4D, 0x58})
 """REGISTRATION REJECT, SERVICE REJECT, AUTHENTICATION REJECT (TS 24.501 table 9.7.1)."""
 _GSM_REJECTS: Final = frozenset({b"\xc3", b"\xca", b"\xd2"})
-"""Those of the establishment, modification and release of PDU sessions (table 9.7.2)."""
+"""PDU SESSION ESTABLISHMENT, MODIFICATION and RELEASE REJECT (TS 24.501 table 9.7.2)."""
 
 
 def seal(context: SecurityContext, plain: bytes, header: int) -> bytes:
-    """A downlink message under a context, with its next downlink COUNT."""
+    """Return a downlink message protected by a context, with its next downlink NAS COUNT."""
     security = wire.NasSecurity(
         context.kamf, context.nia, context.nea, context.uplink, context.downlink
     )
@@ -236,7 +247,7 @@ def seal(context: SecurityContext, plain: bytes, header: int) -> bytes:
 
 
 class NoConnectionError(RuntimeError):
-    """A procedure spoke to a UE in CM-IDLE: a bug of the procedure."""
+    """A procedure sent a message to a UE in CM-IDLE: a bug of the procedure."""
 
 
 class NoSecurityError(RuntimeError):
