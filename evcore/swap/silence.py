@@ -1,28 +1,28 @@
-"""Which workers hang: they run, and have lost the lease that they had."""
+"""Detect hanging workers: they run, and have lost their lease."""
 
 import time
 from collections.abc import Set as AbstractSet
 from typing import Final
 
 LONGEST: Final = 1.0
-"""Seconds between two looks, at most, that count. Leases lapse in a longer pause of this process,
-or of the machine, and nobody could renew them."""
+"""The most seconds between two looks that count. In a longer pause of this process or of the machine,
+leases expire because no worker could renew them."""
 
 
 class Silence:
-    """For how long each worker has been silent, by its process."""
+    """How long each worker has been silent, by its process."""
 
     def __init__(self) -> None:
-        """Nobody is known yet."""
+        """No worker is known yet."""
         self._seconds: dict[int, float | None] = {}
-        """Of those that have had a lease; None while they have it."""
+        """Seconds of silence of the workers that have had a lease; None while they have it."""
         self._looked_at = 0.0
 
     def look(self, running: AbstractSet[int], live: AbstractSet[int]) -> None:
-        """Note which workers run, and which have a lease.
+        """Record which workers run, and which have a lease.
 
-        It counts from the first look that misses one. Where nobody at all has a lease, it is not
-        the workers that are to blame.
+        Silence counts from the first look that misses a lease. If no worker at all has a lease, the
+        cause is not the workers.
         """
         now = time.monotonic()
         elapsed, self._looked_at = min(now - self._looked_at, LONGEST), now
@@ -32,9 +32,9 @@ class Silence:
         self._seconds = silent | dict.fromkeys(live)
 
     def missed(self) -> None:
-        """Nobody could look: what is counted begins anew."""
+        """Restart all counts, because a look was not possible."""
         self._seconds = dict.fromkeys(self._seconds)
 
     def of(self, pid: int) -> float:
-        """The seconds for which a worker has been silent."""
+        """Return the seconds for which a worker has been silent."""
         return self._seconds.get(pid) or 0.0

@@ -147,11 +147,11 @@ class UeDecision:
         return sealed
 
     def release(self, cause: ngap.Cause, old: Connection | None = None) -> None:
-        """Send a UE CONTEXT RELEASE COMMAND for a connection, by default the UE's (TS 38.413 8.3.3).
+        """Send a UE CONTEXT RELEASE COMMAND for a connection (TS 38.413 8.3.3).
 
-        The connection is released when the gNB has answered. Nothing is sent on it meanwhile. One
-        timer guards all connections that wait. A later release does not restart the timer: else
-        the first could wait for ever.
+        The default is the connection of the UE. It is released when the gNB has answered, and
+        nothing is sent on it meanwhile. One timer guards all connections that wait. A later release
+        does not restart the timer: else the first could wait for ever.
         """
         connection = old or self.ue.connection
         if connection is None or connection.releasing:
