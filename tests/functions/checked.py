@@ -96,7 +96,7 @@ class CheckedWorld(World):
             self._check_downlinks(before, step, after, downlinks)
             _check_timers(name, after)
             if not step.poisoned:
-                _check_owed(name, after)
+                _check_pending(name, after)
             _check_wakes(step)
             check_handover(after)
             check_next_hops(step, self.next_hops)
@@ -117,8 +117,8 @@ class CheckedWorld(World):
         for old in _contexts(before):
             for new in _contexts(after):
                 if (old.kamf, old.nia, old.nea) == (new.kamf, new.nia, new.nea):
-                    assert new.uplink >= old.uplink, "an uplink NAS COUNT went back"
-                    assert new.downlink >= old.downlink, "a downlink NAS COUNT went back"
+                    assert new.uplink >= old.uplink, "an uplink NAS COUNT decreased"
+                    assert new.downlink >= old.downlink, "a downlink NAS COUNT decreased"
 
     def _check_context(self, before: Ue, step: Step[Any], after: Ue) -> None:
         """A context is taken into use only by a SECURITY MODE COMPLETE under it."""
@@ -203,7 +203,7 @@ def _opened(nas: bytes, contexts: list[SecurityContext]) -> tuple[bytes, bytes, 
             except wire.WireError:
                 continue
             return found.plain, context.kamf, found.count
-    raise AssertionError("a protected message that no context of the UE made")
+    raise AssertionError("no security context of the UE opens a protected message")
 
 
 def _check_rejection(before: Ue, step: Step[Any]) -> None:
@@ -215,7 +215,7 @@ def _check_rejection(before: Ue, step: Step[Any]) -> None:
     assert failed or asked
 
 
-def _check_owed(name: str, ue: Ue) -> None:
+def _check_pending(name: str, ue: Ue) -> None:
     """A pending request of the network has a timer, and an idle UE is supervised."""
     wanted, update, here = ue.network_deregistration, ue.update, ue.connection
     assert ue.registered or (wanted is None and update is None)
@@ -225,7 +225,7 @@ def _check_owed(name: str, ue: Ue) -> None:
     watched = ue.timers.keys() & {"mobile-reachable", "implicit-deregistration"}
     assert not watched or (here is None and ue.registered)
     if here is None and ue.registered and not name.startswith(UNIDENTIFIED):
-        assert ue.timers, "nobody finds out that the UE is gone"
+        assert ue.timers, "no timer supervises the idle UE"
     if wanted is not None and here is None:
         assert "T3513" in ue.timers
     busy = ue.registration is not None or ue.challenge is not None or ue.deregistering
@@ -237,7 +237,7 @@ def _check_timers(name: str, ue: Ue) -> None:
     """A timer runs only for a procedure, and a procedure that waits for the other side has a
     timer."""
     for found in ue.parked:
-        assert not found.connection.secured, "it is proved, and not the current one"
+        assert not found.connection.secured, "a parked connection is secured"
         assert not found.connection.releasing
         number = found.connection.amf_ue_ngap_id
         here = (ue.connection,) if ue.connection is not None else ()
@@ -270,7 +270,7 @@ def _check_timers(name: str, ue: Ue) -> None:
         assert bool(running) == waits, f"{name}: {stage} with {ue.timers}"
     assert all(timer.count <= RETRANSMISSIONS for timer in ue.timers.values())
     if ue.successor and not name.startswith(UNIDENTIFIED):
-        assert ue.connection is not None, "a connection given away outlives itself"
+        assert ue.connection is not None, "a transferred UE has no connection"
 
 
 def _check_ran(before: Gnb, step: Step[Any], after: Gnb, downlinks: list[Downlink]) -> None:

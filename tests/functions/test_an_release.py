@@ -149,7 +149,7 @@ def test_a_missing_mandatory_ie_is_answered_with_diagnostics(phone: Phone) -> No
     ]
 
 
-def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> None:
+def test_the_number_of_unproved_connections_is_limited() -> None:
     """The authenticated connection stays, few are parked, and the others are released."""
     phone = Phone(World())
     phone.register()
@@ -164,7 +164,7 @@ def test_connections_on_which_nobody_has_proved_anything_do_not_pile_up() -> Non
     assert ue.connection.amf_ue_ngap_id == proved
     assert len(ue.parked) <= 4
     assert all(c.releasing for c in ue.stale)
-    assert len(ue.stale) < 20, "what the gNB does not answer is let go, though more comes"
+    assert len(ue.stale) < 20, "unanswered releases end although more follow"
     phone.world.advance(60)
     assert phone.world.ue().stale == ()
     phone.world.verify()
@@ -185,7 +185,7 @@ def test_an_event_that_cannot_be_decided_leaves_no_connection_behind() -> None:
     assert (ue.registration, ue.challenge) == (None, None)
     assert ue.timers.keys() == {"ng-release"}
     assert ue.connection is not None
-    assert ue.connection.sequence == 1, "what comes after it does not wait for it"
+    assert ue.connection.sequence == 1, "later events do not wait for this event"
     phone.world.advance(60)
     assert phone.world.ue().connection is None
     phone.world.verify()

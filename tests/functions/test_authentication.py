@@ -102,7 +102,7 @@ def test_a_mac_failure_of_a_guti_asks_who_it_is() -> None:
     world.verify()
 
 
-def test_a_wrong_res_star_is_rejected_and_harms_nobody() -> None:
+def test_a_wrong_res_star_is_rejected_and_harms_no_ue() -> None:
     world = World()
     phone = Phone(world)
     phone.register()

@@ -209,7 +209,7 @@ def test_the_network_deregisters_the_ue(paged: Site) -> None:
     paged.world.verify()
 
 
-def test_a_complete_that_nobody_waits_for_is_noted() -> None:
+def test_an_unexpected_complete_is_noted() -> None:
     phone = Phone(World())
     phone.register()
     phone.hear()
@@ -274,7 +274,7 @@ def test_without_a_slice_that_is_left_the_ue_has_to_register() -> None:
     assert not site.world.ue().registered
 
 
-def test_a_ue_that_does_not_answer_is_not_asked_for_ever() -> None:
+def test_a_ue_that_does_not_answer_gets_five_commands() -> None:
     site = sliced()
     operator.resubscribe(site.world, site.phone.supi, slices=1)
     site.world.advance(600)

@@ -165,7 +165,7 @@ def take_another_key(site: Mobile) -> str:
 
 
 @pytest.mark.parametrize("how", ["failure", "cancel", "timer"])
-def test_another_key_that_went_to_a_target_in_vain_is_still_owed_to_the_source(how: str) -> None:
+def test_a_new_key_stays_pending_at_the_source_after_a_failed_handover(how: str) -> None:
     site = Mobile()
     key = take_another_key(site)
     site.handover_required(2)
@@ -191,7 +191,7 @@ def test_another_key_that_went_to_a_target_in_vain_is_still_owed_to_the_source(h
     assert asked["SecurityContext"] == {"nextHopChainingCount": 2, "nextHopNH": nh.hex()}
 
 
-def test_another_key_that_the_source_has_taken_is_not_owed_after_the_handover_fails() -> None:
+def test_a_new_key_that_the_source_has_taken_is_not_pending_after_a_failed_handover() -> None:
     site = Mobile()
     key = take_another_key(site)
     site.handover_required(2)

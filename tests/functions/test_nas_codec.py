@@ -29,7 +29,7 @@ def test_a_template_writes_what_its_tree_says(tree: Tree, value: int) -> None:
     assert template.registration_accept(value) == wanted
 
 
-def test_a_tree_that_is_changed_is_nobody_elses() -> None:
+def test_a_changed_tree_does_not_change_the_cache() -> None:
     first = codec.decode(REQUEST)
     first["integrity-protection-maximum-data-rate"]["ul"] = "changed"
     first.pop("pdu-session-identity")

@@ -96,7 +96,7 @@ def test_a_subscription_that_is_withdrawn(phone: Phone) -> None:
     assert phone.leave()["5gmm-cause"] == "5gs-services-not-allowed"
     phone.ngap("UEContextReleaseComplete")
     assert not phone.world.ue().registered
-    assert reasons(phone.world) == ["the subscription is withdrawn"]
+    assert reasons(phone.world) == ["the subscription is removed"]
 
 
 # CM-IDLE
@@ -209,7 +209,7 @@ def test_d_an_initial_registration() -> None:
     site.world.verify()
 
 
-def test_d_an_initial_registration_that_nobody_has_proved_changes_nothing(phone: Phone) -> None:
+def test_d_an_unproved_initial_registration_changes_nothing(phone: Phone) -> None:
     asked(phone)
     impostor = Phone(phone.world)
     impostor.ran_id = 99

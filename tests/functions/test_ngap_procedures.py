@@ -241,7 +241,7 @@ def test_a_procedure_of_a_ue_that_is_connected(message: str) -> None:
 
 
 @pytest.mark.parametrize("message", CONNECTED)
-def test_a_procedure_of_a_ue_that_nobody_knows(message: str) -> None:
+def test_a_procedure_of_an_unknown_ue(message: str) -> None:
     """10.6. PATH SWITCH REQUEST is the first message of a connection, and has its own failure
     message."""
     world = CheckedWorld()
@@ -325,7 +325,7 @@ def responses() -> Iterator[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(("code", "direction"), list(responses()))
-def test_a_response_that_nobody_waits_for_is_not_answered(code: int, direction: int) -> None:
+def test_an_unexpected_response_is_not_answered(code: int, direction: int) -> None:
     """10.3.4.2, 10.3.5, 10.4: local error handling, even if IEs are missing."""
     world = CheckedWorld()
     ng_setup(world)

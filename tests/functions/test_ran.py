@@ -169,7 +169,7 @@ def test_ng_setup_refused_where_the_interface_was_up() -> None:
     world.verify()
 
 
-def test_ng_setup_by_a_gateway_that_has_started_anew() -> None:
+def test_ng_setup_by_a_restarted_gateway() -> None:
     """It numbers its events from 1 again; the previous connections are released all the same."""
     world = World()
     world.count = 1000

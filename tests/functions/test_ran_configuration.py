@@ -79,7 +79,7 @@ def test_what_is_not_of_the_interface_is_not_told(change: dict[str, Any]) -> Non
     world.verify()
 
 
-def test_without_an_answer_it_is_repeated_later_and_later_and_is_the_same() -> None:
+def test_without_an_answer_the_same_update_is_repeated_with_growing_pauses() -> None:
     """8.7.3.4; later changes are sent after it."""
     world = up()
     world.reconfigure(replace(NETWORK, name="one"))
@@ -100,7 +100,7 @@ def test_without_an_answer_it_is_repeated_later_and_later_and_is_the_same() -> N
 
 
 @pytest.mark.parametrize(("asked", "seconds"), [({}, 10), ({"TimeToWait": "v60s"}, 60)])
-def test_refused_it_is_tried_again_once_the_time_is_over(
+def test_a_refused_update_is_repeated_after_the_time_to_wait(
     asked: dict[str, str], seconds: int
 ) -> None:
     """8.7.3.3. After a refusal the update may change."""
@@ -149,7 +149,7 @@ def test_a_node_without_the_procedure_is_not_asked_again() -> None:
 
 
 @pytest.mark.parametrize("answer", ["acknowledge", "refuse"])
-def test_an_answer_that_nobody_waits_for(answer: str) -> None:
+def test_an_unexpected_answer(answer: str) -> None:
     world = up()
     before = gnb(world)
     {"acknowledge": acknowledge, "refuse": refuse}[answer](world)
@@ -158,7 +158,7 @@ def test_an_answer_that_nobody_waits_for(answer: str) -> None:
     world.verify()
 
 
-def test_a_node_that_is_gone_or_set_up_anew_is_not_asked_any_more() -> None:
+def test_a_lost_or_newly_set_up_node_gets_no_repetition() -> None:
     world = up()
     world.reconfigure(replace(NETWORK, name="one"))
     told(world)
@@ -174,7 +174,7 @@ def test_a_node_that_is_gone_or_set_up_anew_is_not_asked_any_more() -> None:
     world.verify()
 
 
-def test_a_node_none_of_whose_areas_is_served_any_more() -> None:
+def test_a_node_without_a_served_area() -> None:
     """It gets the update, and keeps its interface; a note records it."""
     world = up()
     world.reconfigure(replace(NETWORK, tracking_areas=(TrackingArea(9, "001-01", (SNssai(3),)),)))

@@ -80,7 +80,7 @@ def test_the_implicit_deregistration_timer_can_be_configured() -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_periodic_registration_stops_and_starts_them_anew(phone: Phone, *, late: bool) -> None:
+def test_a_periodic_registration_restarts_them(phone: Phone, *, late: bool) -> None:
     phone.idle()
     phone.world.advance(T3512 + (MARGIN + 60 if late else 0))
     assert timers(phone) == {IMPLICIT if late else REACHABLE}
@@ -102,7 +102,7 @@ def test_a_connection_that_lasts_needs_no_timer(phone: Phone) -> None:
     assert len(phone.world.steps[f"ue/{phone.supi}"]) == steps
 
 
-def test_nobody_pages_after_the_mobile_reachable_timer() -> None:
+def test_no_paging_after_the_mobile_reachable_timer() -> None:
     """The report is acknowledged, and remembered in case the UE returns."""
     site = Site()
     address = site.establish()

@@ -162,7 +162,7 @@ def test_the_same_request_again_on_its_connection() -> None:
     world.verify()
 
 
-def test_another_request_on_the_connection_starts_anew() -> None:
+def test_another_request_on_the_connection_restarts_the_registration() -> None:
     world = World()
     phone = Phone(world)
     phone.initial(wire.nas_encode(phone.request()))

@@ -104,7 +104,7 @@ def test_c_t3550_time_out() -> None:
 
 
 @pytest.mark.parametrize("kind", ["initial-registration", MOBILITY])
-def test_d_after_the_accept_a_request_that_differs_begins_anew(kind: str) -> None:
+def test_d_after_the_accept_a_different_request_restarts_the_registration(kind: str) -> None:
     phone = registered()
     first = accepted(phone)
     second = accepted(phone, kind, **{"requested-nssai": SECOND})
@@ -133,7 +133,7 @@ def test_d_after_the_accept_the_same_request_gets_the_accept_again() -> None:
     phone.world.verify()
 
 
-def test_e_before_the_accept_the_same_request_is_ignored_and_another_begins_anew() -> None:
+def test_e_before_the_accept_the_same_request_is_ignored_and_another_restarts() -> None:
     phone = fresh()
     request = wire.nas_encode(phone.request())
     phone.initial(request)
@@ -296,7 +296,7 @@ def test_an_update_of_a_ue_that_is_deregistered_is_cause_10(kind: str) -> None:
     phone.world.verify()
 
 
-def test_a_periodic_update_of_a_ue_that_nobody_knows_is_cause_9() -> None:
+def test_a_periodic_update_of_an_unknown_ue_is_cause_9() -> None:
     phone = fresh()
     phone.guti = {
         "plmn": "001-01",

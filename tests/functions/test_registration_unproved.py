@@ -115,9 +115,7 @@ def test_what_is_unproved_does_not_take_the_connection(phone: Phone, attack: str
 
 
 @pytest.mark.parametrize("attack", ATTACKS)
-def test_a_flood_of_it_neither_ends_nor_slows_the_ue_nor_piles_up(
-    phone: Phone, attack: str
-) -> None:
+def test_a_flood_of_attacks_does_not_affect_the_ue(phone: Phone, attack: str) -> None:
     """With a gNB that completes no release: 200 messages in 20 s, and the UE is always served."""
     for number in range(200):
         impostor = attacker_of(phone, 100 + number)
@@ -208,7 +206,7 @@ def test_its_registration_is_not_the_one_of_the_ue(phone: Phone) -> None:
     phone.world.verify()
 
 
-def test_a_registration_under_way_is_not_ended_by_another_of_nobody() -> None:
+def test_an_unproved_registration_does_not_end_another_unproved_one() -> None:
     """Neither is authenticated yet: both registrations continue."""
     world = CheckedWorld()
     phone = Phone(world)
@@ -265,7 +263,7 @@ def test_a_ue_is_paged_though_another_has_come_in_its_name() -> None:
     site.world.verify()
 
 
-def test_a_connection_beside_that_its_gnb_lets_go(phone: Phone) -> None:
+def test_a_parked_connection_that_its_gnb_releases(phone: Phone) -> None:
     impostor = attacker_of(phone)
     impostor.initial(registration(phone))
     impostor.hear()
@@ -289,7 +287,7 @@ def test_it_tells_nothing_of_the_radio_of_the_ue(phone: Phone) -> None:
     assert phone.world.ue().radio_capability == b"\xc0\xff\xee"
 
 
-def test_an_association_that_is_lost_takes_those_beside_with_it() -> None:
+def test_a_lost_association_deletes_the_parked_connections() -> None:
     world = CheckedWorld()
     ng_setup(world)
     phone = Phone(world)
@@ -302,7 +300,7 @@ def test_an_association_that_is_lost_takes_those_beside_with_it() -> None:
     phone.world.verify()
 
 
-def test_another_ue_that_tells_its_suci_takes_its_connection_away(phone: Phone) -> None:
+def test_another_ue_that_sends_its_suci_takes_its_connection_with_it(phone: Phone) -> None:
     """A 5G-GUTI of another UE: the new connection is transferred, and the UE keeps its own."""
     other = Phone(phone.world, 2)
     other.ran_id, other.guti, other.ngksi = 99, phone.guti, phone.ngksi

@@ -205,7 +205,7 @@ def test_outside_of_its_registration_area(phone: Phone) -> None:
     assert any(isinstance(e, Deregistered) for e in steps[-1].events)
 
 
-def test_without_a_valid_mac_it_deregisters_nobody(phone: Phone) -> None:
+def test_without_a_valid_mac_it_deregisters_no_ue(phone: Phone) -> None:
     phone.idle()
     phone.ran_id = 9
     phone.initial(wire.nas_encode(phone.service_request()))

@@ -172,7 +172,7 @@ def test_a_upf_that_does_not_answer() -> None:
 
 
 @pytest.mark.parametrize("how", ["released", "lost", "deregistered"])
-def test_a_connection_that_is_gone_meanwhile(how: str) -> None:
+def test_a_connection_that_is_lost_during_the_modification(how: str) -> None:
     """There is no connection for the confirm."""
     site = with_session()
     indicate(site, indicated(1, 71))

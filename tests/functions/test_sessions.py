@@ -131,7 +131,7 @@ def test_paging_in_vain() -> None:
     site.world.verify()
 
 
-def test_downlink_packets_whose_user_plane_fails_at_the_gnb() -> None:
+def test_downlink_packets_without_a_user_plane_at_the_gnb() -> None:
     """The UPF does not report them again: the user plane is activated again a few times, after a
     pause."""
     site = Site()
@@ -207,7 +207,7 @@ def test_a_modification_that_the_upf_refuses() -> None:
     assert site.hear()[-1]["payload-container"]["5gsm-cause"] == "network-failure"
 
 
-def test_word_of_a_restart_that_comes_late() -> None:
+def test_a_late_report_of_a_restart() -> None:
     """A session that was established after the restart is kept."""
     site = Site()
     site.establish()
@@ -391,7 +391,7 @@ def test_a_upf_that_has_restarted_gets_its_sessions_again() -> None:
 
 
 @pytest.mark.parametrize("kept", [True, False])
-def test_a_session_that_is_over_while_its_upf_is_associated_anew(kept: bool) -> None:
+def test_a_released_session_during_a_new_association_of_its_upf(kept: bool) -> None:
     """A UPF that may have kept it must delete it, because its address will be reused."""
     site = Site()
     address = site.establish()
@@ -478,7 +478,7 @@ def test_a_session_that_was_established_twice() -> None:
 
 
 @pytest.mark.parametrize("when", ["asked", "answered"])
-def test_an_idle_ue_whose_session_was_restored_twice_is_paged(when: str) -> None:
+def test_an_idle_ue_is_paged_after_its_session_was_restored_twice(when: str) -> None:
     """The second one forwards to the gNB that the UE has left, until it is modified."""
     site = Site()
     address = site.establish()
@@ -551,7 +551,9 @@ def test_a_upf_that_leaves_f_teids_to_the_core() -> None:
     site.upfs.downlink_data(addresses[0])
     site.world.advance(82)
     site.upfs.serve()
-    assert {site.session(psi).uplink.teid for psi in (1, 2)} == teids, "made anew, as it was"
+    assert {site.session(psi).uplink.teid for psi in (1, 2)} == teids, (
+        "established again with the same TEID"
+    )
     site.world.verify()
 
 
@@ -652,7 +654,7 @@ def test_radio_link_failure_while_a_session_is_made() -> None:
     site.world.verify()
 
 
-def test_a_ue_that_starts_anew_while_a_session_is_made() -> None:
+def test_a_ue_that_restarts_during_an_establishment() -> None:
     site = Site()
     site.ask()
     site.hear()
@@ -677,7 +679,7 @@ def test_a_paged_ue_that_comes_with_an_update() -> None:
     site.world.verify()
 
 
-def test_a_session_that_the_ue_has_lost_is_made_anew() -> None:
+def test_a_session_that_the_ue_has_lost_is_established_again() -> None:
     site = Site()
     before = site.establish()
     site.idle()
@@ -690,7 +692,7 @@ def test_a_session_that_the_ue_has_lost_is_made_anew() -> None:
 
 
 @pytest.mark.parametrize("seconds", [1, 16])
-def test_a_session_that_the_gnb_has_not_answered_for_is_made_anew(seconds: int) -> None:
+def test_a_session_without_an_answer_of_the_gnb_is_established_again(seconds: int) -> None:
     """The UE repeats its request when T3580 expires (TS 24.501 6.4.1.7)."""
     site = Site()
     site.ask()
@@ -714,7 +716,7 @@ def test_a_session_that_the_gnb_has_not_answered_for_is_made_anew(seconds: int) 
     site.world.verify()
 
 
-def test_a_session_asked_for_on_a_connection_whose_gnb_never_confirmed_the_context() -> None:
+def test_a_session_on_a_connection_without_a_confirmed_context() -> None:
     """INITIAL CONTEXT SETUP RESPONSE was lost: the request is repeated when T3580 expires."""
     site = Site()
     site.establish()

@@ -44,7 +44,7 @@ def test_a_wake_up_that_is_about_to_come_is_not_replaced() -> None:
     assert started(ue, now, "T3592/5", 16) == []
 
 
-def test_a_timer_whose_wake_up_is_late_is_woken_before_any_other() -> None:
+def test_a_timer_with_a_late_wake_up_is_woken_first() -> None:
     ue = waiting("T3560", T)
     now = shared_at(T, "T3560")
     assert started(ue, now, "T3592/5", 16) == [Wake(T, Procedure.REGISTRATION)]

@@ -128,7 +128,7 @@ def test_a_request_under_way_is_not_made_twice(world: World) -> None:
     world.verify()
 
 
-def test_an_answer_that_nobody_waits_for(world: World) -> None:
+def test_an_unexpected_answer(world: World) -> None:
     world.path("served")
     *_, key, number = asked(world)
     world.answer_pfcp(setup_response(), UPF, key, (number or 0) + 1)
@@ -390,7 +390,7 @@ def established(up_seid: int = 0x77) -> dict[str, Any]:
     return message("SessionEstablishmentResponse", *parts, seid=SEID)
 
 
-def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> None:
+def test_a_session_without_an_owner_is_deleted(world: World) -> None:
     world.associate(UPF)
     world.answer_pfcp(established(), UPF, index_seid(SEID), 1)
     upf, key, number, pdu = world.pfcp[-1]
@@ -413,7 +413,7 @@ def test_a_session_that_was_established_for_nobody_is_deleted(world: World) -> N
     world.verify()
 
 
-def test_what_is_left_over_is_asked_for_again(world: World) -> None:
+def test_a_deletion_of_a_leftover_session_is_repeated(world: World) -> None:
     world.associate(UPF)
     world.answer_pfcp(established(), UPF, index_seid(SEID), 1)
     first = world.pfcp.pop()
@@ -440,14 +440,14 @@ def test_what_is_left_over_is_asked_for_again(world: World) -> None:
     world.verify()
 
 
-def test_a_load_that_was_told_in_messages_of_sessions(world: World) -> None:
+def test_a_load_in_session_messages(world: World) -> None:
     world.told_load(UpfLoadReported(load=30))
     assert notes(world) == ["a load report of a UPF that is not associated"]
     world.associate(UPF)
     world.told_load(UpfLoadReported(load=40))
     assert world.usable_upfs() == (UsableUpf(UPF, 40),)
     world.told_load(UpfLoadReported(reduction=50, period=20))
-    assert world.usable_upfs() == (UsableUpf(UPF, 70),), "of the 60 % that are left, half"
+    assert world.usable_upfs() == (UsableUpf(UPF, 70),), "half of the remaining 60 %"
     world.advance(21)
     assert world.usable_upfs() == (UsableUpf(UPF, 40),)
     world.verify()
@@ -469,7 +469,7 @@ def test_a_heartbeat_before_anything_else(world: World) -> None:
     world.verify()
 
 
-def test_a_report_of_a_session_that_nobody_has(world: World) -> None:
+def test_a_report_of_an_unknown_session(world: World) -> None:
     world.associate(UPF)
     report = {
         "message": "SessionReportRequest",

@@ -1,4 +1,4 @@
-"""Replay recorded histories with each default of a document changed, in a process of its own.
+"""Replay recorded histories with each default of a document changed, in its own process.
 
 ``python -m tests.histories.mutated`` prints a line for each default that changes a decision, and
 the number of defaults at the end. Documents are stored whole: no default may make a difference.
@@ -31,12 +31,12 @@ class Default(NamedTuple):
 
 
 def source(module: str) -> str:
-    """The text of a module."""
+    """Return the source text of a module."""
     return (ROOT / f"{module.replace('.', '/')}.py").read_text(encoding="utf-8")
 
 
 def defaults() -> Iterator[Default]:
-    """Every default of a document."""
+    """Yield every default of a document."""
     for module in MODULES:
         for struct in ast.parse(source(module)).body:
             if isinstance(struct, ast.ClassDef):
@@ -47,7 +47,7 @@ def defaults() -> Iterator[Default]:
 
 
 class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Imports one module with another default: a text that no field can have."""
+    """Import one module with a changed default: a text that no field can have."""
 
     def __init__(self, default: Default) -> None:
         self._default = default
@@ -78,7 +78,7 @@ def _is_field(node: ast.stmt, name: str) -> TypeGuard[ast.AnnAssign]:
 
 
 def differences(default: Default) -> int:
-    """How many steps are decided otherwise with another default."""
+    """Return the number of steps with another decision under a changed default."""
     sys.meta_path.insert(0, _Mutated(default))
     from tests.histories import again, history
 
@@ -92,7 +92,7 @@ def differences(default: Default) -> int:
 
 
 def main() -> int:
-    """Run each mutation in a process of its own, some at once."""
+    """Run each mutation in its own process, several at a time."""
     every = list(defaults())
     running: dict[int, Default] = {}
     left = iter(every)

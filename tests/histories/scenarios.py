@@ -342,7 +342,7 @@ def refused_at_once(**changes: Any) -> Scenario:
     return run
 
 
-def nobody() -> World:
+def unsubscribed() -> World:
     phone = at_a_gnb(number=77)
     asked(phone)
     return phone.world
@@ -618,7 +618,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "t3550-given-up": t3550_given_up,
     "context-setup-lost": context_setup_lost,
     "context-setup-failure": context_setup_failure,
-    "cause-3": nobody,
+    "cause-3": unsubscribed,
     "cause-5": refused_at_once(**{"5gs-mobile-identity": {"imei": "490154203237518"}}),
     "cause-7": refused(barred=True),
     "cause-12-subscription": refused(forbidden_tacs=(1,)),

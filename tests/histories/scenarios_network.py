@@ -20,7 +20,7 @@ from tests.functions.world import NETWORK, World, subscriber
 
 Scenario = Callable[[], World]
 
-IDLE_FOR_EVER: Final = 3 * (3600 + 240)
+IDLE_UNTIL_DEREGISTERED: Final = 3 * (3600 + 240)
 """Seconds without contact after which a UE is deregistered (24.501 5.3.7)."""
 REAUTHENTICATE_AFTER: Final = 4
 
@@ -161,7 +161,7 @@ def deregistered_implicitly() -> World:
     site = Site()
     site.establish()
     site.idle()
-    site.world.advance(IDLE_FOR_EVER)
+    site.world.advance(IDLE_UNTIL_DEREGISTERED)
     site.upfs.serve()
     return site.world
 

@@ -27,7 +27,7 @@ from tests.histories.scenarios import OTHER_K, SCENARIOS
 ROOT = Path(__file__).parents[2]
 FILES = {f"{path.parent.name}/{path.stem}": path for path in history.files()}
 
-NEVER_YET = {
+NOT_RECORDED = {
     SecurityContextDeleted,
     AmfConfigurationSent,
     AmfConfigurationPostponed,
@@ -61,7 +61,7 @@ def test_read_and_written_the_same(path: Path) -> None:
     assert history.text(read) == path.read_text()
 
 
-def test_the_recordings_of_this_version_are_what_the_scenarios_leave() -> None:
+def test_the_recordings_of_this_version_equal_the_scenarios() -> None:
     """If this fails, CONTRIBUTING.md says what to do ("Recorded histories")."""
     folder = record.folder()
     assert {path.stem for path in folder.iterdir()} == SCENARIOS.keys()
@@ -76,7 +76,7 @@ def test_the_recordings_of_this_version_are_what_the_scenarios_leave() -> None:
 def test_every_event_there_is_has_been_recorded() -> None:
     steps = [r.step() for path in FILES.values() for r in history.read(path).steps]
     found = {type(event) for step in steps for event in step.events}
-    assert {*get_args(UeEvent), *get_args(GnbEvent)} - found == NEVER_YET
+    assert {*get_args(UeEvent), *get_args(GnbEvent)} - found == NOT_RECORDED
 
 
 def test_only_test_keys_are_in_them() -> None:
@@ -94,7 +94,7 @@ def test_no_default_changes_what_a_recorded_step_means() -> None:
     assert re.fullmatch(r"defaults=[1-9]\d+ differences=0\n", done.stdout)
 
 
-def test_histories_of_releases_are_as_they_were() -> None:
+def test_histories_of_releases_have_not_changed() -> None:
     """`make release` writes the digests (docs/releasing.md)."""
     for sums in history.HERE.glob("*/SHA256SUMS"):
         lines = sums.read_text().splitlines()

@@ -149,7 +149,7 @@ def test_upcasters_that_lead_nowhere_end() -> None:
         reader(V2, "2", circle).decode(old)
 
 
-def test_an_upcaster_is_not_asked_about_what_is_of_today() -> None:
+def test_an_upcaster_does_not_get_current_events() -> None:
     """Even if another event of the same step is old."""
     found = READERS["3"].decode(
         encode(
@@ -165,7 +165,7 @@ def test_an_upcaster_is_not_asked_about_what_is_of_today() -> None:
     assert found.events == (NamedV3("Ada", "fr"), NamedV3("Eve", "en"))
 
 
-def test_an_event_whose_field_is_of_another_type_is_an_error_that_says_all() -> None:
+def test_a_field_of_another_type_is_an_error_with_all_facts() -> None:
     odd = {**msgspec.msgpack.decode(step("7")), "events": [{"event": "Named", "name": 4}]}
     with pytest.raises(UnreadableError, match="code 7 wrote the event Named, and version 1"):
         READERS["1"].decode(encode(odd))
@@ -214,7 +214,7 @@ def test_every_version_reads_what_it_is_meant_to(writer: str, data: st.DataObjec
 
 @settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
 @given(data=st.data())
-def test_what_is_of_today_is_read_as_before(data: st.DataObject) -> None:
+def test_current_steps_are_read_as_by_the_typed_decoder(data: st.DataObject) -> None:
     """Any step is decoded as by the typed decoder alone."""
     value = data.draw(values(Step[UeEvent], UeEvent))
     read = StepReader[Any](Step[UeEvent], UeEvent, UPCASTERS["ue"])
@@ -254,7 +254,7 @@ class Documented(Struct, frozen=True, omit_defaults=True):
     """The name."""
 
 
-def test_a_snapshot_is_taken_by_those_who_would_have_made_the_same() -> None:
+def test_a_snapshot_is_used_by_versions_with_the_same_state_and_fold() -> None:
     old, new = Snapshots(Old, V1, 1), Snapshots(New, V2, 1)
     assert old.decode(old.encode(Old("Ada"))) == Old("Ada")
     assert new.decode(new.encode(New("Ada", "en"))) == New("Ada", "en")
@@ -268,7 +268,7 @@ def test_a_snapshot_of_other_events_or_another_fold_is_not() -> None:
     assert Snapshots(Old, V1, 2).decode(made) is None
 
 
-def test_what_only_documents_does_not_count() -> None:
+def test_documentation_does_not_change_the_shape() -> None:
     renamed = msgspec.defstruct("Documented", [("name", str, "")], frozen=True, omit_defaults=True)
     assert shape_of(Documented) == shape_of(renamed)
     other = msgspec.defstruct("Documented", [("name", str, "x")], frozen=True, omit_defaults=True)

@@ -44,7 +44,7 @@ def test_any_tmsi_has_a_slot(key: bytes, tmsi: int) -> None:
     assert 0 <= identity.slot_of_tmsi_plaintext(plaintext) < SLOTS
 
 
-def test_nobody_outside_sees_the_slot_in_a_tmsi() -> None:
+def test_a_tmsi_hides_its_slot() -> None:
     """The 5G-TMSIs of one slot look random."""
     cipher = wire.TmsiCipher(bytes(range(32)))
     tops = Counter(
@@ -58,7 +58,7 @@ def test_nobody_outside_sees_the_slot_in_a_tmsi() -> None:
     ("key", "slot"),
     [("imsi-001010000000001", 187), ("imsi-999990123456789", 907), ("001-01-gnb-24-1", 925)],
 )
-def test_slots_are_for_ever(key: str, slot: int) -> None:
+def test_slots_never_change(key: str, slot: int) -> None:
     """They are in the AMF-UE-NGAP-IDs and 5G-TMSIs of UEs, and in the streams."""
     assert identity.slot_of(key) == slot
 

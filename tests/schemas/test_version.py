@@ -16,7 +16,7 @@ def test_all_places_say_the_same() -> None:
     assert crate["version"] == VERSION
 
 
-def test_nobody_else_writes_it_down() -> None:
+def test_no_other_file_has_the_version() -> None:
     layers = ["evcore", "eventing", "functions", "gateway", "loadgen", "schemas", "statestore"]
     places = [
         path.relative_to(ROOT).as_posix()
