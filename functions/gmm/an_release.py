@@ -27,11 +27,11 @@ def decide(d: UeDecision, received: Input) -> None:
 def _lost(d: UeDecision, lost: ConnectionLost) -> None:
     found, reason = connection.find(d, lost.amf_ue_ngap_id), lost.reason
     if found is None:
-        d.note(f"{reason}: the connection is gone already")
+        d.note(f"{reason}: the connection is already released")
     elif lost.order and found.order > lost.order:
         d.note(f"{reason}: the connection was opened after it")
     elif lost.association not in ("", found.association):
-        d.note(f"{reason}: the connection is at another gNB by now")
+        d.note(f"{reason}: the connection is at another gNB")
     else:
         _released(d, lost.amf_ue_ngap_id, reason)
 
@@ -50,7 +50,7 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
             # TS 38.413 10.6: the gNB has no such connection; what is left of it here goes.
             _unknown(d, amf_ue_ngap_id, ngap.cause_text(cause))
         elif _is_asked_target(d, amf_ue_ngap_id):
-            _released(d, amf_ue_ngap_id, "the target has refused the HANDOVER REQUEST")
+            _released(d, amf_ue_ngap_id, "the target refused the HANDOVER REQUEST")
         return
     here = connection.find(d, amf_ue_ngap_id)
     if here is None:
@@ -81,7 +81,7 @@ def _is_asked_target(d: UeDecision, amf_ue_ngap_id: int) -> bool:
 def _released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
     """The connection is gone; a procedure that needed it ends (TS 24.501 5.5.1.2.8 b)."""
     if d.connection_is(amf_ue_ngap_id):
-        connection.abort(d, "the N2 connection is gone")
+        connection.abort(d, "the N2 connection is released")
     connection.released(d, amf_ue_ngap_id, reason)
 
 
@@ -93,7 +93,7 @@ def _unanswered(d: UeDecision, count: int) -> None:
     waiting = connection.releasing(d)
     if count >= RETRANSMISSIONS:
         for old in waiting:
-            _released(d, old.amf_ue_ngap_id, "the gNB did not answer")
+            _released(d, old.amf_ue_ngap_id, "the gNB did not respond")
         return
     for old in waiting:
         d.send(ngap.ue_context_release_command(old, ngap.cause_of(old.releasing)), old)

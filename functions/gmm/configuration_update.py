@@ -32,7 +32,7 @@ from schemas.ue.states import Condition
 
 TIMER: Final = "T3555"
 
-_SILENT: Final = "T3555 has stopped"
+_SILENT: Final = "T3555 was stopped"
 
 
 def decide(d: UeDecision, received: Input) -> None:
@@ -94,7 +94,7 @@ def _interrupted(d: UeDecision, update: ConfigurationUpdate) -> str:
 
 
 _ENDED_BY: Final = {
-    Start.AN_RELEASE: "the connection is gone",
+    Start.AN_RELEASE: "the connection is released",
     Start.INITIAL_REGISTRATION: "a REGISTRATION REQUEST",
     Start.DEREGISTRATION_BY_NETWORK: "the network deregisters the UE",
 }
@@ -174,7 +174,7 @@ def _expired(d: UeDecision, count: int) -> None:
     """T3555: send the command again, four times (5.4.4.6 a). Both 5G-GUTIs then stay valid."""
     update = d.ue.update
     if update is None or not update.command or _interrupted(d, update) not in ("", _SILENT):
-        d.note("T3555 expired, and nothing waits for it")
+        d.note("T3555 expired without a pending command")
     elif count < RETRANSMISSIONS and user_plane.reachable(d):
         _send(d, update.command, update.allowed_nssai, count + 1)
     else:
@@ -185,7 +185,7 @@ def _complete(d: UeDecision, *, initial: bool) -> None:
     """Process CONFIGURATION UPDATE COMPLETE (5.4.4.4). A late one is valid."""
     update = d.ue.update
     if initial or update is None or not update.command:
-        d.note("a CONFIGURATION UPDATE COMPLETE that was not asked for")
+        d.note("a CONFIGURATION UPDATE COMPLETE without a pending command")
         if initial:
             d.release(ngap.NORMAL_RELEASE)
         return

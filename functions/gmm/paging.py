@@ -44,7 +44,7 @@ def reconcile(d: UeDecision) -> None:
         return
     d.stop_timer("T3513")
     waiting = ue.paging.seids
-    d.emit(PagingEnded("the UE is here" if ue.registered else "the UE is deregistered"))
+    d.emit(PagingEnded("the UE is connected" if ue.registered else "the UE is deregistered"))
     if ue.registered and ue.network_deregistration is None:
         user_plane.activate(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
 
@@ -82,7 +82,7 @@ def decide(d: UeDecision, received: Input) -> None:
 def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
     session = n4.find(d, seid)
     if session is None or session.n4.up_seid == 0:
-        d.note("a report of a session that the UPF is not known to have")
+        d.note("a report of a session that is not established at the UPF")
         return
     _answer(d, tree, session, key)
     ies = pfcp.ies_of(tree["ies"])
@@ -91,7 +91,7 @@ def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
         d.note("a report of a session that is being deleted")
     elif "PSDBU" in ies.get("PFCPSRReq-Flags", ()):
         # TS 29.244 5.18.2: the UPF has released the session by itself.
-        d.emit(N4Lost(seid, "the UPF has released it"))
+        d.emit(N4Lost(seid, "the UPF released it"))
         release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
     elif "ERIR" in kinds:
         _tunnel_lost(d, ies, session)
@@ -134,11 +134,11 @@ def _downlink_data(d: UeDecision, session: PduSession) -> None:
         if session.user_plane == "off" and session.stage in ("active", "modifying"):
             user_plane.activate(d, [session.id])  # no paging (TS 23.502 4.2.3.3, 4a)
         else:
-            d.note(f"downlink packets, and the user plane is {session.user_plane}")
+            d.note(f"downlink packets while the user plane is {session.user_plane}")
     elif d.ue.paging is None:
         begin(d, (seid,))
     else:
-        d.note("downlink packets of a UE that is being paged, or has just been in vain")
+        d.note("downlink packets of a UE that is being paged or did not answer")
         if seid not in d.ue.paging.seids and not d.ue.paging.failed:
             d.emit(PagingStarted((*d.ue.paging.seids, seid)))
 
@@ -164,7 +164,7 @@ def _again(d: UeDecision, psi: int) -> None:
     """
     session = user_plane.by_id(d, psi)
     if session is None or not is_held(session):
-        d.note(f"no downlink packets wait for the PDU session {psi}")
+        d.note(f"the PDU session {psi} has no downlink packets")
     elif session.reported > REPETITIONS:
         n4.renew(d, session)
     else:
@@ -192,9 +192,9 @@ def _expired(d: UeDecision, count: int) -> None:
     """
     paging = d.ue.paging
     if paging is None:
-        d.note("T3513 expired, and nobody is paged")
+        d.note("T3513 expired without a paging")
     elif paging.failed:
-        d.emit(PagingEnded("the pause is over"))
+        d.emit(PagingEnded("the pause has ended"))
         for session in user_plane.live(d):
             if session.n4.seid in paging.seids:
                 n4.renew(d, session)

@@ -106,7 +106,7 @@ def _paged(d: UeDecision) -> list[int]:
     if paging is None:
         return []
     d.stop_timer("T3513")
-    d.emit(PagingEnded("the UE has come"))
+    d.emit(PagingEnded("the UE answered"))
     return [s.id for s in user_plane.live(d) if s.n4.seid in paging.seids]
 
 
@@ -137,7 +137,7 @@ def _let_go(d: UeDecision) -> None:
     It stops a configuration update (5.4.4.6 e).
     """
     if d.ue.update is not None and d.ue.update.command:
-        d.emit(ConfigurationUpdateStopped("the UE wants its connection released"))
+        d.emit(ConfigurationUpdateStopped("the UE requests the release of its connection"))
     d.release(ngap.NORMAL_RELEASE)
 
 

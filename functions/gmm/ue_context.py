@@ -41,7 +41,7 @@ def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> Non
     """
     here = d.ue.connection
     if here is None or not d.connection_is(amf_ue_ngap_id) or not here.modifying:
-        d.note(f"{message} that was not asked for")
+        d.note(f"{message} without a pending request")
         return
     if message == "UEContextModificationResponse":
         d.emit(ContextModified())
@@ -142,5 +142,5 @@ def _refuse(d: UeDecision, request: str, amf_ue_ngap_id: int) -> bool:
 def _drop(d: UeDecision, amf_ue_ngap_id: int) -> None:
     """Release the connection after UE CONTEXT RESUME FAILURE (8.3.12.3)."""
     if d.connection_is(amf_ue_ngap_id):
-        connection.abort(d, "the N2 connection is gone")
+        connection.abort(d, "the N2 connection is released")
     connection.released(d, amf_ue_ngap_id, "UE CONTEXT RESUME FAILURE")

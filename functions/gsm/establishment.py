@@ -54,9 +54,9 @@ def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
         if not _is_overdue(d, before) or _asked_again(d):
             _repeated(d, before, request)
             return
-        release.forget(d, before, "the gNB does not answer")
+        release.forget(d, before, "the gNB does not respond")
     elif before is not None:
-        release.forget(d, before, "the UE asks for it anew")
+        release.forget(d, before, "the UE requests it again")
     try:
         session = _session(d, transport, request, octets)
     except _RefusedError as refused:

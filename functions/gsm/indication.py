@@ -53,7 +53,7 @@ def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     place = (here.gnb, here.association, here.ran_ue_ngap_id)
     taken = Indication(amf_ue_ngap_id, *place, tuple(sessions), diagnostics)
     if busy:
-        d.note("an indication before the one before it is confirmed")
+        d.note("an indication while another one is pending")
         _confirm(d, here, taken)
         return
     d.emit(IndicationReceived(taken))
@@ -122,7 +122,7 @@ def reconcile(d: UeDecision) -> None:
         or here.releasing
         or ((here.gnb, here.association, here.ran_ue_ngap_id) != place)
     ):
-        d.emit(IndicationCompleted("the connection is gone"))
+        d.emit(IndicationCompleted("the connection is released"))
     elif not any(_waits(d, item) for item in waiting.sessions):
         _confirm(d, here, waiting)
         d.emit(IndicationCompleted("confirmed"))

@@ -70,7 +70,7 @@ def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: in
 def completed(d: UeDecision, session: PduSession, message: Tree) -> None:
     """Process a PDU SESSION MODIFICATION COMPLETE or COMMAND REJECT: each ends the procedure."""
     if session.stage != "modifying":
-        d.note(f"{message['message-type']} that was not asked for")
+        d.note(f"{message['message-type']} without a pending command")
         return
     if "5gsm-cause" in message:
         d.note(f"the UE refuses the modification: {message['5gsm-cause']}")
@@ -82,7 +82,7 @@ def answered(d: UeDecision, ies: Tree) -> None:
     """Process a PDU SESSION RESOURCE MODIFY RESPONSE. A session that the gNB did not modify is
     only noted."""
     for item in ies.get("PDUSessionResourceFailedToModifyListModRes", ()):
-        d.note(f"the gNB has not modified the PDU session {item['pDUSessionID']}")
+        d.note(f"the gNB did not modify the PDU session {item['pDUSessionID']}")
 
 
 def expired(d: UeDecision, session: PduSession, count: int) -> None:

@@ -126,12 +126,12 @@ def _reconcile(d: UeDecision, session: PduSession) -> None:
         if current.sent.count and d.from_gnb and waited >= d.env.network.timers.n4 * 1000:
             repeat(d, session)  # The UE is connected: do not wait for the long interval.
         if session.stage == "released" and d.env.network.upf(current.upf) is None:
-            d.emit(SessionDeleted(current.seid, "its UPF is no more of this network"))
+            d.emit(SessionDeleted(current.seid, "its UPF is no longer configured"))
     elif session.stage == "released":
         if current.up_seid and d.env.network.upf(current.upf) is not None:
             delete(d, session)
         else:
-            d.emit(SessionDeleted(current.seid, "no UPF has it"))
+            d.emit(SessionDeleted(current.seid, "it is not at a UPF"))
     elif session.stage == "releasing":
         return  # The UE answers first, or T3592 expires.
     elif not current.up_seid:
@@ -156,7 +156,7 @@ def answered(d: UeDecision, session: PduSession, tree: Tree) -> str:
     cause = ies.get("Cause", "no cause")
     seid = session.n4.seid
     if sent is None:
-        return "no request waits"
+        return "no pending request"
     if sent.message == "delete" and cause == pfcp.NOT_FOUND:
         cause = pfcp.ACCEPTED
     if cause != pfcp.ACCEPTED:

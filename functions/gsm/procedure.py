@@ -66,7 +66,7 @@ def _transport(d: UeDecision, tree: Tree, container: bytes | None) -> None:
 
 def _gsm(d: UeDecision, tree: Tree, psi: int, octets: bytes) -> None:
     if octets[:1] != _EPD:
-        d.note(f"N1 SM information that is none: {octets[:8].hex()}")
+        d.note(f"N1 SM information that cannot be decoded: {octets[:8].hex()}")
         return
     message = codec.read(octets)
     if message is None:
@@ -112,7 +112,7 @@ def _without_session(d: UeDecision, message: Tree) -> None:
     if kind in (gsm.RELEASE_REQUEST, gsm.MODIFICATION_REQUEST):
         answer = gsm.refusal(message, cause)
     elif kind == "pdu-session-release-complete":
-        d.note("PDU SESSION RELEASE COMPLETE of a session that is gone")
+        d.note("PDU SESSION RELEASE COMPLETE of a released session")
         return
     else:
         answer = gsm.status(psi, pti, cause)
@@ -121,7 +121,7 @@ def _without_session(d: UeDecision, message: Tree) -> None:
 
 def _faulty(d: UeDecision, psi: int, octets: bytes) -> None:
     """A 5GSM message that clause 7 has another answer to than its procedure: that, if any."""
-    d.note(f"a 5GSM message that cannot be read: {octets[:8].hex()}")
+    d.note(f"a 5GSM message that cannot be decoded: {octets[:8].hex()}")
     answer = wire.nas_answer(octets)
     if answer is not None:
         d.send_nas(gsm.transport(wire.nas_decode(answer), psi))
@@ -148,13 +148,13 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
         case "PDUSessionResourceSetupResponse":
             user_plane.answered(d, ies, amf_ue_ngap_id)
         case "PDUSessionResourceReleaseResponse":
-            d.note("the gNB has released the resources")
+            d.note("the gNB released the resources")
         case "PDUSessionResourceModifyResponse":
             modification.answered(d, ies)
         case "PDUSessionResourceNotify":
             release.notified(d, ies, amf_ue_ngap_id)
         case _:
-            d.note(f"{message} changes nothing")
+            d.note(f"{message} needs no action")
 
 
 # The UPF's answers
@@ -164,7 +164,7 @@ def _pfcp(d: UeDecision, message: str, tree: Tree | None, seid: int, number: int
     session = n4.find(d, seid)
     sent = session.n4.sent if session is not None else None
     if session is None or sent is None or sent.number != number:
-        d.note(f"{message} that is not waited for")
+        d.note(f"{message} without a pending request")
         if session is not None and tree is not None and message == _ESTABLISHED:
             n4.established_twice(d, session, tree, number)
         return
@@ -173,7 +173,7 @@ def _pfcp(d: UeDecision, message: str, tree: Tree | None, seid: int, number: int
         d.note(f"{message}: {pfcp.NO_ASSOCIATION}")
         return
     if tree is None:
-        reason = "an answer that cannot be read"
+        reason = "a response that cannot be decoded"
         d.emit(N4Failed(seid, reason))
     else:
         reason = n4.answered(d, session, tree)
@@ -207,11 +207,11 @@ def _unanswered(d: UeDecision, seid: int, number: int | None) -> None:
     session = n4.find(d, seid)
     sent = session.n4.sent if session is not None else None
     if session is None or sent is None or sent.number != number:
-        d.note("a request without an answer, which waits no more")
+        d.note("no response to a request that is no longer pending")
     elif sent.message == "establish" and session.stage == "establishing":
-        establishment.failed(d, session, "the UPF does not answer")
+        establishment.failed(d, session, "the UPF does not respond")
     else:
-        d.note(f"the UPF {session.n4.upf} does not answer: {sent.message}")
+        d.note(f"the UPF {session.n4.upf} does not respond: {sent.message}")
         indication.unanswered(d, session)
 
 
@@ -219,23 +219,23 @@ def _lost(d: UeDecision, lost: SessionLost) -> None:
     """The UPF has restarted (TS 23.527 4.3): what it had is made again, or is done with."""
     session = n4.find(d, lost.seid)
     if session is None:
-        d.note("the session is gone already")
+        d.note("the session is already deleted")
         return
     sent = session.n4.sent
     if lost.kept and session.stage == "released" and session.n4.up_seid:
-        d.note("the UPF may have kept the session, which is deleted there as before")
+        d.note("the UPF may have kept the session, which is being deleted")
         return
     if lost.at and session.n4.since > lost.at:
-        d.note("the session was established after its UPF had restarted")
+        d.note("the session was established after the restart of its UPF")
         return
     if sent is not None and sent.message == "establish":
-        d.note("the UPF has restarted, and is being asked")
+        d.note("the UPF restarted, and a request is pending")
         if not lost.at or sent.at <= lost.at:
             # It may have refused before it was associated, or never got the request.
             n4.ask_again(d, session)
     else:
         # Its SEID may be that of another session there by now: nothing is asked by it any more.
-        d.emit(N4Lost(lost.seid, "the UPF has restarted"))
+        d.emit(N4Lost(lost.seid, "the UPF restarted"))
 
 
 def _release(d: UeDecision, psi: int) -> None:
@@ -267,9 +267,9 @@ def _n4_expired(d: UeDecision) -> None:
         if sent is None or n4.due(d, sent) > d.env.now:
             continue
         if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
-            establishment.failed(d, session, "the UPF does not answer")
+            establishment.failed(d, session, "the UPF does not respond")
         if session.stage == "released" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
-            d.emit(SessionDeleted(session.n4.seid, "its UPF has never answered"))
+            d.emit(SessionDeleted(session.n4.seid, "its UPF never responded"))
             continue
         # What may have reached the UPF is asked for until it answers: then it can be deleted.
         n4.repeat(d, session)

@@ -63,7 +63,7 @@ def _command(
 def completed(d: UeDecision, session: PduSession, _: Tree) -> None:
     """Process a PDU SESSION RELEASE COMPLETE."""
     if session.stage != "releasing":
-        d.note("a PDU SESSION RELEASE COMPLETE that was not asked for")
+        d.note("a PDU SESSION RELEASE COMPLETE without a pending command")
         return
     _end(d, session, "released")
 
@@ -73,7 +73,7 @@ def expired(d: UeDecision, session: PduSession, count: int) -> None:
     if session.stage != "releasing":
         d.note("T3592 expired for a session that is not being released")
     elif count >= RETRANSMISSIONS or not user_plane.reachable(d):
-        _end(d, session, "the UE did not answer")
+        _end(d, session, "the UE did not respond")
     else:
         cause = GsmCause(session.release_cause or GsmCause.REGULAR_DEACTIVATION)
         _command(d, session, session.pti, cause, at_gnb=False)
@@ -108,9 +108,9 @@ def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         transfer = subtree(item, "pDUSessionResourceNotifyReleasedTransfer")
         cause = ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED))
         if session is None:
-            d.note(f"the gNB has released the PDU session {item['pDUSessionID']}: {cause}")
+            d.note(f"the gNB released the PDU session {item['pDUSessionID']}: {cause}")
         elif session.user_plane == "on" and session.amf_ue_ngap_id == amf_ue_ngap_id:
-            d.emit(UserPlaneOff(session.n4.seid, f"the gNB has released it: {cause}"))
+            d.emit(UserPlaneOff(session.n4.seid, f"the gNB released it: {cause}"))
 
 
 def reconcile(d: UeDecision) -> None:
@@ -127,7 +127,7 @@ def reconcile(d: UeDecision) -> None:
             d.emit(SessionReleased(seid, "the UE is deregistered"))
         elif session.stage in ("establishing", "releasing"):
             _stop_timers(d, session)
-            d.emit(SessionReleased(seid, f"the connection is gone while {session.stage}"))
+            d.emit(SessionReleased(seid, f"the connection was released while {session.stage}"))
         elif session.stage == "modifying":
             _stop_timers(d, session)
             d.emit(SessionModified(seid))

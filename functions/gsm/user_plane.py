@@ -68,7 +68,7 @@ def lose(d: UeDecision) -> None:
         by = session.amf_ue_ngap_id
         asked = session.user_plane in ("requested", "on")
         if (asked and by not in alive) or (session.user_plane == "pending" and not alive):
-            d.emit(UserPlaneOff(session.n4.seid, "the connection is gone"))
+            d.emit(UserPlaneOff(session.n4.seid, "the connection is released"))
             if session.stage == "establishing" and alive:
                 d.emit(UserPlanePending(session.n4.seid))  # its accept goes on the other connection
 
@@ -167,7 +167,7 @@ def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
             tunnel = ue_context.read_tunnel(subtree(flows, "uPTransportLayerInformation"))
             session = _asked(d, item["pDUSessionID"], amf_ue_ngap_id)
             if session is None:
-                d.note(f"the gNB has set up the PDU session {item['pDUSessionID']} unasked")
+                d.note(f"the gNB set up the PDU session {item['pDUSessionID']} without a request")
             elif tunnel is None:
                 _failed(d, session, "no DL NG-U tunnel")
             else:
@@ -192,7 +192,7 @@ def unanswered(d: UeDecision) -> None:
     """Fail the sessions that the answer of the gNB does not have."""
     for session in live(d):
         if session.user_plane == "requested":
-            _failed(d, session, "not in the answer of the gNB")
+            _failed(d, session, "not in the response of the gNB")
 
 
 def _failed(d: UeDecision, session: PduSession, reason: str) -> None:

@@ -56,8 +56,8 @@ def reconcile(d: UeDecision) -> None:
         return
     here, target = d.ue.connection, d.ue.target
     if here is None or here.amf_ue_ngap_id != ongoing.source or here.releasing:
-        end(d, "the connection is gone", ngap.RELEASED_BY_CORE)
+        end(d, "the connection is released", ngap.RELEASED_BY_CORE)
     elif ongoing.stage == "preparing" and (target is None or target.releasing):
-        fail(d, "the target is gone", messages.FAILED_IN_TARGET)
+        fail(d, "the target is released", messages.FAILED_IN_TARGET)
     elif ongoing.stage == "executing" and (target is None or target.releasing):
-        end(d, "the target is gone", messages.FAILED_IN_TARGET)
+        end(d, "the target is released", messages.FAILED_IN_TARGET)

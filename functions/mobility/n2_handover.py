@@ -35,7 +35,7 @@ def required(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     ongoing = d.ue.handover
     own = ongoing is not None and ongoing.source == amf_ue_ngap_id
     if ongoing is not None and own and ongoing.stage in ("preparing", "executing"):
-        end.end(d, "the gNB begins another one", messages.CANCELLED)
+        end.end(d, "the gNB starts another one", messages.CANCELLED)
     refusal = _refusal(d, source) or _prepare(d, ies)
     if refusal is not None:
         d.note(f"HANDOVER REQUIRED: {ngap.cause_text(refusal)}")
@@ -136,7 +136,7 @@ def _too_late(d: UeDecision, amf_ue_ngap_id: int) -> None:
     The target has had a UE CONTEXT RELEASE COMMAND. If that came before the request, it gets
     another.
     """
-    d.note("HANDOVER REQUEST ACKNOWLEDGE of a handover that is over")
+    d.note("HANDOVER REQUEST ACKNOWLEDGE of an ended handover")
     found = connection.find(d, amf_ue_ngap_id)
     if found is not None and found.releasing == end.UNKNOWN_TO_TARGET:
         d.send(ngap.ue_context_release_command(found, messages.CANCELLED), found)
@@ -152,7 +152,7 @@ def failed(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         return
     connection.released(d, amf_ue_ngap_id, "HANDOVER FAILURE")
     if ongoing is None or target is None or target.amf_ue_ngap_id != amf_ue_ngap_id:
-        d.note("HANDOVER FAILURE of a handover that is over")
+        d.note("HANDOVER FAILURE of an ended handover")
         return
     cause = ies.get("Cause", messages.FAILED_IN_TARGET)
     container = ies.get("TargettoSource-Failure-TransparentContainer")

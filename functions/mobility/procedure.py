@@ -23,7 +23,7 @@ def decide(d: UeDecision, received: Input) -> None:
         case NgapReceived(message, ies, amf_ue_ngap_id):
             handle = _MESSAGES.get(message)
             if handle is None:
-                d.note(f"{message} is not of a handover")
+                d.note(f"{message} is not a handover message")
             else:
                 handle(d, ies, amf_ue_ngap_id)
         case TimerExpired():
@@ -66,7 +66,7 @@ def _move(d: UeDecision, sessions: tuple[Moving, ...]) -> None:
             d.emit(UserPlaneOn(seid, access))
             del along[seid]
         elif session.user_plane == "requested":
-            d.emit(UserPlaneOff(seid, "the UE has left the gNB"))
+            d.emit(UserPlaneOff(seid, "the UE left the gNB"))
             d.emit(UserPlanePending(seid))
     left = sorted(moving.psi for moving in along.values())
     if left:
@@ -119,15 +119,15 @@ def _expired(d: UeDecision) -> None:
     """What should have come has not: the target's answer, the UE, the UPFs', the handover."""
     ongoing = d.ue.handover
     if ongoing is None:
-        d.note("the timer of a handover that is over")
+        d.note("the timer of an ended handover")
     elif ongoing.stage == "preparing":
-        end.fail(d, "the target does not answer", messages.FAILED_IN_TARGET)
+        end.fail(d, "the target does not respond", messages.FAILED_IN_TARGET)
     elif ongoing.stage == "executing":
-        end.end(d, "the UE has not come to the target", messages.OVERDUE)
+        end.end(d, "the UE did not arrive at the target", messages.OVERDUE)
     elif ongoing.stage == "switching":
         xn_handover.conclude(d)
     else:
-        end.end(d, "no handover has come", messages.OVERDUE)
+        end.end(d, "no handover followed", messages.OVERDUE)
 
 
 _MESSAGES: Final = {

@@ -54,7 +54,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     for session in user_plane.live(d):
         if session.id not in along and session.user_plane in ("on", "requested"):
             cause = why.get(session.id)
-            _left(d, session, ngap.cause_text(cause) if cause else "left behind by the gNB")
+            _left(d, session, ngap.cause_text(cause) if cause else "not switched by the gNB")
     d.start_timer(connection.HANDOVER_TIMER, d.env.network.timers.handover_preparation)
 
 
@@ -108,7 +108,7 @@ def _check_capability(d: UeDecision, ies: Tree) -> None:
         return
     stored = ngap.security_capabilities(security.capability)
     if any(told.get(name) != value for name, value in stored.items()):
-        d.note("the UE security capabilities of the gNB are not those that the UE has told")
+        d.note("the UE security capabilities of the gNB differ from those of the UE")
 
 
 def _left(d: UeDecision, session: PduSession, reason: str) -> None:
@@ -161,7 +161,7 @@ def conclude(d: UeDecision) -> None:
             continue
         released[moving.psi] = messages.FAILED_IN_TARGET
         if session is not None and _has(session, moving):
-            d.emit(UserPlaneOff(moving.seid, "its UPF has not switched the path"))
+            d.emit(UserPlaneOff(moving.seid, "its UPF did not switch the path"))
     if not done or security is None or not may_go(d, Start.XN_HANDOVER):
         released |= dict.fromkeys(done, messages.FAILED_IN_TARGET)
         _fail(d, released)

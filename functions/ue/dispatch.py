@@ -158,7 +158,7 @@ class Procedures:
         try:
             data = msgpack.decode(trigger.data, type=_EVENT_DATA[trigger.type])
         except DecodeError as err:
-            d.note(f"an event of type {trigger.type} without its data: {err}")
+            d.note(f"the data of an event of type {trigger.type} is not valid: {err}")
             return procedure
         module.decide(d, EventReceived(trigger.type, data))
         return procedure

@@ -100,7 +100,7 @@ def _accepted(
     else:
         _processed_of_target(d, origin, peek, trigger.sequence)
     if peek.message == "UplinkNASTransport":
-        d.note("UplinkNASTransport on a connection that the UE has left")
+        d.note("UplinkNASTransport on a connection that the UE left")
         return DEFAULT
     if peek.message not in NGAP_MESSAGES:
         protocol_errors.ngap_procedure(d, origin, peek, trigger.data)

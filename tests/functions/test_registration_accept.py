@@ -54,7 +54,7 @@ def test_t3550_repeats_the_accept_and_not_the_context_setup() -> None:
     ue = world.ue()
     assert ue.registered
     assert ue.registration is None
-    assert notes(world)[-1].startswith("the UE did not send its whole")
+    assert notes(world)[-1].startswith("the UE did not send its complete")
     steps = world.steps["ue/imsi-001010000000001"]
     assert any(isinstance(e, RegistrationAborted) for s in steps for e in s.events)
     # Neither the UE nor the gNB responds; the connection is released all the same.

@@ -112,7 +112,7 @@ def response(
         right = hmac.compare_digest(res_star, challenge.xres_star)
         found, auts = (Answer.RIGHT if right else Answer.WRONG), b""
     if found is Answer.NONE:
-        d.note("an AUTHENTICATION RESPONSE that does not answer the challenge")
+        d.note("an AUTHENTICATION RESPONSE for another challenge")
         return found
     d.stop_timer("T3560")
     if found is Answer.RIGHT:

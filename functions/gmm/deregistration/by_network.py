@@ -41,7 +41,7 @@ def by_subscription(d: UeDecision) -> None:
     subscriber = d.env.subscriber
     if subscriber is not None and (d.ue.emergency or not subscriber.barred):
         return
-    reason = "the subscription is withdrawn" if subscriber is None else "the subscription is barred"
+    reason = "the subscription is removed" if subscriber is None else "the subscription is barred"
     _want(d, reason, cause=GmmCause.SERVICES_NOT_ALLOWED)
 
 
@@ -103,7 +103,7 @@ def accepted(d: UeDecision, received: NasReceived) -> None:
     """Process DEREGISTRATION ACCEPT (5.5.2.3.3)."""
     wanted = d.ue.network_deregistration
     if received.initial or wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
-        d.note("a DEREGISTRATION ACCEPT that was not asked for")
+        d.note("a DEREGISTRATION ACCEPT without a pending request")
         if received.initial:
             d.release(ngap.NORMAL_RELEASE)
         return
@@ -114,9 +114,9 @@ def expired(d: UeDecision, count: int) -> None:
     """T3522: send the request again, four times; then deregister the UE (5.5.2.3.5 a)."""
     wanted = d.ue.network_deregistration
     if wanted is None or not d.connection_is(wanted.amf_ue_ngap_id):
-        d.note("T3522 expired, and nobody is asked")
+        d.note("T3522 expired without a pending request")
     elif reasons(d, Start.DEREGISTRATION_BY_NETWORK, Verdict.WAIT):
-        d.note("T3522 expired, and the UE is about something else")
+        d.note("T3522 expired during another procedure")
     elif count < RETRANSMISSIONS:
         _request(d, wanted, count + 1)
     else:
@@ -151,7 +151,7 @@ def goes_before(d: UeDecision, received: NasReceived) -> bool:
     if wanted is None or kind not in UPDATES or not received.nas.verified:
         return False
     if not reasons(d, Start.REGISTRATION_UPDATE, Verdict.IGNORE):
-        abort(d, f"{kind} under way")
+        abort(d, f"ongoing {kind}")
         return False
     d.note(f"{kind} while the UE is being deregistered")
     connection.proved(d)

@@ -33,12 +33,12 @@ def reconcile(d: UeDecision) -> None:
 def expired(d: UeDecision, name: str) -> None:
     """Process the expiry of one of the two timers."""
     if check(d, Start.IMPLICIT_DEREGISTRATION) is Verdict.IGNORE:
-        d.note(f"{name} expired, and the UE is not idle")
+        d.note(f"{name} expired, but the UE is not in CM-IDLE")
     elif name == MOBILE_REACHABLE:
         configured = d.env.network.timers.implicit_deregistration
         d.start_timer(IMPLICIT_DEREGISTRATION, configured or _longer(d))
     else:
-        d.emit(Deregistered("implicitly: the UE has not come by itself"))
+        d.emit(Deregistered("implicitly: no contact with the UE"))
 
 
 def _longer(d: UeDecision) -> int:

@@ -45,7 +45,7 @@ def authentication_response(d: UeDecision, received: NasReceived) -> None:
     if d.ue.deregistering:
         procedure.refuse(d)
     elif registration is None:
-        connection.abort(d, "no algorithms for the UE are left")
+        connection.abort(d, "no common algorithms with the UE")
         d.release(ngap.NAS_UNSPECIFIED)
     else:
         accept.reject(d, GmmCause.SECURITY_CAPABILITIES_MISMATCH)
@@ -78,7 +78,7 @@ def security_mode_complete(d: UeDecision, received: NasReceived) -> None:
     """Take the new context into use, and go on with what it was for."""
     nas, tree = received.nas, received.tree
     if not nas.pending or nas.count is None:
-        d.note("a SECURITY MODE COMPLETE that is not of the context offered")
+        d.note("a SECURITY MODE COMPLETE under another context")
         return
     d.stop_timer("T3560")
     d.emit(SecurityModeCompleted(nas.count + 1))
@@ -98,7 +98,7 @@ def security_mode_complete(d: UeDecision, received: NasReceived) -> None:
         request = container
     else:
         if registration.retransmit:
-            d.note("the UE did not send its whole REGISTRATION REQUEST again")
+            d.note("the UE did not send its complete REGISTRATION REQUEST again")
         kept = registration.complete_request or registration.request
         request = registration_request.again(kept)
     accept.conclude(d, d.ue.registration or registration, request, nas.count)
@@ -112,7 +112,7 @@ def _inner(container: bytes | None) -> Tree:
 def security_mode_reject(d: UeDecision, received: NasReceived) -> None:
     """5.4.2.5: the network aborts the procedure that ran the security mode control."""
     if d.ue.pending is None:
-        d.note("a SECURITY MODE REJECT that was not asked for")
+        d.note("a SECURITY MODE REJECT without a pending command")
         return
     d.stop_timer("T3560")
     d.emit(SecurityModeRejected(str(received.tree["5gmm-cause"])))

@@ -26,7 +26,7 @@ def response(d: UeDecision, received: NasReceived) -> None:
     """Take an IDENTITY RESPONSE."""
     registration = d.ue.registration
     if registration is None or registration.stage != "identifying":
-        d.note("an IDENTITY RESPONSE that was not asked for")
+        d.note("an IDENTITY RESPONSE without a pending request")
         return
     peek = wire.nas_peek(received.nas.plain)
     if peek.suci is None:

@@ -64,7 +64,7 @@ def _identified(d: UeDecision, found: Identified) -> None:
     """The connection of a UE that has told its SUPI comes to the aggregate of that SUPI."""
     known = connection.find(d, found.amf_ue_ngap_id)
     if known is not None and known.releasing:
-        d.note("the connection that was handed over is being released")
+        d.note("the transferred connection is being released")
         return
     connection.adopt(d, found)
     if not d.ue.supi:
@@ -81,7 +81,7 @@ def _unidentified(d: UeDecision, lost: Unidentified) -> None:
             if index_ngap(found.amf_ue_ngap_id) == d.key:
                 connection.activate(d, found.amf_ue_ngap_id)
         if d.ue.connection is None or index_ngap(d.connection.amf_ue_ngap_id) != d.key:
-            d.note(f"{lost.reason}; the connection is gone")
+            d.note(f"{lost.reason}; the connection is released")
             return
     elif d.ue.connection is None:
         origin = connection.Origin(lost.source)
@@ -103,7 +103,7 @@ def _unidentified(d: UeDecision, lost: Unidentified) -> None:
 def _complete(d: UeDecision, _: NasReceived) -> None:
     registration = d.ue.registration
     if registration is None or registration.stage != "accepted":
-        d.note("a REGISTRATION COMPLETE that was not asked for")
+        d.note("a REGISTRATION COMPLETE without a pending registration")
         if d.ue.tmsi_pending:
             d.emit(GutiConfirmed())  # late, after T3550 was given up
         return
@@ -118,7 +118,7 @@ def _complete(d: UeDecision, _: NasReceived) -> None:
 
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if not d.connection_is(amf_ue_ngap_id):
-        d.note(f"{message} on a connection that the UE has left")
+        d.note(f"{message} on a connection that the UE left")
         return
     asked = d.connection.context == "pending"
     match message:
@@ -128,10 +128,10 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
             user_plane.unanswered(d)
         case "InitialContextSetupFailure" if asked:
             d.emit(ContextSetupFailed(ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))))
-            connection.abort(d, "the gNB could not set up the UE context")
+            connection.abort(d, "the gNB did not set up the UE context")
             d.release(ngap.NAS_UNSPECIFIED)
         case "InitialContextSetupResponse" | "InitialContextSetupFailure":
-            d.note(f"{message} that was not asked for")
+            d.note(f"{message} without a pending request")
         case "UERadioCapabilityInfoIndication":
             # Its IEs may be left out by their criticality (TS 38.413 9.2.13.1). Who has not proved
             # to be this UE tells nothing of it.

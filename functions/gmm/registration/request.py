@@ -47,7 +47,7 @@ def again(request: bytes) -> Tree:
     """
     read = wire.nas_read(request)
     if read.tree is None:
-        raise ValueError(f"a REGISTRATION REQUEST that was kept cannot be read: {read.fault}")
+        raise ValueError(f"the stored REGISTRATION REQUEST cannot be decoded: {read.fault}")
     return read.tree
 
 
