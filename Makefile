@@ -51,6 +51,7 @@ lint: setup-dev ## Style, types, layers, generated files
 	@.venv/bin/pyright --level error --project pyrightconfig.tests.json
 	@.venv/bin/lint-imports --no-logo --no-cache
 	@$(PY) -m schemas.generate --check
+	@$(PY) scripts/check_words.py
 	@scripts/lint_rust.sh
 
 fmt: setup-dev ## Format everything

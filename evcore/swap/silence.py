@@ -5,7 +5,7 @@ from collections.abc import Set as AbstractSet
 from typing import Final
 
 LONGEST: Final = 1.0
-"""The most seconds between two looks that count. In a longer pause of this process or of the machine,
+"""The most seconds between two looks that count. In a longer pause of this process or machine,
 leases expire because no worker could renew them."""
 
 
