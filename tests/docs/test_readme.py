@@ -1,4 +1,4 @@
-"""The README and docs/ do not lie: their commands run, their configuration is the default."""
+"""The documents are right: commands run, files exist, the configuration is the default."""
 
 import asyncio
 import re
@@ -40,7 +40,7 @@ async def shell(script: str, folder: Path) -> str:
 
 @pytest.mark.slow
 async def test_every_command_of_the_readme_runs(tmp_path: Path) -> None:
-    """As pasted, from the clone; only the load is shorter, and the ports are free ones."""
+    """They run as pasted, in the clone. Only the load is shorter, and the ports are free ones."""
     for name in (".venv", "functions"):
         (tmp_path / name).symlink_to(ROOT / name)
     scripts = [block for block in blocks(README, "sh") if not block.startswith("make ")]
@@ -61,6 +61,16 @@ def test_every_make_target_of_the_docs_is_there() -> None:
     wanted = {t for d in documents for t in re.findall(r"^make ([a-z0-9 -]+)", d, re.MULTILINE)}
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert {name for line in wanted for name in line.split()} <= targets
+
+
+def test_every_file_that_is_named_exists() -> None:
+    named = re.compile(r"`((?!my-)(?:[\w-]+/)+[\w.-]+\.(?:json|md|py|sh|toml|yaml))`")
+    for document in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]:
+        if document.name.startswith("adding-a-") or document.name == "conformance.md":
+            continue
+        for name in named.findall(document.read_text()):
+            found = [ROOT / name, ROOT / "functions" / name, document.parent / name]
+            assert any(path.exists() for path in found), f"{document.name}: {name}"
 
 
 def test_every_link_leads_somewhere() -> None:
