@@ -1,5 +1,4 @@
-"""Procedures that release the connections of many UEs: NG RESET (TS 38.413 8.7.4), and the loss of
-the association."""
+"""Release the connections of many UEs: after NG RESET (TS 38.413 8.7.4) or a lost association."""
 
 from msgspec import DecodeError, msgpack
 
@@ -13,8 +12,10 @@ from schemas.ran import AssociationEnded, NgReset
 
 
 def reset(d: GnbDecision, ies: Tree) -> None:
-    """Process an NG RESET (8.7.4.2.2): release the contexts; the acknowledge lists the requested
-    ones."""
+    """Process an NG RESET (8.7.4.2.2): release the UE contexts and send NG RESET ACKNOWLEDGE.
+
+    The answer to a partial reset lists the connections of the request.
+    """
     cause = ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))
     association = d.origin.association
     reason = f"NG RESET ({cause})"
@@ -24,14 +25,14 @@ def reset(d: GnbDecision, ies: Tree) -> None:
         d.emit(NgReset(cause))
         _acknowledge(d, [])
         return
-    by_amf = tuple(item["aMF-UE-NGAP-ID"] for item in items if "aMF-UE-NGAP-ID" in item)
-    by_ran = tuple(
+    amf_ids = tuple(item["aMF-UE-NGAP-ID"] for item in items if "aMF-UE-NGAP-ID" in item)
+    ran_ids = tuple(
         item["rAN-UE-NGAP-ID"]
         for item in items
         if "aMF-UE-NGAP-ID" not in item and "rAN-UE-NGAP-ID" in item
     )
-    if by_amf or by_ran:
-        d.release_ues(association, reason, amf_ue_ngap_ids=by_amf, ran_ue_ngap_ids=by_ran)
+    if amf_ids or ran_ids:
+        d.release_ues(association, reason, amf_ue_ngap_ids=amf_ids, ran_ue_ngap_ids=ran_ids)
     d.emit(NgReset(cause, len(items)))
     _acknowledge(d, [{"UE-associatedLogicalNG-connectionList": items}])
 
