@@ -1,7 +1,7 @@
-"""CloudEvents over HTTP, by the CloudEvents SDK: binary mode, structured mode and batches.
+"""Encode and decode CloudEvents over HTTP: binary mode, structured mode and batches.
 
-CloudEvents HTTP binding 1.0.2 and JSON format 1.0.2. The bus does not use the SDK
-(`eventing.cloudevents.nats_binding`, docs/decisions/0017-cloudevents-on-the-bus.md).
+CloudEvents HTTP binding 1.0.2 and JSON format 1.0.2. This module uses the CloudEvents SDK. The
+bus does not (`eventing.cloudevents.nats_binding`, docs/decisions/0017-cloudevents-on-the-bus.md).
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,35 +23,40 @@ STRUCTURED: Final = JSONFormat.CONTENT_TYPE
 BATCH: Final = BATCH_MEDIA_TYPE
 
 REFUSALS: Final = frozenset({400, 406, 411, 412, 413, 414, 415, 422, 431})
-"""Statuses about the event itself: the receiver would refuse it each time."""
+"""Status codes that reject the event itself. A retry would get the same answer."""
 
 ATTEMPT: Final = "evcore-attempt"
-"""The header that tells a function the number of this attempt at an event, from 1."""
+"""Header of a request to a function: the number of the delivery attempt, from 1."""
 
 _OPTIONAL: Final = ("datacontenttype", "procedure", "traceparent", "slot", "sequence")
 
 
-class _Shape(msgspec.Struct):
-    """The members of an event in the JSON format that the SDK does not check."""
+class _CheckedMembers(msgspec.Struct):
+    """The members of a JSON event that this module checks, because the SDK does not."""
 
     data_base64: bytes | None = None
 
 
-_check: Final = msgspec.json.Decoder(_Shape).decode
-_split: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
+_check_members: Final = msgspec.json.Decoder(_CheckedMembers).decode
+_split_batch: Final = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 class _Format(JSONFormat):
-    """The SDK's JSON format, with binary data as it is and strict base64."""
+    """The SDK's JSON format. Data in binary mode is not parsed, and base64 must be valid."""
 
     def read_data(self, body: bytes, datacontenttype: str | None) -> bytes:
-        """Return the body: the SDK would parse JSON and decode text."""
+        """Return the body unchanged. The SDK's method parses JSON and decodes text."""
         del datacontenttype
         return body
 
     def read(self, event_factory: EventFactory | None, data: str | bytes) -> BaseCloudEvent:
-        """Read an event. The SDK would ignore wrong characters in base64."""
-        _check(data)
+        """Decode an event in the JSON format.
+
+        Raises:
+            msgspec.DecodeError: the body is not a JSON object, or `data_base64` is not base64. The
+                SDK ignores invalid characters.
+        """
+        _check_members(data)
         return super().read(event_factory, data)
 
 
@@ -59,19 +64,19 @@ _FORMAT: Final = _Format()
 
 
 class ReceivedEvent(NamedTuple):
-    """An event in the JSON format, and all its attributes."""
+    """An event, with all its attributes, also those that evcore does not use."""
 
     event: CloudEvent
     attributes: Mapping[str, Any]
 
 
 def binary_headers(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the headers of an event in binary mode; the attribute `time` is a datetime."""
+    """Return the headers of an event in binary mode. The attribute `time` must be a datetime."""
     return http.to_binary(_sdk_event(attributes, None), _FORMAT).headers
 
 
 def to_binary(event: CloudEvent) -> dict[str, str]:
-    """Return the headers of an event in binary mode; its data is the body."""
+    """Return the headers of an event in binary mode. The data of the event is the body."""
     return binary_headers(_attributes(event))
 
 
@@ -82,10 +87,10 @@ def extension_headers(extensions: Mapping[str, str]) -> dict[str, str]:
 
 
 def from_http(headers: Mapping[str, str], body: bytes) -> CloudEvent:
-    """Return the event of a request in binary or structured mode. Header names are lower case.
+    """Decode a request in binary or structured mode. Header names must be lower case.
 
     Raises:
-        BadEventError: the request has no event, or an event that is not evcore's.
+        BadEventError: the request has no event, or evcore's attributes are missing or invalid.
     """
     media_type = headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type == STRUCTURED:
@@ -95,33 +100,33 @@ def from_http(headers: Mapping[str, str], body: bytes) -> CloudEvent:
     if "ce-specversion" not in headers:
         raise BadEventError(f"neither a header ce-specversion nor the content type {STRUCTURED}")
     try:
-        found = http.from_binary(HTTPMessage(dict(headers), body), _FORMAT, _checked_event)
+        sdk_event = http.from_binary(HTTPMessage(dict(headers), body), _FORMAT, _checked_event)
     except BadEventError:
         raise
     except Exception as err:  # the SDK does not say which exceptions it raises
         raise BadEventError(f"not an event in binary mode: {err}") from None
-    return _received(found).event
+    return _received(sdk_event).event
 
 
 def to_json(event: CloudEvent, extensions: Mapping[str, str] | None = None) -> bytes:
-    """Return an event in the JSON format, with extension attributes."""
-    made = _sdk_event({**_attributes(event), **(extensions or {})}, event.data or None)
-    return _FORMAT.write(made)
+    """Encode an event and some extension attributes in the JSON format."""
+    sdk_event = _sdk_event({**_attributes(event), **(extensions or {})}, event.data or None)
+    return _FORMAT.write(sdk_event)
 
 
 def to_batch(events: Iterable[bytes]) -> bytes:
-    """Return a batch of events that are in the JSON format; the SDK has no batches."""
+    """Join events in the JSON format to a batch. The SDK does not support batches."""
     return b"[%b]" % b",".join(events)
 
 
 def from_json(body: bytes) -> ReceivedEvent:
-    """Return an event in the JSON format.
+    """Decode an event in the JSON format.
 
     Raises:
-        BadEventError: the body is not an event, or an event that is not evcore's.
+        BadEventError: the body is not an event, or evcore's attributes are missing or invalid.
     """
     try:
-        found = _FORMAT.read(_checked_event, body)
+        sdk_event = _FORMAT.read(_checked_event, body)
     except BadEventError:
         raise
     except msgspec.ValidationError as err:
@@ -131,14 +136,14 @@ def from_json(body: bytes) -> ReceivedEvent:
         raise BadEventError(f"the body is not a JSON object: {err}") from None
     except Exception as err:  # the SDK does not say which exceptions it raises
         raise BadEventError(f"not an event in the JSON format: {err}") from None
-    return _received(found)
+    return _received(sdk_event)
 
 
 def from_response(content_type: str, body: bytes) -> list[ReceivedEvent]:
-    """Return the events of a response in the JSON format: one, a batch, or none.
+    """Decode the events of a response: one event, a batch, or none for an empty body.
 
     Raises:
-        BadEventError: the body has another content type, or is not an event or a batch.
+        BadEventError: the content type is that of no event and no batch, or the body is invalid.
     """
     media_type = content_type.partition(";")[0].strip().lower()
     if not body:
@@ -148,14 +153,15 @@ def from_response(content_type: str, body: bytes) -> list[ReceivedEvent]:
     if media_type != BATCH:
         raise BadEventError(f"events in {media_type or 'no content type'} are not taken")
     try:
-        parts = _split(body)
+        parts = _split_batch(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as err:
         raise BadEventError(f"the body is not a batch of events: {err}") from None
     return [from_json(bytes(part)) for part in parts]
 
 
 def _attributes(event: CloudEvent) -> dict[str, Any]:
-    found: dict[str, Any] = {
+    """Return the attributes that are set, without `specversion`."""
+    attributes: dict[str, Any] = {
         "id": event.id,
         "source": event.source,
         "type": event.type,
@@ -164,22 +170,27 @@ def _attributes(event: CloudEvent) -> dict[str, Any]:
     for name in _OPTIONAL:
         value = getattr(event, name)
         if value is not None and value != "":
-            found[name] = value
-    return found
+            attributes[name] = value
+    return attributes
 
 
 def _sdk_event(attributes: Mapping[str, Any], data: bytes | None) -> SdkEvent:
     """Return an event of the SDK, without the time that the SDK adds."""
-    made = SdkEvent({"specversion": SPECVERSION, **attributes}, data)
+    sdk_event = SdkEvent({"specversion": SPECVERSION, **attributes}, data)
     if "time" not in attributes:
-        del made.get_attributes()["time"]
-    return made
+        del sdk_event.get_attributes()["time"]
+    return sdk_event
 
 
 def _checked_event(
     attributes: dict[str, Any], data: dict[str, Any] | str | bytes | None
 ) -> SdkEvent:
-    """Return an event of the SDK. Null attributes are absent; the SDK would add a missing id."""
+    """Return an event of the SDK. Attributes with the value null are dropped.
+
+    Raises:
+        BadEventError: an attribute has another type, or a required one is missing. The SDK
+            generates a missing id.
+    """
     given = {name: value for name, value in attributes.items() if value is not None}
     for name, value in given.items():
         if name != "time" and (isinstance(value, bool) or not isinstance(value, str | int)):
@@ -188,15 +199,20 @@ def _checked_event(
     return SdkEvent(given, data)
 
 
-def _received(found: BaseCloudEvent) -> ReceivedEvent:
-    attributes = found.get_attributes()
+def _received(sdk_event: BaseCloudEvent) -> ReceivedEvent:
+    """Convert an event of the SDK.
+
+    Raises:
+        BadEventError: an attribute of evcore is missing or invalid.
+    """
+    attributes = sdk_event.get_attributes()
     texts = {name: str(value) for name, value in attributes.items() if name != "time"}
-    return ReceivedEvent(nats_binding.from_attributes(texts, _octets(found)), attributes)
+    return ReceivedEvent(nats_binding.from_attributes(texts, _octets(sdk_event)), attributes)
 
 
-def _octets(found: BaseCloudEvent) -> bytes:
+def _octets(sdk_event: BaseCloudEvent) -> bytes:
     """Return the data of an event as octets."""
-    data = cast("Any", found.get_data())
+    data = cast("Any", sdk_event.get_data())
     if data is None:
         return b""
     if isinstance(data, bytes):
