@@ -1,7 +1,8 @@
-"""The variants that were swapped in, kept in the data directory.
+"""Keep the variants of swaps in the data directory.
 
-Workers that start later load them, and `evcore log verify` decides their steps again. An overlay is
-kept as a wheel, ``NAME@ID.whl``. Of a virtual environment, only the path is kept: ``NAME@ID.path``.
+New workers load the kept variants. `evcore log verify` repeats the decisions of their steps. An
+overlay is kept as a wheel, ``NAME@ID.whl``. For a virtual environment, ``NAME@ID.path`` keeps only
+the path of its Python.
 """
 
 import contextlib
@@ -22,25 +23,25 @@ _PATH = ".path"
 
 
 def keep(data: DataDirectory, path: Path) -> Code:
-    """Keep a folder, a wheel or a virtual environment, and return its code.
+    """Keep the variant in a folder, a wheel or a virtual environment, and return its code.
 
     Raises:
-        VariantError: it is no variant.
-        OSError: it cannot be kept.
+        VariantError: there is no variant at the path.
+        OSError: the data directory cannot be written.
     """
     python = environment.python_of(path)
     if python is not None:
         code = environment.code_of(python)
         _write(data, f"{code.release}@{code.id}{_PATH}", str(python).encode())
         return code
-    found = variants.load(path)
-    name = f"{found.overlay.name}@{found.id}{_WHEEL}"
+    kept = variants.load(path)
+    name = f"{kept.overlay.name}@{kept.id}{_WHEEL}"
     data.variants.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=data.variants) as folder:
         part = Path(folder) / name
-        _zip(part, found.overlay)
+        _zip(part, kept.overlay)
         part.replace(data.variants / name)
-    return found.code
+    return kept.code
 
 
 def _zip(path: Path, overlay: Overlay) -> None:
@@ -58,27 +59,30 @@ def _write(data: DataDirectory, name: str, text: bytes) -> None:
 
 
 class Kept:
-    """The variants of a data directory, loaded when first needed."""
+    """The kept variants of a data directory. Each overlay is loaded when it is first needed."""
 
     def __init__(self, data: DataDirectory) -> None:
         self._data = data
         self._loaded: dict[str, Variant | None] = {}
 
     def overlay(self, variant: str) -> Path | None:
-        """Return the file of an overlay by its id; None if it is not here."""
+        """Return the wheel of an overlay by its id; None if it is not kept."""
         return self._file(variant, _WHEEL)
 
     def python(self, variant: str) -> Path | None:
-        """Return the Python of an environment by the id of its code; None if it is not here."""
+        """Return the Python of an environment by the id of its code; None if it is not kept."""
         file = self._file(variant, _PATH)
         return None if file is None else Path(file.read_text())
 
     def has(self, variant: str) -> bool:
-        """Whether this core can start workers of a variant."""
+        """Whether the variant is kept, so this core can start its workers."""
         return self.overlay(variant) is not None or self.python(variant) is not None
 
     def outdated(self, variant: str) -> str:
-        """Return why a kept variant is not what it was, in a sentence; empty if it is."""
+        """Return why a kept variant cannot be hosted any more, as a sentence; empty if it can.
+
+        An upgrade of evcore changes the id of an overlay.
+        """
         python = self.python(variant)
         if python is not None:
             try:
@@ -91,7 +95,7 @@ class Kept:
         return ""
 
     def load(self, variant: str) -> Variant | None:
-        """Return an overlay by its id; None if it is not here, or was made for another evcore."""
+        """Return an overlay by its id; None if it is not kept, or fits only another evcore."""
         if variant not in self._loaded:
             self._loaded[variant] = None
             path = self.overlay(variant)
@@ -102,14 +106,17 @@ class Kept:
         return self._loaded[variant]
 
     def arguments(self, hosted: Iterable[tuple[str, str]]) -> tuple[str, ...]:
-        """Return the arguments of a worker that hosts overlays: of (procedure, id) pairs."""
-        found: list[str] = []
+        """Return the arguments of a worker that hosts overlays, as (procedure, id) pairs.
+
+        Variants that are not kept as overlays are left out.
+        """
+        arguments: list[str] = []
         for procedure, variant in sorted(hosted):
             path = self.overlay(variant)
             if path is not None:
-                found += ("--with", f"{procedure}={path.resolve()}")
-        return tuple(found)
+                arguments += ("--with", f"{procedure}={path.resolve()}")
+        return tuple(arguments)
 
     def _file(self, variant: str, suffix: str) -> Path | None:
-        found = sorted(self._data.variants.glob(f"*@{variant}{suffix}"))
-        return found[0] if found else None
+        files = sorted(self._data.variants.glob(f"*@{variant}{suffix}"))
+        return files[0] if files else None
