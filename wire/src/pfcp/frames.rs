@@ -1,15 +1,15 @@
-//! A sequence of IEs: type, length, value (clause 8.1.1).
+//! Splits octets into IEs: type, length, value (TS 29.244 clause 8.1.1).
 //!
-//! `Ie::unmarshal` of rs-pfcp refuses IEs without octets, which the specification allows (a Network
-//! Instance, a group to be removed, an IE of a later release). It also copies each IE at each
-//! level, and loses its offset.
+//! `Ie::unmarshal` of rs-pfcp is not used. It refuses IEs with length 0, which the specification
+//! allows: an empty Network Instance, a group that is to be removed, an IE of a later release. It
+//! also copies the value of an IE at each level of nesting, and does not return the offset.
 
 use super::fault::Fault;
 
 /// A received IE.
 pub struct Frame<'a> {
     pub number: u16,
-    /// The enterprise of a vendor-specific IE.
+    /// The Enterprise ID of a vendor-specific IE; None for an IE of the specification.
     pub enterprise: Option<u16>,
     /// The offset of the IE in the message.
     pub at: usize,
@@ -23,14 +23,17 @@ impl Frame<'_> {
     }
 }
 
-/// The place where the list of IEs cannot be read.
+/// An IE with an impossible length: it ends after the octets, or before its Enterprise ID does. The
+/// iteration stops after it.
 pub struct Broken {
+    /// None if the header of the IE is incomplete.
     pub number: Option<u16>,
+    /// The offset of the IE in the message.
     pub at: usize,
     pub fault: Fault,
 }
 
-/// The IEs of some octets. The first octet has offset `at` in the message.
+/// Iterates over the IEs in a part of a message, which starts at offset `at`.
 pub struct Frames<'a> {
     left: &'a [u8],
     at: usize,
