@@ -1,7 +1,7 @@
 """Which procedure processes which message: the one table for routing, hosting and replay.
 
 A gateway uses it with the part of a message that it can read. The runtime uses it with the
-deciphered message. A new procedure is a new package in `functions/` and its lines in this module.
+deciphered message. To add a procedure, follow docs/adding-a-procedure.md.
 """
 
 from enum import StrEnum

@@ -25,8 +25,8 @@ TIMER: Final = "downlink-data"
 a slash."""
 
 PAUSE: Final = 10
-"""Number of T3513 periods after which buffered packets, or a paging without an answer, are tried
-again."""
+"""Number of T3513 periods after which buffered packets are tried again, or the sessions of a paging
+without an answer are renewed. T3513 times this pause, too."""
 
 
 def is_held(session: PduSession) -> bool:

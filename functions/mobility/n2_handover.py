@@ -1,4 +1,7 @@
-"""The preparation of a handover by N2 (TS 23.502 4.9.1.3.2, TS 38.413 8.4.1, 8.4.2)."""
+"""The preparation of a handover by N2 (TS 23.502 4.9.1.3.2, TS 38.413 8.4.1, 8.4.2).
+
+`procedure` has the rest: HANDOVER NOTIFY, HANDOVER CANCEL and the expiry of the timer.
+"""
 
 from typing import Final
 
@@ -9,7 +12,6 @@ from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.ngap import handover as messages
-from functions.messages.ngap import handover as read
 from functions.messages.ngap.handover import Target
 from functions.messages.trees import Tree
 from functions.mobility import end
@@ -52,7 +54,7 @@ def _refusal(d: UeDecision, source: Connection) -> Cause | None:
 
 def _prepare(d: UeDecision, ies: Tree) -> Cause | None:
     """Ask the target for resources. Return the reason if it cannot be asked, None if it is."""
-    found, subscriber = read.target_of(ies), d.env.subscriber
+    found, subscriber = messages.target_of(ies), d.env.subscriber
     if found is None:
         return messages.UNKNOWN_TARGET
     area = d.env.network.area(found.tai)
@@ -112,7 +114,7 @@ def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         d.note("the same HANDOVER REQUEST ACKNOWLEDGE again")
         return
     asked = {moving.psi: moving.seid for moving in ongoing.sessions}
-    taken = [a for a in read.admitted(ies) if a.psi in asked and a.access is not None]
+    taken = [a for a in messages.admitted(ies) if a.psi in asked and a.access is not None]
     along = tuple(Moving(asked[a.psi], a.psi, a.access) for a in taken)
     ran_ue_ngap_id = ies.get("RAN-UE-NGAP-ID")  # its criticality has it ignored if it is malformed
     if ran_ue_ngap_id is not None:
@@ -120,7 +122,7 @@ def acknowledged(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     if not taken or ran_ue_ngap_id is None:
         end.fail(d, "no session is admitted", messages.FAILED_IN_TARGET)
         return
-    why = read.failures(ies)
+    why = messages.failures(ies)
     left: dict[int, Cause] = dict.fromkeys(ongoing.refused, messages.UNKNOWN_SESSION)
     for psi in asked.keys() - {a.psi for a in taken}:
         left[psi] = why.get(psi, messages.FAILED_IN_TARGET)

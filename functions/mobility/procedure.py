@@ -1,4 +1,5 @@
-"""Mobility between gNBs in CM-CONNECTED: by Xn (`path_switch`) and by N2 (TS 23.502 4.9.1)."""
+"""Mobility between gNBs in CM-CONNECTED: by Xn (`xn_handover`) and by N2
+(`n2_handover`) (TS 23.502 4.9.1)."""
 
 from typing import Final
 
@@ -8,10 +9,8 @@ from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.ngap import handover as messages
-from functions.messages.ngap import handover as read
 from functions.messages.trees import Tree
-from functions.mobility import end, xn_handover
-from functions.mobility import n2_handover as preparation
+from functions.mobility import end, n2_handover, xn_handover
 from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending, UserPlaneRequested
 from schemas.mobility.events import HandoverCompleted, NasNotDelivered
 from schemas.mobility.state import Moving
@@ -60,7 +59,7 @@ def _move(d: UeDecision, sessions: tuple[Moving, ...]) -> None:
         seid = session.n4.seid
         moving = along.get(seid)
         access = moving.access if moving is not None else None
-        goes_on = session.user_plane != "off" and session.stage in preparation.MOVABLE
+        goes_on = session.user_plane != "off" and session.stage in n2_handover.MOVABLE
         if access is not None and goes_on:
             d.emit(UserPlaneRequested(seid, here.amf_ue_ngap_id))
             d.emit(UserPlaneOn(seid, access))
@@ -109,7 +108,7 @@ def _not_delivered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         if old is not None and old.releasing == ngap.cause_text(messages.SUCCESSFUL):
             end.repeat(d)
         return
-    if cause in read.TRIGGERED and not d.connection.releasing:
+    if cause in messages.TRIGGERED and not d.connection.releasing:
         connection.handover_triggered(d)
     if d.ue.handover is not None:
         d.emit(NasNotDelivered())
@@ -132,9 +131,9 @@ def _expired(d: UeDecision) -> None:
 
 _MESSAGES: Final = {
     "PathSwitchRequest": xn_handover.requested,
-    "HandoverRequired": preparation.required,
-    "HandoverRequestAcknowledge": preparation.acknowledged,
-    "HandoverFailure": preparation.failed,
+    "HandoverRequired": n2_handover.required,
+    "HandoverRequestAcknowledge": n2_handover.acknowledged,
+    "HandoverFailure": n2_handover.failed,
     "HandoverNotify": _notified,
     "HandoverCancel": _cancelled,
     "UplinkRANStatusTransfer": _status,

@@ -12,7 +12,6 @@ from functions.gsm import n4, user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.ngap import handover as messages
-from functions.messages.ngap import handover as read
 from functions.messages.ngap.handover import Admitted
 from functions.messages.trees import Tree
 from functions.mobility import end
@@ -30,7 +29,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     here = d.ue.connection
     before = (here.tai, here.cell) if here is not None else (Tai("", 0), 0)
     tai, cell = ngap.location_of(ies) or before
-    asked = read.switched(ies)
+    asked = messages.switched(ies)
     refusal = _refusal(d, amf_ue_ngap_id, tai, asked)
     origin = Origin(d.source)
     if refusal is not None:
@@ -50,7 +49,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     for moving in sessions:
         if moving.access is not None:
             d.emit(UserPlaneOn(moving.seid, moving.access))
-    why = read.failures(ies)
+    why = messages.failures(ies)
     for session in user_plane.live(d):
         if session.id not in along and session.user_plane in ("on", "requested"):
             cause = why.get(session.id)
