@@ -85,7 +85,7 @@ class NgSetupFailed(Event, frozen=True):
     cause: str
 
 
-class ConfigurationUpdated(Event, frozen=True):
+class RanConfigurationUpdated(Event, frozen=True):
     """A RAN CONFIGURATION UPDATE was acknowledged. A value that it did not contain is None."""
 
     name: str | None = None
@@ -93,7 +93,7 @@ class ConfigurationUpdated(Event, frozen=True):
     paging_drx: str | None = None
 
 
-class ConfigurationUpdateFailed(Event, frozen=True):
+class RanConfigurationUpdateFailed(Event, frozen=True):
     """A RAN CONFIGURATION UPDATE was refused."""
 
     cause: str
@@ -143,8 +143,8 @@ class AssociationEnded(Event, frozen=True):
 GnbEvent: TypeAlias = (
     NgSetUp
     | NgSetupFailed
-    | ConfigurationUpdated
-    | ConfigurationUpdateFailed
+    | RanConfigurationUpdated
+    | RanConfigurationUpdateFailed
     | AmfConfigurationSent
     | AmfConfigurationAcknowledged
     | AmfConfigurationPostponed
@@ -184,7 +184,7 @@ def _set_up(_: Gnb, event: NgSetUp) -> Gnb:
     )
 
 
-def _updated(gnb: Gnb, event: ConfigurationUpdated) -> Gnb:
+def _updated(gnb: Gnb, event: RanConfigurationUpdated) -> Gnb:
     changes: dict[str, Any] = {}
     if event.name is not None:
         changes["name"] = event.name
@@ -227,8 +227,8 @@ def _same(gnb: Gnb, _: object) -> Gnb:
 _EVOLVE: dict[type, Callable[[Gnb, Any], Gnb]] = {
     NgSetUp: _set_up,
     NgSetupFailed: _same,
-    ConfigurationUpdated: _updated,
-    ConfigurationUpdateFailed: _same,
+    RanConfigurationUpdated: _updated,
+    RanConfigurationUpdateFailed: _same,
     AmfConfigurationSent: _amf_sent,
     AmfConfigurationAcknowledged: _amf_acknowledged,
     AmfConfigurationPostponed: _amf_postponed,

@@ -17,7 +17,7 @@ def of_gnb(node: str, before: Gnb, event: Any, after: Gnb) -> Iterator[Fact]:
     match event:
         case ran.NgSetUp():
             yield DomainType.GNB_CONNECTED, _connected(node, after)
-        case ran.ConfigurationUpdated():
+        case ran.RanConfigurationUpdated():
             yield DomainType.GNB_UPDATED, _connected(node, after)
         case ran.NgSetupFailed(_, cause):
             yield DomainType.GNB_REJECTED, domain.NodeFailedData(node, cause)

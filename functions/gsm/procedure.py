@@ -189,13 +189,13 @@ _ESTABLISHED: Final = "SessionEstablishmentResponse"
 def _refused(d: UeDecision, session: PduSession, asked: str, reason: str) -> None:
     seid = session.n4.seid
     if reason == pfcp.NOT_FOUND and asked == "modify":
-        # It has lost this one session (TS 23.527 4.3.2): it gets it again.
+        # The UPF has lost this session (TS 23.527 4.3.2): establish it again.
         d.emit(N4Lost(seid, reason))
     elif asked == "modify":
-        # What it has of it now, nobody knows; there are UPFs that drop the rules of the session.
+        # The state at the UPF is unknown: some UPFs drop the rules of the session.
         n4.renew(d, n4.find(d, seid) or session)
     elif asked == "delete":
-        d.emit(N4Lost(seid, reason))  # nothing that can be done there
+        d.emit(N4Lost(seid, reason))  # nothing else can be done at the UPF
     elif session.stage == "establishing":
         establishment.failed(d, session, f"the UPF refuses: {reason}")
     else:

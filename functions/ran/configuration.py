@@ -18,8 +18,8 @@ from schemas.ran import (
     AmfConfigurationPostponed,
     AmfConfigurationRefused,
     AmfConfigurationSent,
-    ConfigurationUpdated,
-    ConfigurationUpdateFailed,
+    RanConfigurationUpdated,
+    RanConfigurationUpdateFailed,
 )
 
 REQUEST: Final = "RANConfigurationUpdate"
@@ -52,14 +52,14 @@ def update(d: GnbDecision, node_id: str | None, ies: Tree) -> None:
     removed = len(ies.get("NGRAN-TNLAssociationToRemoveList", ()))
     if removed:
         d.note(f"the node removes {removed} association(s)")
-    d.emit(ConfigurationUpdated(name_in(ies), supported, ies.get("DefaultPagingDRX")))
+    d.emit(RanConfigurationUpdated(name_in(ies), supported, ies.get("DefaultPagingDRX")))
     message = f"{REQUEST}Acknowledge"
     fields = node.diagnosed(d.diagnostics)
     d.send_pdu(wire.ngap_encode({"message": message, "ies": fields}))
 
 
 def _refuse(d: GnbDecision, cause: ngap.Cause, text: str) -> None:
-    d.emit(ConfigurationUpdateFailed(text))
+    d.emit(RanConfigurationUpdateFailed(text))
     d.fail(REQUEST, cause, TIME_TO_WAIT)
 
 
