@@ -220,6 +220,14 @@ class StatsWatch:
         """Start to listen."""
         self._subscription = await client.subscribe(subjects.stats("*"), cb=self._heard)
 
+    async def request(self, client: Client) -> None:
+        """Ask all workers to publish their statistics at once.
+
+        Raises:
+            nats.errors.Error: the request cannot be sent.
+        """
+        await client.publish(subjects.STATS_REQUEST)
+
     async def stop(self) -> None:
         """Stop to listen."""
         subscription, self._subscription = self._subscription, None

@@ -8,6 +8,7 @@
 | ``n2.<gnb>.<association>`` | NGAP PDUs for the gateway that has the association |
 | ``n4.<upf>`` | PFCP messages for one of the gateways that serve the UPF |
 | ``stats.<worker>`` | statistics of a worker |
+| ``stats-request`` | asks all workers for their statistics |
 """
 
 from functools import lru_cache
@@ -87,6 +88,10 @@ def downlinks_of(association: str) -> str:
 def n4(upf: str) -> str:
     """Return the subject of PFCP messages for a UPF, by its Node ID."""
     return f"n4.{token(upf)}"
+
+
+STATS_REQUEST: Final = "stats-request"
+"""Asks all workers to publish their statistics at once."""
 
 
 def stats(worker: str) -> str:

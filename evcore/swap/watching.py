@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -27,6 +27,8 @@ START: Final = 30.0
 """Seconds that the first worker of a canary is given to start."""
 LOST: Final = 5.0
 """Seconds without any worker of a canary after which it is rolled back."""
+ANSWERS: Final = 2.0
+"""Seconds that workers have to publish the statistics that this watch asks for."""
 DYING: Final = 10.0
 """Seconds after its lease in which a worker that ends in order publishes its last statistics."""
 DEATHS: Final = 3
@@ -44,13 +46,12 @@ class Canaries:
         kv: KeyValue,
         stats: StatsWatch,
         fault: Callable[[Assignment], str] = lambda _: "",
-        before: Callable[[], Iterable[Stats]] = tuple,
+        before: Sequence[Stats] = (),
     ) -> None:
         """`stats` hears the workers.
 
         `fault` returns why the workers of a canary are at fault, in a sentence, as far as their
-        processes tell it. `before` returns statistics that are older than this object: they do not
-        count.
+        processes tell it. `before` has earlier statistics of the workers, which do not count.
         """
         self._kv = kv
         self._stats = stats
@@ -114,7 +115,7 @@ class Canaries:
         return f"{dead} workers of it have died" if dead >= DEATHS else ""
 
     def _judged(self, one: Assignment) -> str:
-        counts = counted(self._stats, one.procedure, one.canary, self._before())
+        counts = counted(self._stats, one.procedure, one.canary, self._before)
         known = self._begun.get(one.procedure)
         if known is None or known[0] != one:
             self._begun[one.procedure] = (one, counts)
@@ -141,11 +142,8 @@ class CanaryWatch:
         self._procedure = procedure
         self._woken = asyncio.Event()
         self._assigned = AssignmentWatch(client, self._woken.set)
-        self._stats = StatsWatch(self._heard)
-        self._older: set[str] = set()
-        """The workers that have statistics from before this watch."""
-        self._first: dict[str, Stats] = {}
-        """The first statistics of each of them."""
+        self._heard = asyncio.Event()
+        self._stats = StatsWatch(lambda _: self._heard.set())
 
     async def start(self) -> None:
         """Hear the workers, and learn the assignments.
@@ -153,10 +151,17 @@ class CanaryWatch:
         Raises:
             nats.errors.Error: JetStream does not answer.
         """
-        self._older = {lease.worker for lease in await leases.live(self._client)}
+        workers = {lease.worker for lease in await leases.live(self._client)}
         await self._stats.start(self._client)
+        await self._stats.request(self._client)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(ANSWERS):
+                while workers - self._stats.workers.keys():
+                    self._heard.clear()
+                    await self._heard.wait()
+        before = tuple(self._stats.workers.values())
         kv = await self._assigned.start()
-        self._canaries = Canaries(kv, self._stats, before=self._first.values)
+        self._canaries = Canaries(kv, self._stats, before=before)
 
     async def stop(self) -> None:
         """Stop to hear them."""
@@ -186,10 +191,6 @@ class CanaryWatch:
             if one is not None and is_new and not one.under_way:
                 return one
             await asyncio.sleep(LOOK / 5)
-
-    def _heard(self, stats: Stats) -> None:
-        if stats.worker in self._older:
-            self._first.setdefault(stats.worker, stats)
 
 
 @asynccontextmanager

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import msgspec
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from eventing import subjects
@@ -103,11 +104,15 @@ class Meter:
         )
 
     async def report(self) -> None:
-        """Publish the statistics whenever they have changed, until cancelled."""
+        """Publish the statistics whenever they have changed or are requested, until cancelled."""
+        await self._client.subscribe(subjects.STATS_REQUEST, cb=self._requested)
         while True:
             await asyncio.sleep(PERIOD)
             if self._changed:
                 await self._publish(self.stats())
+
+    async def _requested(self, _: Msg) -> None:
+        await self._publish(self.stats())
 
     async def report_end(self) -> None:
         """Publish the final statistics of the worker."""

@@ -323,21 +323,20 @@ async def test_another_release_decides_for_some_ues_and_then_for_all(tmp_path: P
 
 
 async def test_identification_is_swapped_and_rolled_back_when_it_raises(tmp_path: Path) -> None:
-    """It leaves no steps: its failures are counted alone."""
+    """It leaves no steps: only its failures are counted. All UEs come with a SUCI at first."""
     module = "gmm/identification"
     text = edited(
         module, ("    try:\n        suci = _suci", "    1 / 0\n    try:\n        suci = _suci")
     )
-    async with (
-        loaded(tmp_path, 12, REGISTRATION, REGISTRATIONS) as core,
-        asking.asking(core.it.core.broker.url, Procedure.IDENTIFICATION) as ask,
-    ):
+    procedure = str(Procedure.IDENTIFICATION)
+    async with site(tmp_path, UES) as it, asking.asking(it.core.broker.url, procedure) as ask:
         path = versions.write(tmp_path, text, module)
-        await ask.begin(kept.keep(core.it.data, path).id, CANARY, Margins())
-        core.procedure = str(Procedure.IDENTIFICATION)
+        await ask.begin(kept.keep(it.data, path).id, CANARY, Margins())
+        core = Loaded(it, StatsWatch(), asyncio.Event(), procedure)
+        load = asyncio.create_task(run(it.load(phases=phases(4, REGISTRATIONS))))
         found = await core.state("rolled-back")
         assert "it fails: of" in found.reason
-        report = await core.load
+        report = await load
         assert report.ok, checks.failed(report)
-        await core.it.settled()
+        await it.settled()
         assert await core.dead_letters() == 0

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from evcore import population as populations
 from evcore.emulated import free_udp_port
 from evcore.local.data import DataDirectory
-from evcore.local.lag import settled
+from evcore.local.lag import wait_until_idle
 from evcore.local.process import Process
 from evcore.logs.access import opened
 from evcore.logs.verify import verify_aggregates
@@ -129,7 +129,7 @@ class Cluster:
 
     async def settled(self) -> None:
         """Wait until no event waits."""
-        await settled(self._monitor)
+        await wait_until_idle(self._monitor)
 
     def heard(self) -> None:
         """Note that statistics have come."""
@@ -233,7 +233,8 @@ async def test_a_registration_accept_that_raises_is_rolled_back_by_the_command(
         assert report.ok, checks.failed(report)
         await core.settled()
         steps = await decided(core.data, REGISTRATION)
-    assert {one.version for one in steps} == {OWN}
+    assert {one.version for one in steps if one.t3512} == {OWN}, "no ACCEPT of the canary"
+    assert {one.version for one in steps} <= {OWN, variant}
 
 
 async def test_a_registration_accept_that_rejects_is_rolled_back_by_the_command(
@@ -241,7 +242,7 @@ async def test_a_registration_accept_that_rejects_is_rolled_back_by_the_command(
 ) -> None:
     path = versions.write(tmp_path, versions.ACCEPT_REJECTS, versions.ACCEPT)
     async with cluster(tmp_path) as core:
-        load_ = core.load(8)
+        load_ = core.load(14)
         await core.steps(OWN, 50)
         await core.worker("registration", "--with", f"registration={path}")
         status, said = await core.swapped("registration", "--to", str(path))

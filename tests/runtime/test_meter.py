@@ -34,6 +34,20 @@ def delivered(seconds_ago: float) -> Delivery:
     return Delivery("ue.3.registration.19", b"", {}, reply, 1, "registration-0003")
 
 
+async def test_statistics_are_published_on_request(tmp_path: Path) -> None:
+    """Also those of a worker that has done nothing since."""
+    heard: asyncio.Queue[Stats] = asyncio.Queue()
+    async with nats_client(tmp_path) as client:
+        watch = StatsWatch(heard.put_nowait)
+        await watch.start(client)
+        reporting = asyncio.create_task(Meter(client, "w", "2").report())
+        while heard.empty():
+            await watch.request(client)
+            await asyncio.sleep(0.01)
+        assert (await heard.get()).worker == "w"
+        reporting.cancel()
+
+
 async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "PERIOD", 0.01)
     heard: asyncio.Queue[Stats] = asyncio.Queue()
