@@ -1,8 +1,8 @@
-"""Whether a canary is worse than the stable version, by the statistics of workers since it began.
+"""Compare a canary with the stable version, by the statistics of workers since the canary began.
 
-It is called worse only if chance does not explain the difference: if the lower end of the Wilson
-interval of its share is above the margin. So a canary that always fails is known after three
-events, and one that is a little worse after hundreds.
+A canary is worse only if chance does not explain the difference: the lower bound of the Wilson
+score interval of its share must be above the limit. A canary that always fails is rolled back after
+three events, a slightly worse one after hundreds.
 """
 
 import math
@@ -15,35 +15,35 @@ from functions.runtime.variants import mark_of
 from schemas.procedures import Procedure
 
 Z: Final = 2.58
-"""Standard deviations of the interval: right 99 times in a hundred."""
+"""Half-width of the interval in standard deviations: a confidence of 99 %."""
 FEWEST_FAILURES: Final = 3
-"""Decisions that must have failed before the share of failures says anything."""
+"""Minimum number of failed decisions before the share of failures is compared."""
 FEWEST_SLOW: Final = 5
-"""Events that must have taken too long before their share says anything."""
+"""Minimum number of slow events before their share is compared."""
 FEWEST_STABLE: Final = 20
-"""Events of the stable version before its 99th percentile says anything."""
+"""Minimum number of events of the stable version before its 99th percentile is compared."""
 FLOOR: Final = 0.1
-"""Seconds that a 99th percentile may be longer whatever the ratio."""
+"""Seconds above the stable version's 99th percentile that are allowed with any ratio."""
 
 
 class Counts(NamedTuple):
-    """What the two versions have done."""
+    """The statistics of the two versions."""
 
     stable: ProcedureStats
     canary: ProcedureStats
 
     def since(self, before: "Counts") -> "Counts":
-        """What they have done since an earlier count."""
+        """Return the difference from earlier counts."""
         return Counts(self.stable.since(before.stable), self.canary.since(before.canary))
 
 
 def counted(
     watch: StatsWatch, procedure: str, variant: str, before: Iterable[Stats] = ()
 ) -> Counts:
-    """Return the counts of a procedure's two versions, since the workers were started.
+    """Return the counts of a procedure's two versions, since the start of the workers.
 
-    The canary's workers are known by the versions of their leases. `before` has earlier statistics
-    of some workers, which do not count.
+    The version of a lease identifies the workers of the canary. `before` has earlier statistics of
+    some workers, which are subtracted.
     """
     mark = mark_of(procedure, variant)
     earlier = [*before]
@@ -57,23 +57,24 @@ def counted(
 
 
 def _of_procedure(procedure: str, totals: Mapping[Key, ProcedureStats]) -> ProcedureStats:
-    """Return the sum over all versions in steps.
+    """Return the sum over all versions of a procedure.
 
-    An event without a step counts if its decision raised. `identification` leaves no steps at all.
+    Of the events without a step, only those with a failed decision count. `identification` has no
+    steps, so all its events count.
     """
-    found = ProcedureStats(procedure)
+    total = ProcedureStats(procedure)
     for (name, version), one in totals.items():
         if name != procedure:
             continue
         if version or name == Procedure.IDENTIFICATION:
-            found.merge(one)
+            total.merge(one)
         else:
-            found.failures += one.failures
-    return found
+            total.failures += one.failures
+    return total
 
 
 def verdict(counts: Counts, margins: Margins) -> str:
-    """Why the canary is worse, in a sentence; empty if it is not known to be."""
+    """Return a sentence that says why the canary is worse; empty if it is not."""
     return _failures(counts, margins.failures) or _latency(counts, margins.p99_ratio)
 
 
@@ -85,7 +86,7 @@ def _failures(counts: Counts, margin: float) -> str:
         return ""
     return (
         f"it fails: of {tried} decisions {canary.failures} raised and {canary.rejects} were "
-        f"rejects, of those of the stable version {share:.1%} in all"
+        f"rejects; with the stable version, {share:.1%} of the decisions do either"
     )
 
 
@@ -109,7 +110,7 @@ def _latency(counts: Counts, ratio: float) -> str:
 
 
 def lowest(part: int, whole: int) -> float:
-    """The lower end of the Wilson score interval of a share."""
+    """Return the lower bound of the Wilson score interval of the share `part / whole`."""
     if not part:
         return 0.0
     share, square = part / whole, Z * Z

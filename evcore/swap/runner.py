@@ -1,4 +1,4 @@
-"""The swaps of a local core: starts the workers of canaries, and has their canaries judged."""
+"""Run the swaps of a local core: start the workers of variants, and judge the canaries."""
 
 import asyncio
 import contextlib
@@ -27,17 +27,18 @@ from schemas.procedures import Procedure
 log = logging.getLogger(__name__)
 
 IDLE_LOOK: Final = 1.0
-"""Seconds between looks while there is no canary."""
+"""Seconds between two checks without a canary."""
 RELIEF: Final = 10.0
-"""Seconds after which relieved workers end even if their successors do not live."""
+"""Maximum seconds that relieved workers run while no successor has a lease."""
 HUNG: Final = 3.0
-"""Seconds that a worker of a canary may run without its lease. Its UEs are lost when T3517 expires,
-15 s after they have asked (TS 24.501 10.2.2), and most of that is needed before and after: the
-lease lapses (4 s), and the events that the worker holds are delivered again (3 s)."""
+"""Seconds without a lease after which a running worker of a canary counts as hanging.
+
+Its UEs wait until T3517 expires after 15 s (TS 24.501 table 10.2.1). 4 s of them pass before the
+lease expires. JetStream needs 3 s more to redeliver the worker's events after the rollback."""
 
 
 class Swaps:
-    """Sees to the swaps of one core."""
+    """Starts and stops the workers of variants in one core, and judges its canaries."""
 
     def __init__(
         self,
@@ -47,7 +48,10 @@ class Swaps:
         stats: StatsWatch,
         tell: Callable[[str], None] | None = None,
     ) -> None:
-        """`stats` hears the workers. `tell` gets a sentence about each change of a swap."""
+        """`stats` receives the statistics of the workers.
+
+        `tell` is called with a sentence for each change of a swap.
+        """
         self._scaler = scaler
         self._kept = Kept(data)
         self._client = client
@@ -61,10 +65,10 @@ class Swaps:
         self._silence = Silence()
         self._stable = {group.name: group for group in scaler.groups}
         self._relieved: dict[str, tuple[float, list[Process]]] = {}
-        """By group, the workers that go on until their successors live, and since when."""
+        """By group, the time of relief and the workers that run until a successor has a lease."""
 
     async def begin(self) -> None:
-        """Learn the assignments, and have workers host the stable variants.
+        """Read the assignments, and let workers host the stable variants.
 
         Raises:
             nats.errors.Error: JetStream does not answer.
@@ -77,23 +81,23 @@ class Swaps:
         self._reconcile()
 
     async def run(self) -> None:
-        """See to swaps, until cancelled."""
+        """Check the swaps, until cancelled."""
         while True:
-            looks = LOOK if self._on_trial or self._relieved else IDLE_LOOK
+            period = LOOK if self._on_trial or self._relieved else IDLE_LOOK
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), looks)
+                await asyncio.wait_for(self._woken.wait(), period)
             self._woken.clear()
             try:
                 await self._assigned.refresh()
                 await self._once()
             except Exception as err:
-                # Going on is better than a canary without a judge.
-                log.warning("the swaps could not be seen to", exc_info=err)
+                # After any error the checks continue: a canary must not run without them.
+                log.warning("the check of the swaps failed", exc_info=err)
                 self._canaries.missed()
                 self._silence.missed()
 
     async def stop(self) -> None:
-        """End the watch. Canaries stay canaries."""
+        """Stop watching the assignments. A canary stays a canary."""
         await self._assigned.stop()
 
     @property
@@ -107,7 +111,7 @@ class Swaps:
                 if self._tell is not None:
                     self._tell(sentence(one))
         self._reconcile()
-        on_trial = self._on_trial  # with groups: others may come during the next lines
+        on_trial = self._on_trial  # a new canary has no group before the next check
         if not on_trial and not self._relieved:
             await self._canaries.look((), ())
             return
@@ -118,12 +122,12 @@ class Swaps:
         await self._retire(pids)
 
     async def _withdraw_outdated(self, one: Assignment) -> None:
-        """End the swap of a variant that can be hosted no more: evcore was upgraded since."""
-        stale = self._kept.outdated(one.stable) if one.stable else ""
-        if stale:
-            after = assignments.withdrawn(one, stale, milliseconds())
-        elif one.under_way and (stale := self._kept.outdated(one.canary)):
-            after = assignments.rolled_back(one, stale, milliseconds())
+        """End the swap of a variant that workers cannot host after an upgrade of evcore."""
+        reason = self._kept.outdated(one.stable) if one.stable else ""
+        if reason:
+            after = assignments.withdrawn(one, reason, milliseconds())
+        elif one.under_way and (reason := self._kept.outdated(one.canary)):
+            after = assignments.rolled_back(one, reason, milliseconds())
         else:
             return
         _, revision = await assignments.read(self._kv, one.procedure)
@@ -137,46 +141,49 @@ class Swaps:
     # Workers
 
     def _reconcile(self) -> None:
-        """Have each group host what is stable, and give other variants groups of their own."""
-        there = {group.name: group for group in self._scaler.groups}
+        """Let groups host their stable overlays; add or remove the groups of other variants."""
+        scaled = {group.name: group for group in self._scaler.groups}
         for group in self._stable.values():
             arguments = (*group.arguments, *self._kept.arguments(self._stable_of(group)))
-            if there[group.name].arguments != arguments:
+            if scaled[group.name].arguments != arguments:
                 _, before = self._relieved.get(group.name, (0.0, []))
                 relieved = [*before, *self._scaler.relieve(group.name, arguments)]
                 if relieved:
                     self._relieved[group.name] = (time.monotonic(), relieved)
         own = {group.name: group for group in self._groups_of_variants()}
         for name, group in own.items():
-            if name not in there:
+            if name not in scaled:
                 self._scaler.add(group)
-        # Those of a canary that was finished go on until the others host what they do.
+        # The workers of a finished canary run until those of the other groups host its variant.
         if not self._relieved:
-            for name in there.keys() - self._stable.keys() - own.keys():
+            for name in scaled.keys() - self._stable.keys() - own.keys():
                 self._scaler.remove(name)
 
     def _stable_of(self, group: Group) -> list[tuple[str, str]]:
-        """Return the variants that decide for the procedures of a group everywhere."""
+        """Return the stable variants of a group's procedures, as (procedure, variant) pairs."""
         found = ((p, self._assigned.current.get(p)) for p in group.procedures)
         return [(p, one.stable) for p, one in found if one is not None and one.stable]
 
     def _groups_of_variants(self) -> list[Group]:
-        """Return the groups of canaries, and of environments that are stable.
+        """Return the groups of canaries and of stable environments.
 
-        A variant that this core does not keep is hosted by workers that others have started.
+        A variant that this core does not keep has no group: other processes start its workers.
         """
         current = self._assigned.current.values()
         wanted = [(one.procedure, one.canary, 1) for one in current if one.under_way]
         wanted += [(one.procedure, one.stable, 0) for one in current if one.stable]
         return [
-            self._group(procedure, variant, least)
-            for procedure, variant, least in wanted
-            if (self._kept.has(variant) if least else self._kept.python(variant) is not None)
+            self._group(procedure, variant, min_workers)
+            for procedure, variant, min_workers in wanted
+            if (self._kept.has(variant) if min_workers else self._kept.python(variant) is not None)
         ]
 
     def _group(self, procedure: str, variant: str, min_workers: int) -> Group:
-        """Return the group of a variant. A canary has one worker at least: its share is small, and
-        starts from zero would make it seem slow."""
+        """Return the group of a variant.
+
+        A canary has at least one worker. Otherwise its few events would meet many cold starts, and
+        it would seem slow.
+        """
         like = next(g for g in self._stable.values() if procedure in g.procedures)
         python = self._kept.python(variant)
         return replace(
@@ -189,15 +196,15 @@ class Swaps:
         )
 
     async def _retire(self, live: set[int]) -> None:
-        """End the relieved workers if their successors live, or should by now."""
+        """Stop relieved workers when a successor has a lease, or after `RELIEF` seconds."""
         for name, (since, relieved) in [*self._relieved.items()]:
-            there = any(process.pid in live for process in self._scaler.workers_of(name))
-            if there or time.monotonic() - since > RELIEF:
+            has_successor = any(process.pid in live for process in self._scaler.workers_of(name))
+            if has_successor or time.monotonic() - since > RELIEF:
                 del self._relieved[name]
                 await self._scaler.retire(relieved)
 
     def _fault(self, one: Assignment) -> str:
-        """Return which worker of a canary has failed or hangs, in a sentence; empty for none."""
+        """Return a sentence about a failed or hanging worker of a canary; empty without one."""
         name = _name_of(one.procedure, one.canary)
         if all(group.name != name for group in self._scaler.groups):
             return ""
