@@ -1,4 +1,4 @@
-"""Print a step for people."""
+"""Print a step as text for the operator."""
 
 import json
 import re
@@ -14,32 +14,32 @@ from schemas.redact import HIDDEN
 from schemas.step import Page, SendNgap, SendPfcp, Step
 
 _KEYS: Final = re.compile(r"('[0-9A-Fa-f]{64}'H|0b[01]{256}|'[01]{256}'B)")
-"""A bit string of 256 bits: K_gNB or NH. These are hidden."""
+"""Bit strings of 256 bits in ASN.1 text: K_gNB and NH, which must not be printed."""
 
 
 def print_step(
     console: Console, step: Step[Any], shown: dict[str, Any], code: str, *, asn1: bool
 ) -> None:
-    """Print the description of a step and the code that decided it.
+    """Print a step, its description `shown`, and the `code` that decided it.
 
     With `asn1`, print NGAP as ASN.1 text.
     """
     when = datetime.fromtimestamp(step.at / 1000, UTC).isoformat(" ", "milliseconds")
     title = f"step {step.seq}  {when[:23]}  {step.procedure}  {code}"
     console.print(Text(title, style="bold underline"))
-    page = _Page(console, asn1=asn1)
-    page.trigger(step, shown["trigger"])
+    printer = _StepPrinter(console, asn1=asn1)
+    printer.trigger(step, shown["trigger"])
     for event in shown["events"]:
         body = {key: value for key, value in event.items() if key != "event"}
-        page.line("*", "green", f"{event['event']} {_compact(body)}" if body else event["event"])
+        printer.line("*", "green", f"{event['event']} {_compact(body)}" if body else event["event"])
     for found, output in zip(step.outputs, shown["outputs"], strict=True):
-        page.output(found, output)
+        printer.output(found, output)
     for path, (before, after) in shown["changes"].items():
-        page.line("~", "yellow", f"{path}: {_compact(before)} -> {_compact(after)}")
+        printer.line("~", "yellow", f"{path}: {_compact(before)} -> {_compact(after)}")
 
 
-class _Page:
-    """Prints the lines of a step, each with a sign in front."""
+class _StepPrinter:
+    """Prints the lines of a step. Each line starts with a sign such as ``->``."""
 
     def __init__(self, console: Console, *, asn1: bool) -> None:
         self._console = console
@@ -112,8 +112,8 @@ def _compact(value: Any) -> str:
 def ngap_as_asn1(pdu: bytes) -> str:
     """Return a PDU as ASN.1 text without its keys.
 
-    pycrate decodes it, which shares no code with `wire`. It is imported on demand, because its
-    import takes more than a second.
+    pycrate decodes the PDU, independently of `wire`. The import of pycrate takes more than a
+    second, so this function imports it on demand.
 
     Raises:
         CommandError: pycrate is not installed.
