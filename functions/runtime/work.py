@@ -1,7 +1,6 @@
-"""From batches of events to steps: in order for each UE, many UEs in one transaction.
+"""Decide batches of events: in order for each UE, with many UEs in one transaction.
 
-A `Finisher` receives the outcome: over JetStream for a worker that pulls, in HTTP responses for a
-function that is called.
+A `Finisher` completes the events: over JetStream in a worker, in HTTP responses in a function.
 """
 
 import asyncio
@@ -50,7 +49,7 @@ class Finisher(Protocol):
         ...
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
-        """Publish events that replace others. This completes the others."""
+        """Publish the replacements of events. This completes the replaced events."""
         ...
 
     async def wake(self, job: Job) -> None:
@@ -108,8 +107,8 @@ class Work:
         self._on_failure = failed
         """Called for each event with a failed decision."""
         self._pulls = pulls
-        """Whether this worker pulls from a consumer. Then the events of an identified UE stay
-        here."""
+        """Whether this worker pulls from a consumer. If so, the worker decides the events of an
+        identified UE of this consumer itself, without publishing them."""
         self._suspended_until = 0.0
         """The end of the last suspension of this process, in seconds since 1970; 0 for never."""
 
@@ -180,7 +179,7 @@ class Work:
             try:
                 event = hosted.identify(job.event, self._keys)
             except Exception as err:
-                # It is retried by itself, and the others do not wait for it.
+                # Retry this event alone. The other events do not wait for it.
                 await self._failed(job, err)
                 continue
             if isinstance(event, Forward):
@@ -228,7 +227,7 @@ class Work:
                 if len(todo) == 1:
                     await self._failed(todo[0], err)
                     return
-                # One event cannot be loaded or stored; the others can, or have been.
+                # One event cannot be loaded or stored. The others may be stored already.
                 for job in todo:
                     job.repeated = True
                     await self._rounds([job], patient=patient)
@@ -301,8 +300,9 @@ class Work:
     def _replacement(self, job: Job, event: CloudEvent) -> Addressed:
         """Return the message that replaces a job's event.
 
-        Its key led to an aggregate. If the key is unknown at the destination, the connection was
-        released since, and this is not an error of the RAN node, as with a redelivered event.
+        If the key of the event led to an aggregate, the message counts as repeated. If the
+        destination does not know the key, the connection was released meanwhile, and the RAN node
+        made no error.
         """
         repeated = job.repeated or bool(job.aggregate)
         return addressed(event, self._bus.partitions, repeated=repeated)
@@ -310,13 +310,15 @@ class Work:
     # Failures
 
     async def _failed(self, job: Job, err: Exception) -> None:
-        """Process a failed decision: retry it here or in another worker, then reject the UE's
-        request."""
+        """Retry a failed decision, here or in another worker.
+
+        After the last attempt, store the event as a dead letter and reject the UE's request.
+        """
         log.error("%s: %s", job.event.id, err, exc_info=err)
         if self._on_failure is not None:
             self._on_failure(job.delivery, job.event.procedure or "")
         deliveries = job.delivery.deliveries
-        # It may have been delivered often for other reasons, without two failed decisions.
+        # The delivery count also includes deliveries without a failed decision.
         failed_here = job.event.id in self._failures
         if deliveries < self._bus.max_deliveries or not failed_here or self.retries_forever:
             self._failures[job.event.id] = None
@@ -341,7 +343,7 @@ class Work:
             await self._finisher.steps(result.appended)
             return
         try:
-            for _, seq in result.duplicate:  # by a worker that died before this point
+            for _, seq in result.duplicate:  # appended by a worker that died before this point
                 await self._processed_before(job, seq)
                 return
         except StoreUnavailable:

@@ -1,4 +1,4 @@
-"""The end of a registration: REGISTRATION ACCEPT or REJECT (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
+"""Accept or reject a registration (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
 
 import wire
 from functions.decision import connection, slices
@@ -28,12 +28,12 @@ from schemas.subscriber import Subscriber
 def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_count: int) -> None:
     """Accept or reject the registration of a UE that has proved its identity.
 
-    `request` is the whole REGISTRATION REQUEST. `uplink_count` is the NAS COUNT of the message that
-    proved the identity, an input of K_gNB.
+    `request` is the complete REGISTRATION REQUEST. `uplink_count` is the NAS COUNT of the message
+    that proved the identity, an input of K_gNB.
     """
     connection.proved(d)
     _confirm_guti(d, registration)
-    subscriber, barred = d.env.subscriber, None
+    subscriber = d.env.subscriber
     if subscriber is None:
         reject(d, GmmCause.ILLEGAL_UE)
         return
@@ -45,35 +45,35 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED if served else GmmCause.PLMN_NOT_ALLOWED)
         return
     if kind == EMERGENCY and not network.emergency:
-        # The type of the whole request may differ from that of its cleartext IEs.
+        # The complete request may have another registration type than its cleartext IEs.
         reject(d, GmmCause.PROTOCOL_ERROR)
         return
     emergency = kind == EMERGENCY or (d.ue.emergency and kind in UPDATES)
-    if not emergency:  # no restriction applies to them (5.5.1.2.4, 5.5.1.3.4)
-        barred = admission.barred(subscriber, d.connection.tai)
+    # An emergency registration has no restrictions (5.5.1.2.4, 5.5.1.3.4).
+    barred = None if emergency else admission.barred(subscriber, tai)
     if barred is not None:
         reject(d, barred)
         return
     nssai = slices.allow(slices.requested_of(request), subscriber, area)
     if not nssai.allowed and emergency:
-        nssai = nssai._replace(allowed=area.slices[:1])  # no slice need be subscribed
+        nssai = nssai._replace(allowed=area.slices[:1])  # subscribed or not
     if not nssai.allowed:
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
     _forget_radio_capability(d, request)
-    told = {**_result(d, emergency=emergency), **_sessions(d, request)}
-    _accept(d, subscriber, area, nssai, uplink_count, told, emergency=emergency)
+    ies = {**_result_ies(d, emergency=emergency), **_reconcile_sessions(d, request)}
+    _accept(d, subscriber, area, nssai, uplink_count, ies, emergency=emergency)
 
 
 def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
-    """Forget the radio capability of a UE that reports a change of it (5.5.1.3.4): the gNB asks
-    for it again."""
+    """Delete the radio capability if the UE reports a change (5.5.1.3.4). The gNB then asks the UE
+    again."""
     if subtree(request, "5gs-update-type").get("ng-ran-rcu") and d.ue.radio_capability:
         d.emit(RadioCapabilityReported(b""))
 
 
-def _result(d: UeDecision, *, emergency: bool) -> Tree:
-    """Return the registration result and the network feature support (9.11.3.6, 9.11.3.5)."""
+def _result_ies(d: UeDecision, *, emergency: bool) -> Tree:
+    """Return the 5GS registration result and network feature support (9.11.3.6, 9.11.3.5)."""
     result: Tree = {"result": "3gpp-access"}
     support: Tree = {"ims-vops-3gpp": False}
     if emergency:
@@ -83,11 +83,11 @@ def _result(d: UeDecision, *, emergency: bool) -> Tree:
     return {"5gs-registration-result": result, "5gs-network-feature-support": support}
 
 
-def _sessions(d: UeDecision, request: Tree) -> Tree:
-    """Return the IEs about PDU sessions.
+def _reconcile_sessions(d: UeDecision, request: Tree) -> Tree:
+    """Release or activate PDU sessions as the request asks. Return the IEs about the result.
 
-    An initial registration ends all sessions (TS 23.502 4.2.2.2.2). An update keeps those that the
-    UE has, and activates the user plane of some (5.5.1.3.4).
+    An initial registration releases all sessions (TS 23.502 4.2.2.2.2). An update keeps the
+    sessions that the UE reports, and activates the user plane of the requested ones (5.5.1.3.4).
     """
     user_plane.lose(d)
     kind = kind_of(request)
@@ -96,19 +96,21 @@ def _sessions(d: UeDecision, request: Tree) -> Tree:
         for session in user_plane.live(d):
             release.forget(d, session, "an initial registration")
         return {}
-    told: Tree = {}
+    ies: Tree = {}
     release.match_status(d, request.get("pdu-session-status"))
     asked = [int(psi) for psi in request.get("uplink-data-status", ())]
     user_plane.activate(d, asked)
-    told["pdu-session-status"] = user_plane.established(d)
+    ies["pdu-session-status"] = user_plane.established(d)
     if "uplink-data-status" in request:
-        told["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
-    return told
+        ies["pdu-session-reactivation-result"] = user_plane.not_reactivated(d, asked)
+    return ies
 
 
 def _confirm_guti(d: UeDecision, registration: Registration) -> None:
-    """Confirm the new 5G-GUTI of a UE that uses it without a REGISTRATION COMPLETE (5.5.1.2.8 a
-    1)."""
+    """Confirm the new 5G-GUTI if the UE already uses it (5.5.1.2.8 a 1).
+
+    The UE has then received the previous REGISTRATION ACCEPT, without a REGISTRATION COMPLETE.
+    """
     used = wire.nas_peek(registration.request).guti
     if d.ue.tmsi_pending and used is not None and used[-1] == d.ue.tmsi:
         d.emit(GutiConfirmed())
@@ -120,10 +122,14 @@ def _accept(
     area: TrackingArea,
     nssai: Nssai,
     uplink_count: int,
-    told: Tree,
+    ies: Tree,
     *,
     emergency: bool,
 ) -> None:
+    """Send REGISTRATION ACCEPT with the additional `ies`, and record the registration.
+
+    If the gNB needs the UE context, the message goes in the INITIAL CONTEXT SETUP REQUEST.
+    """
     network = d.env.network
     tmsi = guti.new_tmsi(d)
     tais = slices.registration_area(network, subscriber, area.tai, nssai.allowed)
@@ -133,7 +139,7 @@ def _accept(
         "tai-list": slices.tai_list(tais),
         "allowed-nssai": [gmm.s_nssai(s) for s in nssai.allowed],
         **slices.rejected_nssai(nssai),
-        **told,
+        **ies,
         "t3512-value": network.timers.t3512,
         "t3502-value": network.timers.t3502,
     }
@@ -141,20 +147,20 @@ def _accept(
     d.emit(GutiAllocated(tmsi))
     t3512 = network.timers.t3512
     d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512))
-    wanted = user_plane.wanted(d)
-    if d.connection.context == "none" and (wanted or d.connection.context_requested):
+    sessions = user_plane.wanted(d)
+    if d.connection.context == "none" and (sessions or d.connection.context_requested):
         d.emit(ContextRequested(uplink_count))
-        user_plane.request_context(d, d.protect(plain), sessions=wanted)
+        user_plane.request_context(d, d.protect(plain), sessions=sessions)
         d.start_timer("T3550", network.timers.t3550)
     else:
         send_accept(d)
 
 
 def send_accept(d: UeDecision, count: int = 0) -> None:
-    """Send the REGISTRATION ACCEPT of the procedure in a message of its own, and start T3550.
+    """Send the REGISTRATION ACCEPT in a DOWNLINK NAS TRANSPORT, and start T3550.
 
-    The first one goes in INITIAL CONTEXT SETUP REQUEST. A gNB that has that request must not get it
-    again. A gNB that has not is asked again after REGISTRATION COMPLETE.
+    A retransmission does not repeat the INITIAL CONTEXT SETUP REQUEST, because the gNB may have
+    received it. If the gNB has not, REGISTRATION COMPLETE triggers the request again.
     """
     if d.ue.registration is None:
         return
@@ -164,9 +170,9 @@ def send_accept(d: UeDecision, count: int = 0) -> None:
 
 
 def reject(d: UeDecision, cause: GmmCause, more: Tree | None = None) -> None:
-    """Send REGISTRATION REJECT and release the connection.
+    """Send REGISTRATION REJECT with the IEs in `more`, and release the connection.
 
-    It deregisters a UE that has proved its identity, unless the cause is congestion.
+    If the UE has proved its identity and the cause is not congestion, deregister the UE.
     """
     for timer in connection.COMMON_TIMERS:
         d.stop_timer(timer)
