@@ -19,7 +19,7 @@ from eventing.ownership.leases import Lease
 PATIENCE: Final = 40.0
 """Seconds that the workers of a core have to adopt an assignment."""
 LOOK: Final = 0.1
-"""Seconds between looks at the leases, in which workers say what they have adopted."""
+"""Seconds between looks at the leases, which have the adopted revisions."""
 
 
 class Hosting(NamedTuple):
@@ -162,11 +162,11 @@ class Status(NamedTuple):
     """By procedure, its swaps, the oldest that is kept first."""
     hosted: list[Hosting]
     unhosted: list[Assignment]
-    """The swaps whose stable variant is hosted by no live worker: events of theirs wait."""
+    """The swaps with a stable variant that no live worker hosts: their events wait."""
 
 
 async def status(url: str, procedures: list[str]) -> Status:
-    """Return what became of the swaps of procedures.
+    """Return the swaps of procedures, and the variants that workers host.
 
     Raises:
         BusError: NATS cannot be reached.

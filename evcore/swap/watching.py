@@ -216,7 +216,7 @@ def milliseconds() -> int:
 
 
 def sentence(one: Assignment) -> str:
-    """Return what became of a swap, for people."""
+    """Return the state of a swap as a sentence."""
     what = f"{one.procedure} {one.canary}"
     partitions = ", ".join(map(str, one.partitions))
     match one.state:

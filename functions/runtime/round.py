@@ -101,10 +101,11 @@ class Decider:
         """Use another `Hosted` in each partition from now on; with None, the first one in all."""
         self._hosting = hosting
 
-    def hosted_in(self, slot: int) -> Hosted:
-        """Return the hosted procedures for the events of a slot."""
+    def hosted_in(self, aggregate: str, event: CloudEvent) -> Hosted:
+        """Return the hosted procedures for an event. `aggregate` is empty if it is unknown."""
         if self._hosting is None:
             return self.hosted
+        slot = slot_of_aggregate(aggregate, event.slot or 0) if aggregate else event.slot or 0
         return self._hosting[partition_of(slot, self._partitions)]
 
     async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
@@ -244,7 +245,7 @@ class Decider:
             rejects=job.reject,
         )
         before = aggregate.state
-        hosted = self.hosted_in(slot_of_aggregate(job.aggregate, job.event.slot or 0))
+        hosted = self.hosted_in(job.aggregate, job.event)
         while True:
             try:
                 seq = aggregate.seq + 1

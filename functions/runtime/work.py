@@ -175,7 +175,7 @@ class Work:
         done: list[tuple[Job, Addressed]] = []
         ours: list[Job] = []
         for job in jobs:
-            hosted = self._decider.hosted_in(job.event.slot or 0)
+            hosted = self._decider.hosted_in("", job.event)
             try:
                 event = hosted.identify(job.event, self._keys)
             except Exception as err:

@@ -55,7 +55,7 @@ class Decided(NamedTuple):
 
 
 class Loaded:
-    """A core whose UEs come and go all the time, and what its workers say."""
+    """A core with UEs that come and go all the time, and the statistics of its workers."""
 
     def __init__(
         self, it: Site, watch: StatsWatch, heard: asyncio.Event, procedure: str = SERVICE
@@ -67,7 +67,7 @@ class Loaded:
         self.load: asyncio.Task[Report]
 
     async def counted(self, enough: Callable[[dict[str, ProcedureStats]], bool]) -> None:
-        """Wait until what workers have counted of the procedure, by version, is enough."""
+        """Wait until the statistics of the procedure, by version, are enough."""
         while True:
             found = self.watch.totals().items()
             if enough({version: one for (name, version), one in found if name == self.procedure}):
@@ -120,7 +120,7 @@ async def decided(data: DataDirectory, procedure: str) -> list[Decided]:
 
 SERVICES = Share((Does.SERVICE, Does.IDLE))
 REGISTRATIONS = Share((Does.DEREGISTER, Does.REGISTER, Does.IDLE))
-"""What the UEs of a load do again and again."""
+"""The programmes of UEs, again and again."""
 
 
 def phases(seconds: float, share: Share) -> tuple[Phase, ...]:

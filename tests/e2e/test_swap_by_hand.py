@@ -174,7 +174,7 @@ async def line(child: asyncio.subprocess.Process) -> str:
 async def test_workers_of_another_environment_decide_for_an_eighth_of_the_ues(
     tmp_path: Path,
 ) -> None:
-    """As a second Deployment with another image does: it says by a setting what it hosts."""
+    """As a second Deployment with another image does: a setting says which variant it hosts."""
     path = environment(tmp_path, {versions.ACCEPT: versions.OTHER_T3512})
     async with cluster(tmp_path) as core:
         load = core.load(14)

@@ -102,6 +102,8 @@ def test_a_programme() -> None:
         (("up", "--transport", "tcp"), "invalid value for '--transport': 'tcp' is not one of"),
         (("up", "--max-workers", "0"), "invalid value for '--max-workers': "),
         (("demo", "--ues", "0"), "invalid value for '--ues': "),
+        (("function", "work", "--with", "paging"), "'paging' is not PROCEDURE=PATH, of ran, "),
+        (("function", "work", "--with", "paging=x"), "there is no folder or wheel x"),
         (("function", "work", "nope"), "'nope' is not a procedure; choose from ran, "),
         (
             (*LOAD, "--procedures", "x"),

@@ -104,7 +104,7 @@ def test_a_variant_that_raises(evcore: Shell, recorded: Recorded, home: Path) ->
 def test_a_variant_with_another_key_shows_that_but_not_the_key(
     evcore: Shell, recorded: Recorded, home: Path
 ) -> None:
-    """A diff of what is hidden has no lines."""
+    """A diff of hidden values has no lines."""
     text = source(REGISTRATION) + (
         "\n\nfrom msgspec.structs import replace\n"
         "from schemas.gmm.events import AuthenticationStarted\n\n"

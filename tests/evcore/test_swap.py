@@ -115,7 +115,7 @@ async def test_it_goes_on_where_it_was_when_the_core_is_started_again(swapped: S
 
 
 async def test_a_variant_that_was_made_for_another_evcore_is_withdrawn(swapped: Swapped) -> None:
-    """An upgrade of evcore changes what its modules take the place of."""
+    """An upgrade of evcore changes the modules that it replaces."""
     core = swapped.core
     said = await swapped.swap("--to", swapped.path)
     variant = said.split()[1]

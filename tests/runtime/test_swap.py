@@ -178,7 +178,7 @@ async def test_a_worker_that_starts_late_adopts_the_earlier_assignment(
     assert set.union(*(await decided_by(plant)).values()) == {version.variant.id}
 
 
-# What a variant changes beside its procedure
+# Other modules of a variant than its procedure
 
 
 async def notes(plant: Plant, text: str) -> set[tuple[str, str]]:

@@ -51,6 +51,11 @@ async def lives(client: Client, *leases: Lease) -> None:
         await bucket.put(lease.worker, msgspec.json.encode(lease))
 
 
+def url_of(client: Client) -> str:
+    assert client.connected_url is not None
+    return client.connected_url.geturl()
+
+
 class Watched:
     """A watch at a time that a test sets."""
 
@@ -125,7 +130,7 @@ async def test_after_a_time_without_a_look_the_watch_begins_again(watched: Watch
     assert (await watched.look(after=6.0)).state == "rolled-back"
 
 
-# What is asked for
+# Requests of the command
 
 
 async def test_a_variant_is_known_by_its_id_or_its_name(client: Client, kv: KeyValue) -> None:
@@ -175,7 +180,7 @@ async def test_a_release_that_some_workers_have_is_named_when_it_is_finished(
     assert found is not None
     assert (found.state, found.stable) == ("finished", NEW)
     assert [lease.hosts(PAGING, NEW) for lease in (old, new, canary)] == [False, True, True]
-    status = await asking.status(client.connected_url.geturl(), [PAGING])
+    status = await asking.status(url_of(client), [PAGING])
     assert status.unhosted == []
     assert [one.state for one in status.histories[PAGING]] == ["canary", "finished"]
 
@@ -184,6 +189,6 @@ async def test_a_stable_variant_that_no_worker_hosts_is_told(client: Client, kv:
     await lives(client, worker("s"))
     finished = Assignment(PAGING, "finished", 0, stable=NEW, canary=NEW)
     await assignments.write(kv, finished, 0)
-    status = await asking.status(client.connected_url.geturl(), [PAGING])
+    status = await asking.status(url_of(client), [PAGING])
     assert status.unhosted == [finished]
     assert status.hosted == []
