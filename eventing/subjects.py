@@ -1,10 +1,10 @@
-"""Subjects and names on the bus. Only this module makes them.
+"""The subjects and names on the bus. All other modules take them from this module.
 
 | subject | carries |
 |---|---|
 | ``ue.<partition>.<procedure>.<slot>`` | every event of an aggregate; partition = slot mod P |
 | ``timer.<partition>.<slot>.<aggregate>`` | the one pending wake-up of an aggregate |
-| ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up that UEs share |
+| ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up of several UEs |
 | ``n2.<gnb>.<association>`` | NGAP PDUs for the gateway that has the association |
 | ``n4.<upf>`` | PFCP messages for one of the gateways that serve the UPF |
 | ``stats.<worker>`` | statistics of a worker |
@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 STREAM: Final = "EVCORE"
-"""Work-queue stream of all events of aggregates, and of their wake-ups."""
+"""Work-queue stream of the events and the wake-ups of aggregates."""
 TIMERS: Final = "timer."
 """Prefix of the subjects of wake-ups."""
 STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
@@ -53,7 +53,7 @@ def events_of(partition: int, procedure: str) -> str:
 
 
 def consumer_of(subject: str) -> str:
-    """Return the part of an event's subject that all events of one consumer share."""
+    """Return the subject of an event without its slot: the same for all events of a consumer."""
     return subject.rpartition(".")[0]
 
 
@@ -65,7 +65,7 @@ def consumer(partition: int, procedure: str) -> str:
 def timer(partition: int, slot: int, name: str) -> str:
     """Return the subject of a pending wake-up. A later wake-up of the same name replaces it.
 
-    `name` is the name of an aggregate, or of a wake-up that several share.
+    `name` is the name of an aggregate, or of a wake-up of several aggregates.
     """
     return f"{TIMERS}{partition}.{slot}.{token(name)}"
 
@@ -91,7 +91,7 @@ def n4(upf: str) -> str:
 
 
 STATS_REQUEST: Final = "stats-request"
-"""Asks all workers to publish their statistics at once."""
+"""Subject of a request to all workers to publish their statistics at once."""
 
 
 def stats(worker: str) -> str:
@@ -103,7 +103,7 @@ def slot_of_subject(subject: str) -> int:
     """Return the slot in the subject of an event.
 
     Raises:
-        ValueError: the subject is not of an event.
+        ValueError: the subject is not that of an event.
     """
     parts = subject.split(".")
     if len(parts) != 4 or parts[0] != "ue" or not (parts[3].isascii() and parts[3].isdigit()):

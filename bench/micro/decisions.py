@@ -39,7 +39,7 @@ class Case:
             subscription=step.subscription,
             flags=step.flags,
             lookups=RecordedLookups(step),
- poisoned=step.poisoned,
+            poisoned=step.poisoned,
         )
         decide(procedures, self.state, step.seq, step.trigger, given)
 

@@ -1,4 +1,4 @@
-"""The watch over canaries: it promotes those that live, and rolls back those that are worse."""
+"""Watch canaries: promote those with a live worker, roll back those that fail or are worse."""
 
 import asyncio
 import contextlib
@@ -22,24 +22,26 @@ from eventing.stats import Stats, StatsWatch
 log = logging.getLogger(__name__)
 
 LOOK: Final = 0.5
-"""Seconds between looks at a canary, when nothing else asks for one."""
+"""Seconds between two checks of a canary. A changed assignment is checked at once."""
 START: Final = 30.0
-"""Seconds that the first worker of a canary is given to start."""
+"""Seconds in which the first worker of a canary must start."""
 LOST: Final = 5.0
-"""Seconds without any worker of a canary after which it is rolled back."""
+"""Seconds without a live worker after which a started canary is rolled back."""
 ANSWERS: Final = 2.0
-"""Seconds that workers have to publish the statistics that this watch asks for."""
+"""Seconds to wait for the statistics that a watch requests from all workers."""
 DYING: Final = 10.0
-"""Seconds after its lease in which a worker that ends in order publishes its last statistics."""
+"""Seconds without a lease after which a worker counts as dead.
+
+A worker that ends in order publishes its last statistics within this time."""
 DEATHS: Final = 3
-"""Workers of a canary that may end out of order before it is rolled back."""
+"""Number of dead workers at which a canary is rolled back."""
 
 _Key = tuple[str, str]
-"""A procedure and its canary."""
+"""A procedure and the id of its canary."""
 
 
 class Canaries:
-    """Judges the canaries of a core by the leases and the statistics of their workers."""
+    """Judges canaries by the leases and the statistics of their workers."""
 
     def __init__(
         self,
@@ -48,84 +50,88 @@ class Canaries:
         fault: Callable[[Assignment], str] = lambda _: "",
         before: Sequence[Stats] = (),
     ) -> None:
-        """`stats` hears the workers.
+        """`stats` receives the statistics of the workers.
 
-        `fault` returns why the workers of a canary are at fault, in a sentence, as far as their
-        processes tell it. `before` has earlier statistics of the workers, which do not count.
+        `fault` returns a sentence if a worker process of a canary has failed or hangs, otherwise an
+        empty string. `before` has earlier statistics of the workers, which do not count.
         """
         self._kv = kv
         self._stats = stats
         self._fault = fault
         self._before = before
         self._begun: dict[str, tuple[Assignment, Counts]] = {}
-        """By procedure, the canary that is judged, and its counts when it began."""
+        """By procedure, the assignment that is judged, and the counts at its first check."""
         self._alive_at: dict[_Key, float] = {}
-        """When a worker of each canary last lived, or was first looked for."""
-        self._lived: set[_Key] = set()
-        """The canaries with a worker that was ever seen."""
-        self._gone: dict[_Key, dict[str, float]] = {}
-        """By canary, the workers that were seen, and when their leases were missed first; 0 for
-        those that live."""
+        """By canary, the time of the last check with a live worker, or of the first check."""
+        self._started: set[_Key] = set()
+        """The canaries that have had a live worker."""
+        self._missing_since: dict[_Key, dict[str, float]] = {}
+        """By canary and worker, the time of the first check without the lease of the worker; 0
+        while the worker has a lease."""
 
     async def look(self, on_trial: Sequence[Assignment], live: Sequence[Lease]) -> None:
-        """Judge the canaries that are under way, by the leases of all live workers."""
+        """Judge the canaries `on_trial`, by the leases of all live workers."""
         keys = {_key(one) for one in on_trial}
         self._alive_at = {key: at for key, at in self._alive_at.items() if key in keys}
-        self._gone = {key: found for key, found in self._gone.items() if key in keys}
-        self._lived &= keys
+        self._missing_since = {k: since for k, since in self._missing_since.items() if k in keys}
+        self._started &= keys
         for one in on_trial:
-            await self._see_to(one, live)
+            await self._check(one, live)
 
     def missed(self) -> None:
-        """Forget when workers were seen: they could not be looked at for some time."""
+        """Restart all periods without a worker, because a check was not possible."""
         self._alive_at.clear()
-        self._gone.clear()
+        self._missing_since.clear()
 
-    async def _see_to(self, one: Assignment, live: Sequence[Lease]) -> None:
+    async def _check(self, one: Assignment, live: Sequence[Lease]) -> None:
         key, now = _key(one), time.monotonic()
         hosts = {lease.worker for lease in live if lease.hosts(one.procedure, one.canary)}
-        seen = self._alive_at.setdefault(key, now)
+        alive_at = self._alive_at.setdefault(key, now)
         if hosts:
             self._alive_at[key] = now
-            self._lived.add(key)
-        patience = LOST if key in self._lived else START
-        why = self._fault(one) or self._deaths(key, hosts, now)
-        if not why and not hosts and now - seen > patience:
-            why = f"no worker of it has lived for {patience:g} s"
-        if not why and one.state == "canary":
-            why = self._judged(one)
-        if why:
-            await self._write(one, assignments.rolled_back(one, why, milliseconds()))
+            self._started.add(key)
+        limit = LOST if key in self._started else START
+        reason = self._fault(one) or self._deaths(key, hosts, now)
+        if not reason and not hosts and now - alive_at > limit:
+            reason = f"no worker of it has lived for {limit:g} s"
+        if not reason and one.state == "canary":
+            reason = self._compared(one)
+        if reason:
+            await self._write(one, assignments.rolled_back(one, reason, milliseconds()))
         elif hosts and one.state == "starting":
             await self._write(one, assignments.promoted(one, milliseconds()))
 
     def _deaths(self, key: _Key, hosts: set[str], now: float) -> str:
-        """Return how many workers of a canary have died, in a sentence, if these are too many.
+        """Return a sentence if `DEATHS` workers of a canary have died, otherwise an empty string.
 
-        A worker that ends in order says so in its last statistics.
+        A worker that ends in order does not count: `ended` is set in its last statistics.
         """
-        seen = self._gone.setdefault(key, {})
-        seen |= dict.fromkeys(hosts, 0.0)
-        for worker in seen.keys() - hosts:
-            seen[worker] = seen[worker] or now
+        missing_since = self._missing_since.setdefault(key, {})
+        missing_since |= dict.fromkeys(hosts, 0.0)
+        for worker in missing_since.keys() - hosts:
+            missing_since[worker] = missing_since[worker] or now
         for worker, stats in self._stats.workers.items():
             if stats.ended:
-                seen.pop(worker, None)
-        dead = sum(1 for at in seen.values() if at and now - at > DYING)
+                missing_since.pop(worker, None)
+        dead = sum(1 for since in missing_since.values() if since and now - since > DYING)
         return f"{dead} workers of it have died" if dead >= DEATHS else ""
 
-    def _judged(self, one: Assignment) -> str:
+    def _compared(self, one: Assignment) -> str:
+        """Return a sentence if the canary is worse than the stable version, since its first check.
+
+        Return an empty string if it is not.
+        """
         counts = counted(self._stats, one.procedure, one.canary, self._before)
-        known = self._begun.get(one.procedure)
-        if known is None or known[0] != one:
+        judged, at_begin = self._begun.get(one.procedure, (None, counts))
+        if judged != one:
             self._begun[one.procedure] = (one, counts)
             return ""
-        return verdict(counts.since(known[1]), one.margins)
+        return verdict(counts.since(at_begin), one.margins)
 
     async def _write(self, before: Assignment, after: Assignment) -> None:
-        """Write the new state of a swap, unless it has changed meanwhile."""
-        found, revision = await assignments.read(self._kv, before.procedure)
-        if found != before:
+        """Replace the assignment `before` by `after`, unless another process has changed it."""
+        current, revision = await assignments.read(self._kv, before.procedure)
+        if current != before:
             return
         try:
             await assignments.write(self._kv, after, revision)
@@ -134,10 +140,10 @@ class Canaries:
 
 
 class CanaryWatch:
-    """Watches one canary of a core that something else than `evcore up` runs."""
+    """Watches one canary of a core that `evcore up` does not run."""
 
     def __init__(self, client: Client, procedure: str) -> None:
-        """Use `watching`."""
+        """Make an inactive watch. `watching` starts and stops one."""
         self._client = client
         self._procedure = procedure
         self._woken = asyncio.Event()
@@ -146,10 +152,11 @@ class CanaryWatch:
         self._stats = StatsWatch(lambda _: self._heard.set())
 
     async def start(self) -> None:
-        """Hear the workers, and learn the assignments.
+        """Request the statistics of the workers, and read the assignments.
 
         Raises:
-            nats.errors.Error: JetStream does not answer.
+            TimeoutError: JetStream does not answer.
+            nats.errors.Error: the same.
         """
         workers = {lease.worker for lease in await leases.live(self._client)}
         await self._stats.start(self._client)
@@ -164,7 +171,7 @@ class CanaryWatch:
         self._canaries = Canaries(kv, self._stats, before=before)
 
     async def stop(self) -> None:
-        """Stop to hear them."""
+        """Stop to receive assignments and statistics."""
         await self._assigned.stop()
         await self._stats.stop()
 
@@ -184,7 +191,10 @@ class CanaryWatch:
                 self._canaries.missed()
 
     async def ended(self, variant: str, since: int) -> Assignment:
-        """Wait until a variant is no canary any more, by a change since a time; return it."""
+        """Wait until the swap of a variant ends, and return the last assignment.
+
+        A change before `since`, in milliseconds since the Unix epoch, belongs to an earlier swap.
+        """
         while True:
             one = self._assigned.current.get(self._procedure)
             is_new = one is not None and one.canary == variant and one.at >= since
@@ -195,10 +205,11 @@ class CanaryWatch:
 
 @asynccontextmanager
 async def watching(client: Client, procedure: str) -> AsyncGenerator[CanaryWatch]:
-    """Judge the canary of a procedure in this context.
+    """Judge the canary of a procedure while the context is open.
 
     Raises:
-        nats.errors.Error: JetStream does not answer.
+        TimeoutError: JetStream does not answer.
+        nats.errors.Error: the same.
     """
     watch = CanaryWatch(client, procedure)
     await watch.start()
@@ -216,21 +227,21 @@ def milliseconds() -> int:
 
 
 def sentence(one: Assignment) -> str:
-    """Return the state of a swap as a sentence."""
-    what = f"{one.procedure} {one.canary}"
+    """Return the state of a swap as a sentence for the operator."""
+    subject = f"{one.procedure} {one.canary}"
     partitions = ", ".join(map(str, one.partitions))
     match one.state:
         case "starting":
-            return f"{what} is being started for partitions {partitions}"
+            return f"{subject} is being started for partitions {partitions}"
         case "canary":
-            return f"{what} decides in partitions {partitions}"
+            return f"{subject} decides in partitions {partitions}"
         case "finished":
-            return f"{what} decides everywhere"
+            return f"{subject} decides everywhere"
         case "aborted":
             back = one.stable or "the version that evcore came with"
-            return f"{what} was withdrawn ({one.reason}); {back} decides everywhere"
+            return f"{subject} was withdrawn ({one.reason}); {back} decides everywhere"
         case "rolled-back":
-            return f"{what} is rolled back: {one.reason}"
+            return f"{subject} is rolled back: {one.reason}"
 
 
 def _key(one: Assignment) -> _Key:

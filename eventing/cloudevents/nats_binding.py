@@ -1,7 +1,7 @@
 """CloudEvents in binary mode on NATS headers (CloudEvents NATS protocol binding 1.0.3).
 
-Each attribute is a header with the prefix ``ce-``; the data is the payload. The tests compare the
-headers with those that the CloudEvents SDK makes of the same event.
+Each attribute is a header with the prefix ``ce-``; the data is the payload. The tests compare these
+headers with the headers of the CloudEvents SDK for the same event.
 """
 
 import re
@@ -18,9 +18,9 @@ _NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1}
 """The maximum of each number."""
 
 COUNTED: Final = "evcore-nas-count"
-"""The header of a downlink message with its NAS COUNTs, as ``"5"`` or ``"5-6"``."""
+"""Header of a downlink message: the NAS COUNTs of its NAS messages, as ``"5"`` or ``"5-6"``."""
 REPEATED: Final = "evcore-repeated"
-"""The header of a message that may have been published before."""
+"""Header of a message that may be a copy of an earlier message."""
 
 _PLAIN: Final = frozenset(
     [f"ce-{name}" for name in ("specversion", *_REQUIRED, *_TEXTS, *_NUMBERS)] + [COUNTED, REPEATED]
@@ -37,7 +37,7 @@ class BadEventError(ValueError):
 
 
 def to_headers(event: CloudEvent) -> dict[str, str]:
-    """Return the headers of an event; its data is the payload."""
+    """Return the headers of an event. The data of the event is the payload."""
     headers = {
         "ce-specversion": SPECVERSION,
         "ce-id": event.id,
@@ -76,9 +76,9 @@ def from_message(headers: Mapping[str, str] | None, data: bytes) -> CloudEvent:
 
 
 def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
-    """Return the event of headers without percent-encoding and other headers; None for others.
+    """Decode headers without percent-encoding, the usual case. Return None for others.
 
-    evcore writes nearly all headers so.
+    `headers` must have no names outside `_PLAIN`.
     """
     get = headers.get
     identifier, source, kind = get("ce-id"), get("ce-source"), get("ce-type")
@@ -103,7 +103,7 @@ def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
 
 
 def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
-    """Return the event with these attributes as text. Attributes unknown to evcore are ignored.
+    """Return the event with the given attributes, as text. Unknown attributes are ignored.
 
     Raises:
         BadEventError: a required attribute is missing, or a value is not of its type.
@@ -120,7 +120,7 @@ def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
 
 
 def require(found: Mapping[str, Any]) -> None:
-    """Check that all required attributes are there.
+    """Check that no required attribute is missing.
 
     Raises:
         BadEventError: a required attribute is missing or empty, or the version is not 1.0.
@@ -138,7 +138,7 @@ def counted(first: int, last: int) -> str:
 
 
 def counts(found: str) -> tuple[int | None, int | None]:
-    """Return the first and the last NAS COUNT of a `COUNTED` value; None for no COUNT."""
+    """Return the first and the last NAS COUNT of a `COUNTED` value; None for other text."""
     if not found:
         return None, None
     first, _, last = found.partition("-")

@@ -7,19 +7,20 @@ from schemas.identity import Guti, make_tmsi_plaintext, slot_of
 
 
 def new_tmsi(d: UeDecision) -> int:
-    """A 5G-TMSI that shows nothing of the slot that it carries, and that the UE has not had.
+    """Return a new 5G-TMSI, which differs from the current and the old 5G-TMSI of the UE.
 
-    Another UE may have it: then the append fails, and this is decided again with other entropy.
+    The 5G-TMSI contains the slot in encrypted form. If another UE has the same 5G-TMSI, the append
+    fails and the event is decided again with new entropy.
     """
     cipher, slot = wire.TmsiCipher(d.env.network.tmsi_key), slot_of(d.ue.supi)
-    made = d.ue.tmsi
-    while made is None or made in (d.ue.tmsi, d.ue.old_tmsi):
-        made = cipher.encrypt(make_tmsi_plaintext(slot, d.env.random_int(22)))
-    return made
+    tmsi = d.ue.tmsi
+    while tmsi is None or tmsi in (d.ue.tmsi, d.ue.old_tmsi):
+        tmsi = cipher.encrypt(make_tmsi_plaintext(slot, d.env.random_int(22)))
+    return tmsi
 
 
 def mobile_identity(d: UeDecision, tmsi: int) -> Tree:
-    """A 5GS mobile identity with a 5G-GUTI of this AMF, as NAS trees have it."""
+    """Return a 5GS mobile identity with a 5G-GUTI of this AMF, as a NAS tree (TS 24.501 9.11.3.4)."""
     guti = Guti(d.env.network.guami, tmsi)
     return {
         "guti": {

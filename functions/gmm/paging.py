@@ -1,8 +1,8 @@
 """Session reports of UPFs, and paging (TS 23.502 4.2.3.3, TS 29.244 5.8, 7.5.8).
 
-A UPF reports the first packet that it buffers, and no other (TS 29.244 8.2.26, NOCP). So the state
-keeps the report until the packets have left. If the user plane is not set up for it, the report is
-processed again after a pause.
+A UPF reports only the first packet that it buffers (TS 29.244 8.2.26, NOCP). The state therefore
+keeps the report until the UPF has forwarded the packets. If the packets stay at the UPF, a timer
+processes the report again.
 """
 
 from typing import Final
@@ -21,12 +21,12 @@ from schemas.gsm.state import PduSession
 from schemas.step import Page, SendPfcp
 
 TIMER: Final = "downlink-data"
-"""Runs while the UPF buffers packets of a session. The name has the number of the session after
-a slash."""
+"""Prefix of the timers that run while a UPF buffers packets of a session. The PDU session identity
+follows after a slash."""
 
 PAUSE: Final = 10
-"""Number of T3513 periods after which buffered packets are tried again, or the sessions of a paging
-without an answer are renewed. T3513 times this pause, too."""
+"""Number of T3513 periods before a report is processed again, and before the sessions of a failed
+paging are renewed. The timer T3513 itself measures the pause after a failed paging."""
 
 
 def is_held(session: PduSession) -> bool:
@@ -50,7 +50,10 @@ def reconcile(d: UeDecision) -> None:
 
 
 def rearm(d: UeDecision) -> None:
-    """Run a timer for each session with buffered packets, and no other timer of this kind."""
+    """Start a timer for each session with buffered packets. Stop the others.
+
+    No timer of this kind runs during a paging.
+    """
     if not d.ue.timers and not any(s.reported for s in d.ue.sessions):
         return
     idle = d.ue.paging is None
@@ -63,11 +66,11 @@ def rearm(d: UeDecision) -> None:
 
 
 REPETITIONS: Final = 3
-"""Number of repetitions of PAGING. Each interval is longer than the one before."""
+"""Maximum number of repetitions of PAGING. Each interval is longer than the previous one."""
 
 
 def decide(d: UeDecision, received: Input) -> None:
-    """Decide about a report of a UPF, T3513, or the timer of buffered packets."""
+    """Process a report of a UPF, the expiry of T3513, or the timer of buffered packets."""
     match received:
         case PfcpReceived(_, tree, seid, _, key) if tree is not None:
             _report(d, tree, seid, key)
@@ -109,9 +112,10 @@ def _answer(d: UeDecision, tree: Tree, session: PduSession, key: str) -> None:
 
 
 def _tunnel_lost(d: UeDecision, ies: Tree, session: PduSession) -> None:
-    """Record that the gNB does not have the tunnel (TS 23.527 5.3.3.1).
+    """Record that the gNB does not have the tunnel of a session (TS 23.527 5.3.3.1).
 
-    It is set up again for the next packet. A report about a gNB that the UE has left is ignored.
+    The next downlink packet sets the tunnel up again. A report about a previous gNB of the UE is
+    ignored.
     """
     report: list[Tree] = ies.get("Error Indication Report", [])
     found: Tree = pfcp.ies_of(report).get("F-TEID", {})
@@ -158,9 +162,9 @@ def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
 
 
 def _again(d: UeDecision, psi: int) -> None:
-    """Process a report again: its packets have not reached the UE.
+    """Process a report again, because its packets have not reached the UE.
 
-    After some times the session is renewed, so that the UPF reports the next packet.
+    After `REPETITIONS` times, renew the session, so that the UPF reports the next packet.
     """
     session = user_plane.by_id(d, psi)
     if session is None or not is_held(session):
@@ -175,7 +179,7 @@ def _page(d: UeDecision, count: int) -> None:
     if d.ue.tmsi is None or not d.ue.registration_area:
         d.emit(PagingEnded("the UE cannot be paged"))
         return
-    # A UE that has not confirmed its new 5G-GUTI may still use the one before.
+    # A UE that has not confirmed its new 5G-GUTI may still use the old 5G-GUTI.
     tmsis = [d.ue.tmsi]
     if d.ue.tmsi_pending and d.ue.old_tmsi is not None:
         tmsis.append(d.ue.old_tmsi)
@@ -186,9 +190,9 @@ def _page(d: UeDecision, count: int) -> None:
 
 
 def _expired(d: UeDecision, count: int) -> None:
-    """T3513: page again, a few times.
+    """Process T3513: page again, up to `REPETITIONS` times. Then the paging has failed.
 
-    After that and a pause, renew the sessions, so that their UPFs report the next packet.
+    After a pause, renew the sessions, so that their UPFs report the next packet.
     """
     paging = d.ue.paging
     if paging is None:

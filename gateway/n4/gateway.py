@@ -1,7 +1,10 @@
-"""The N4 gateway: many UPFs; each PFCP message is an event, each downlink event a PFCP message.
+"""The N4 gateway between UPFs and the bus.
 
-The gateway keeps no durable state: only requests that wait for responses, and responses that may
-be repeated. If the gateway dies, the timers of the functions and of the UPFs repeat the requests.
+The gateway publishes each PFCP message of a UPF as an event, and sends each downlink event to its
+UPF as a PFCP message.
+
+The gateway keeps no durable state, only pending requests, and responses for repeated requests. If
+the gateway dies, the timers of the functions and of the UPFs repeat the requests.
 """
 
 import asyncio
@@ -28,10 +31,10 @@ from gateway.outbox import Outbox
 from schemas.config.n4 import N4Config, UpfConfig
 
 QUEUE_GROUP: Final = "n4"
-"""Of several gateways that serve a UPF, one gets each message."""
+"""NATS queue group: only one of the gateways that serve a UPF receives each message."""
 
 LOOK_UP: Final = 2.0
-"""Maximum seconds to look up the hosts of UPFs before the UPFs are reported as served."""
+"""Maximum seconds to look up the hosts of UPFs before the first reports to the core."""
 
 
 class N4Gateway:
@@ -56,6 +59,7 @@ class N4Gateway:
         self._lookups: set[asyncio.Task[None]] = set()
 
     def _equip(self, peer: UpfPeer, sequences: Sequences) -> None:
+        """Create the pending requests and the path of a UPF."""
         config = self._config
         peer.requests = Requests(
             sequences,
@@ -73,7 +77,7 @@ class N4Gateway:
         )
 
     async def start(self) -> None:
-        """Listen on both sides, and report to the core that each UPF is served.
+        """Open the UDP port, subscribe to the bus, and report each UPF as served.
 
         Raises:
             EndpointError: the UDP port cannot be opened.
@@ -84,16 +88,16 @@ class N4Gateway:
         self._outbox.start()
         for peer in self._peers.all:
             handler = partial(self._deliver, peer)
-            found = await listen(self._client, subjects.n4(peer.node_id), handler, QUEUE_GROUP)
-            self._subscriptions.append(found)
-        # The reports leave by the same connection after the subscriptions.
+            subject = subjects.n4(peer.node_id)
+            self._subscriptions.append(await listen(self._client, subject, handler, QUEUE_GROUP))
+        # The broker processes the subscriptions before the reports: both use one connection.
         lookups = [self._look_up(self._locate(peer)) for peer in self._peers.all]
         await asyncio.wait(lookups, timeout=LOOK_UP)
         for peer in self._peers.all:
             peer.path.start()
 
     async def stop(self, seconds: float = 3.0) -> None:
-        """Stop to listen; wait up to `seconds` for responses and for the publisher."""
+        """Stop listening. Wait up to `seconds` for responses and for the publisher."""
         with contextlib.suppress(TimeoutError, NatsError):
             async with asyncio.timeout(min(seconds, self._config.t1)):
                 for subscription in self._subscriptions:
@@ -151,7 +155,7 @@ class N4Gateway:
             self._events.unanswered(peer, pending.event, pending.octets)
 
     def _report(self, peer: UpfPeer, state: State, stamp: int) -> None:
-        """Publish the state of a UPF's path. Unless it is up, look up its host again."""
+        """Publish the state of the path to a UPF. Unless it is up, look up the host again."""
         if state != "served":
             log.warning("UPF %s is %s", peer.node_id, state)
         if state != "up":

@@ -17,9 +17,10 @@ from loadgen.ue.model import HANDOVERS, Procedure
 from transport import UDP_ENCAPSULATION_PORT, Mode
 
 Identity = Literal["stored", "suci", "unknown-guti"]
-"""The identity of a UE at the start of a programme: the stored 5G-GUTI and security context if
-there
-are any, a SUCI, or a 5G-GUTI that no AMF assigned.
+"""The identity in the first registration of a programme.
+
+`stored`: the stored 5G-GUTI and security context, or a SUCI without them. `suci`: a SUCI.
+`unknown-guti`: a 5G-GUTI that no AMF assigned.
 """
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
@@ -48,11 +49,11 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     plmn: str = "001-01"
     tac: int = 1
     tacs: tuple[int, ...] = ()
-    """The TACs of the gNBs, in turn; if empty, all gNBs have `tac`."""
+    """TACs that are assigned to the gNBs in turn. If empty, all gNBs have `tac`."""
     slices: tuple[SNssai, ...] = (SNssai(1, "010203"),)
     """The slices that the gNBs broadcast."""
     gnbs: int = 1
-    """gNBs, each with its own SCTP association; UE `i` is on gNB ``i % gnbs``."""
+    """Number of gNBs, each with its own SCTP association. UE `i` starts at gNB ``i % gnbs``."""
     first_gnb_id: int = 1
 
     population: Population = field(default_factory=Population)
@@ -69,9 +70,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rate: float | None = None
     """Programmes to start per second; None for the closed loop."""
     repeat: int | None = 1
-    """Programmes per UE; in the open loop a factor for the number of UEs. None for no limit."""
+    """Programmes per UE; None for no limit. In the open loop, the mean over all UEs."""
     duration: float | None = None
-    """When to stop starting programmes; running programmes are completed."""
+    """Time after which no programme starts. Running programmes are completed."""
     think: float = 0.0
     """The mean of the exponential time between two procedures of a UE."""
     ramp: float = 0.0
@@ -79,21 +80,21 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     phases: tuple[Phase, ...] = ()
     """The phases, in their order; empty for the single phase of the fields above."""
     faults: Faults | float | None = None
-    """The share of messages about UEs that faults hit, or a table of shares; a phase can override
-    it."""
+    """Injected faults: one share of all messages about UEs, or shares for each kind of fault. A
+    phase can override them."""
     failure_pause: float = 1.0
-    """The time for which a UE stays off after a failure."""
+    """Time for which a UE is switched off after a failure."""
     drain: float = 40.0
-    """The longest time for procedures after the end, and for a gNB without an AMF. After that time
-    procedures count as unfinished.
+    """Maximum time for running procedures after the end; then they count as unfinished. Also the
+    maximum time without an AMF for a gNB; then the run ends.
     """
     connect_timeout: float = 15.0
-    """The longest time for the set-up of all gNBs at the start."""
+    """Maximum time for the NG setup of all gNBs at the start."""
 
     seed: int = 0
     timers: TimerValues = field(default_factory=TimerValues)
     strict_duplicates: bool = False
-    """Whether an exact repetition of a protected message is a violation."""
+    """Whether an exact copy of a protected message counts as a violation."""
 
     json: str | None = None
     """A file for the report."""
@@ -137,13 +138,13 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def pages(self) -> bool:
-        """Whether a programme pages UEs."""
+        """Whether a programme contains `Procedure.PAGE`."""
         shares = [share for phase in self.plan for share in phase.mix]
         return any(Procedure.PAGE in share.procedures for share in shares)
 
     @property
     def longest(self) -> float | None:
-        """Seconds after which the run ends in any case; None without a limit."""
+        """Maximum seconds of the run; None without a limit."""
         durations = [phase.duration for phase in self.plan]
         # The last of several phases ends by itself, just before this limit.
         drain = self.drain + (1.0 if self.phases else 0.0)

@@ -1,4 +1,4 @@
-"""Service requests, the UE's side (TS 24.501 5.6.1), and the answer to paging (5.6.2)."""
+"""Service requests of the UE (TS 24.501 5.6.1), and its answer to paging (5.6.2)."""
 
 from loadgen.ue import messages
 from loadgen.ue.base import Running, UeBase
@@ -27,12 +27,12 @@ _ESTABLISHMENT_CAUSE = {
     DATA: "mo-Data",
     MOBILE_TERMINATED: "mt-Access",
 }
-"""By service type (table 4.5.6.1, TS 38.331)."""
+"""RRC establishment cause by service type (table 4.5.6.1; names of TS 38.331)."""
 _USER_PLANE = "user-plane"
 
 
 class ServiceRequest(Running):
-    """A service request for signalling of an idle UE; the base of other requests."""
+    """A service request of an idle UE for signalling; base class of the other service requests."""
 
     name = Procedure.SERVICE
     service_type = SIGNALLING
@@ -40,17 +40,17 @@ class ServiceRequest(Running):
     def __init__(self, ue: UeBase) -> None:
         super().__init__(ue)
         self.asked: tuple[int, ...] = ()
-        """The sessions of the uplink data status."""
+        """PDU session identities in the uplink data status."""
         self.wanted: frozenset[int] = frozenset()
-        """The sessions that must get a user plane."""
+        """PDU session identities that must get a user plane."""
         self.accepted = False
         self._requesting = False
         self._status = False
-        """Whether the request had the PDU session status."""
+        """Whether the request contained the PDU session status."""
 
     @property
     def family(self) -> Procedure:
-        """The family of the messages that answer it: SERVICE ACCEPT and SERVICE REJECT."""
+        """The procedure of SERVICE ACCEPT and SERVICE REJECT, which answer the request."""
         return Procedure.SERVICE
 
     def start(self, now: float) -> None:
@@ -74,7 +74,7 @@ class ServiceRequest(Running):
         return self._ue.channel.protect_initial(self.request())
 
     def request(self) -> bytes:
-        """Return SERVICE REQUEST, and start the procedure."""
+        """Start the procedure and T3517. Return the plain SERVICE REQUEST."""
         ue = self._ue
         context, guti = ue.channel.current, ue.guti
         ue.state = State.SERVICE_REQUEST_INITIATED
@@ -93,7 +93,7 @@ class ServiceRequest(Running):
         )
 
     def challenged(self, *, failed: bool) -> None:
-        """Stop T3517 at a failed challenge; restart it at a good one (5.4.1.3.7)."""
+        """Stop T3517 after a failed challenge, start it after a correct one (5.4.1.3.7)."""
         if failed:
             self._ue.stop("T3517")
         elif self._requesting and not self._ue.running("T3517"):
@@ -134,7 +134,7 @@ class ServiceRequest(Running):
         self.served(now)
 
     def served(self, now: float) -> None:
-        """Wait for the requested user planes: the request was accepted."""
+        """Wait for the requested user planes after the request was accepted."""
         self.user_plane_changed(now)
         if self._ue.running_procedure is self:
             self._ue.start(_USER_PLANE, self._ue.values.user_plane)
@@ -164,7 +164,10 @@ class ServiceRequest(Running):
             ue.finish("no-user-plane", now)
 
     def released(self, why: str, now: float) -> None:
-        """Fail: a lower layer failure before the answer. The UE stays registered, and is idle."""
+        """End with a failure: the connection was released before the answer.
+
+        The UE stays registered, and is idle.
+        """
         self._requesting = False
         self._ue.stop("T3517", _USER_PLANE)
         if self._ue.running("T3346"):
@@ -181,7 +184,7 @@ class DataRequest(ServiceRequest):
     name = Procedure.SERVICE_REQUEST
 
     def start(self, now: float) -> None:
-        """Request the inactive user planes; without a session, request signalling."""
+        """Request the inactive user planes. Without any, request signalling."""
         ue = self._ue
         self.asked = tuple(psi for psi in ue.sessions.live if psi not in ue.user_plane)
         self.wanted = frozenset(self.asked)
@@ -193,7 +196,7 @@ class DataRequest(ServiceRequest):
 
 
 class PagingResponse(ServiceRequest):
-    """The answer to a page that the driver did not start."""
+    """The answer to a page without a `Page` procedure of the driver."""
 
     name = Procedure.PAGE
     service_type = MOBILE_TERMINATED
@@ -201,7 +204,7 @@ class PagingResponse(ServiceRequest):
 
 
 class Page(ServiceRequest):
-    """Downlink data for an idle UE, until its user plane is active (TS 23.502 4.2.3.3)."""
+    """Downlink data to an idle UE: page, service request, active user plane (TS 23.502 4.2.3.3)."""
 
     name = Procedure.PAGE
     service_type = MOBILE_TERMINATED
@@ -230,7 +233,7 @@ class Page(ServiceRequest):
         self._ue.downlink_data(address)
 
     def paged(self, now: float) -> None:  # noqa: ARG002
-        """Send a service request."""
+        """Stop the data, and answer the page with a service request."""
         self._ue.stop("paging")
         self._ue.stop("data")
         self.connect()
@@ -246,7 +249,7 @@ class Page(ServiceRequest):
             super().expired(timer, now)
 
     def user_plane_changed(self, now: float) -> None:
-        """Stop sending when the data can be delivered."""
+        """Stop sending data when the procedure has ended."""
         super().user_plane_changed(now)
         if self._ue.running_procedure is not self:
             self._ue.stop("paging")

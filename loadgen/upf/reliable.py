@@ -1,4 +1,4 @@
-"""Reliable delivery of PFCP (TS 29.244 clause 6.4): repetition of requests, and of answers."""
+"""Reliable delivery of PFCP (TS 29.244 clause 6.4): repeat requests, and answers to copies."""
 
 import asyncio
 from collections import OrderedDict
@@ -12,11 +12,11 @@ from loadgen.trees import Tree
 Address: TypeAlias = tuple[str, int]
 """Host and port."""
 Answered: TypeAlias = Callable[[Tree | None], None]
-"""Takes the answer to a request, or None if no answer came."""
+"""Receives the decoded answer to a request; None if no answer arrived."""
 
 
 class Pending(Struct, eq=False):
-    """A request without an answer yet."""
+    """A request of the UPF that waits for its answer."""
 
     message: str
     data: bytes
@@ -27,15 +27,15 @@ class Pending(Struct, eq=False):
 
 
 class Requests:
-    """The UPF's own requests: each is repeated every T1 until it is answered, N1 times in all."""
+    """The requests of the UPF. Each is sent every T1 until it is answered, at most N1 times."""
 
     def __init__(self, send: Callable[[bytes, Address], None], t1: float, n1: int) -> None:
         """Start without requests.
 
         Args:
             send: sends octets.
-            t1: seconds until a request is repeated.
-            n1: the largest number of transmissions.
+            t1: seconds between two transmissions of a request.
+            n1: maximum number of transmissions.
         """
         self.retransmissions = 0
         self._send, self._t1, self._n1 = send, t1, n1
@@ -58,22 +58,22 @@ class Requests:
         """Send a request, and repeat it until it is answered.
 
         Args:
-            sequence: its sequence number, from `sequence`.
-            message: its name.
-            data: its octets.
+            sequence: the sequence number, returned by `sequence`.
+            message: the name of the message.
+            data: the octets of the message.
             address: the receiver.
-            answered: called once.
+            answered: called once, with the answer or after the last T1.
         """
         pending = Pending(message, data, address, answered, 0)
         self._pending[sequence] = pending
         self._again(sequence, pending)
 
     def find(self, sequence: int) -> Pending | None:
-        """Return the request for an answer with this sequence number."""
+        """Return the pending request with a sequence number; None without one."""
         return self._pending.get(sequence)
 
     def answer(self, sequence: int, tree: Tree) -> None:
-        """Handle the answer to a request."""
+        """End a request, and pass on its answer."""
         self._end(sequence, tree)
 
     def cancel(self) -> None:
@@ -106,22 +106,23 @@ class _StoredAnswer(Struct, eq=False):
     request: bytes
     answer: bytes
     ready: float
+    """Time at which the answer is sent, in the loop's time."""
     expires: float
 
 
 class Answers:
-    """The UPF's answers, so that a repeated request gets the same answer.
+    """The stored answers of the UPF. A repeated request gets the same answer again.
 
-    A repeated request has the same peer, sequence number and octets. A restarted peer starts with
-    the same sequence numbers, but its requests are new.
+    A repeated request has the same peer, sequence number and octets. A restarted peer reuses the
+    sequence numbers, with other octets.
     """
 
     def __init__(self, keep: float, limit: int = 65536) -> None:
         """Start without answers.
 
         Args:
-            keep: seconds for which an answer is kept.
-            limit: the largest number of answers; the oldest is dropped first.
+            keep: seconds after which an answer is dropped.
+            limit: maximum number of answers. The oldest is dropped first.
         """
         self._keep, self._limit = keep, limit
         self._answers: OrderedDict[tuple[Address, int], _StoredAnswer] = OrderedDict()
@@ -132,7 +133,7 @@ class Answers:
     def find(self, address: Address, sequence: int, request: bytes, now: float) -> bytes | None:
         """Return the answer to a repeated request; None for a new request.
 
-        The answer is empty if it is delayed and not sent yet.
+        The returned answer is empty if the answer is delayed and not sent yet.
         """
         self._expire(now)
         found = self._answers.get((address, sequence))

@@ -1,7 +1,8 @@
-"""Latency objectives: the time limit from JetStream's storing an event to the end of its
+"""Latency objectives: the maximum time from the storage of an event in JetStream to the end of its
 processing.
 
-They order work and scale workers; no decision depends on them.
+Workers use objectives to order events, and the autoscaler to scale workers. No decision depends on
+an objective.
 """
 
 from collections.abc import Mapping
@@ -15,12 +16,12 @@ from schemas.procedures import Procedure
 from schemas.ue.state import Ue
 
 RELAXED: Final = 1.0
-"""Default objective in seconds. Without a limit for the other events, urgent events could delay
-them for ever."""
+"""Default objective in seconds. Without a default, urgent events could delay the other events
+forever."""
 
 
 class ObjectiveConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """A table [[objective]]: for a procedure, or for a slice such as ``"1-010203"``."""
+    """A table ``[[objective]]``, either of a procedure or of a slice such as ``"1-010203"``."""
 
     milliseconds: Annotated[int, Meta(ge=1, le=60_000)]
     procedure: str = ""
@@ -28,7 +29,7 @@ class ObjectiveConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Objectives(Struct, frozen=True):
-    """Objectives in seconds."""
+    """The objectives of procedures and slices, in seconds."""
 
     procedures: Mapping[str, float] = field(default_factory=dict[str, float])
     slices: Mapping[SNssai, float] = field(default_factory=dict[SNssai, float])
@@ -46,7 +47,7 @@ class Objectives(Struct, frozen=True):
         return self.procedures.get(procedure, RELAXED)
 
     def of_ue(self, ue: Ue) -> float:
-        """Return the objective of a UE, by the slices of its PDU sessions."""
+        """Return the shortest objective of the slices that the UE has PDU sessions in."""
         return min(
             (self.slices.get(session.nssai, RELAXED) for session in ue.sessions), default=RELAXED
         )

@@ -33,11 +33,11 @@ class N4Request(Struct, frozen=True, omit_defaults=True):
     number: int
     """The `sequence` of the response. A repetition has the same number."""
     at: int
-    """When it was last sent, in milliseconds since the Unix epoch."""
+    """Time of the last transmission, in milliseconds since the Unix epoch."""
     count: int = 0
     """The number of repetitions."""
     downlink: Tunnel | None = None
-    """The destination of downlink packets in the request; None for the buffer."""
+    """The destination of downlink packets in the request; None if the UPF must buffer them."""
     ambr: Ambr | None = None
     """The session AMBR of the request."""
     end_marker: bool = False
@@ -50,15 +50,15 @@ class N4Session(Struct, frozen=True, omit_defaults=True):
     upf: str
     """The Node ID of the UPF."""
     seid: int
-    """The SEID of the core, its slot inside (`schemas.identity.make_seid`)."""
+    """The SEID of the core. It contains the slot (`schemas.identity.make_seid`)."""
     up_seid: int = 0
     """The SEID of the UPF; 0 before the establishment."""
     since: int = 0
-    """When the answered establishment request was sent, in milliseconds since the Unix epoch."""
+    """Time of the successful establishment request, in milliseconds since the Unix epoch."""
     allocates: bool = False
     """Whether the core allocates the F-TEID, because the UPF does not (FTUP)."""
     downlink: Tunnel | None = None
-    """The destination of downlink packets at the UPF; None for its buffer."""
+    """The destination of downlink packets at the UPF; None if the UPF buffers them."""
     ambr: Ambr | None = None
     """The session AMBR that the UPF enforces."""
     sent: N4Request | None = None
@@ -94,17 +94,17 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     amf_ue_ngap_id: int = 0
     """The AMF-UE-NGAP-ID of the connection by which the resources were requested."""
     user_plane: Literal["off", "pending", "requested", "on"] = "off"
-    """`pending`: the resources are requested as soon as possible. `requested`: the gNB has not
+    """`pending`: the core requests the resources as soon as possible. `requested`: the gNB has not
     answered yet."""
     reported: int = 0
-    """How often the UE was paged, or its user plane activated, for the downlink packets that the
-    UPF reported and still buffers; 0 for none."""
+    """Number of attempts to deliver the downlink packets that the UPF reported and still buffers.
+    Each attempt pages the UE or activates the user plane. 0 without buffered packets."""
     release_cause: int = 0
     """The 5GSM cause of the PDU SESSION RELEASE COMMAND, in the stage `releasing`."""
 
 
 class IndicatedSession(Struct, frozen=True, omit_defaults=True):
-    """A PDU session of an indication, which gets another downlink tunnel or is refused."""
+    """A PDU session in an `Indication`. It gets another downlink tunnel, or is refused."""
 
     psi: int
     seid: int = 0
@@ -116,18 +116,18 @@ class IndicatedSession(Struct, frozen=True, omit_defaults=True):
     refused_flows: tuple[int, ...] = ()
     """The indicated QFIs that the session does not have."""
     cause: str = ""
-    """The cause of a refusal; empty if it is not refused."""
+    """The cause of the refusal; empty for a session that is not refused."""
 
 
 class Indication(Struct, frozen=True, omit_defaults=True):
-    """An indication that is confirmed when the UPFs have answered."""
+    """A PDU SESSION RESOURCE MODIFY INDICATION. It is confirmed when the UPFs have answered."""
 
     amf_ue_ngap_id: int
-    """The connection of the indication."""
+    """The AMF-UE-NGAP-ID of the connection that the indication arrived on."""
     gnb: str
     association: str
     ran_ue_ngap_id: int
-    """The RAN end of that connection; it changes with a handover."""
+    """The RAN-UE-NGAP-ID of this connection. A handover changes it."""
     sessions: tuple[IndicatedSession, ...]
     diagnostics: bytes = b""
-    """The ignored errors in the message: a Criticality Diagnostics tree as JSON."""
+    """The ignored errors in the message, as the JSON text of a Criticality Diagnostics tree."""
