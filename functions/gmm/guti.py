@@ -20,7 +20,7 @@ def new_tmsi(d: UeDecision) -> int:
 
 
 def mobile_identity(d: UeDecision, tmsi: int) -> Tree:
-    """Return a 5GS mobile identity with a 5G-GUTI of this AMF, as a NAS tree (TS 24.501 9.11.3.4)."""
+    """Return a 5G-GUTI of this AMF as a NAS tree (5GS mobile identity, TS 24.501 9.11.3.4)."""
     guti = Guti(d.env.network.guami, tmsi)
     return {
         "guti": {
