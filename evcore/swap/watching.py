@@ -171,7 +171,7 @@ class CanaryWatch:
         self._canaries = Canaries(kv, self._stats, before=before)
 
     async def stop(self) -> None:
-        """Stop to receive assignments and statistics."""
+        """Stop receiving assignments and statistics."""
         await self._assigned.stop()
         await self._stats.stop()
 
