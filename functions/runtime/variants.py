@@ -288,8 +288,16 @@ def load_all(options: Iterable[str]) -> dict[Procedure, Variant]:
         if not sign or name not in tuple(Procedure):
             raise VariantError(f"{option!r} is not PROCEDURE=PATH, of {', '.join(Procedure)}")
         if Path(path) not in of_paths:
-            of_paths[Path(path)] = load(Path(path))
+            of_paths[Path(path)] = _load_kept(Path(path))
         found[Procedure(name)] = of_paths[Path(path)]
+    return found
+
+
+def _load_kept(path: Path) -> Variant:
+    """Return a variant, which must have the id in its name, if there is one: ``name@id.whl``."""
+    found = load(path)
+    if "@" in path.stem and path.stem.partition("@")[2] != found.id:
+        raise VariantError(f"{path} is {found.code} with this evcore: it was made for another one")
     return found
 
 

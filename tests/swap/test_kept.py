@@ -62,6 +62,9 @@ def test_a_variant_that_was_made_for_another_release(
     monkeypatch.setattr("functions.runtime.variants.this_code", lambda: newer)
     assert Kept(data).load(variant) is None
     assert Kept(data).outdated(variant) == "it was made for another evcore than this one"
+    (option,) = Kept(data).arguments([(SERVICE, variant)])[1:]
+    with pytest.raises(VariantError, match="it was made for another one"):
+        load_all([option])
 
 
 def test_of_an_environment_the_path_is_kept(tmp_path: Path, data: DataDirectory) -> None:
