@@ -1,8 +1,8 @@
 """Compare a canary with the stable version, by the statistics of workers since the canary began.
 
-A canary is worse only if chance does not explain the difference: the lower bound of the Wilson
-score interval of its share must be above the limit. A canary that always fails is rolled back after
-three events, a slightly worse one after hundreds.
+A canary is worse if the lower bound of the Wilson score interval of its share is above the limit.
+Chance does not explain such a difference. A canary that always fails is rolled back after three
+events, a slightly worse one after hundreds.
 """
 
 import math
