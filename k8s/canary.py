@@ -13,6 +13,8 @@ RELEASE: Final = "0.2.0"
 """The version of the other release, by which the Job finds its workers."""
 PROCEDURE: Final = Procedure.REGISTRATION
 SHARE: Final = "1/8"
+WAIT: Final = "600"
+"""Seconds that a node may take to pull the image of the other release."""
 
 
 def deployment() -> Manifest:
@@ -37,7 +39,7 @@ def judge() -> Manifest:
     needs = pods.Needs(store=False, keys=())
     container = pods.container(
         "swap",
-        ["swap", str(PROCEDURE), "--to", RELEASE, "--partitions", SHARE],
+        ["swap", str(PROCEDURE), "--to", RELEASE, "--partitions", SHARE, "--wait", WAIT],
         needs,
         resources={"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
     )

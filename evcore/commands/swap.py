@@ -15,7 +15,7 @@ from evcore.commands.output import Notices, print_columns
 from evcore.commands.running import Interrupted, run, run_tool
 from evcore.local.data import DataDirectory
 from evcore.swap import asking, environment, kept
-from evcore.swap.watching import milliseconds, sentence, watching
+from evcore.swap.watching import START, milliseconds, sentence, watching
 from eventing.ownership.assignments import Margins, SwapError
 from functions.runtime import variants
 from functions.runtime.variants import VariantError
@@ -61,6 +61,9 @@ def swap(
     max_p99_ratio: Annotated[
         float, typer.Option(metavar="N", min=1, help="Times the stable version's p99, at most.")
     ] = Margins().p99_ratio,
+    wait: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="How long to wait for a worker of it.")
+    ] = START,
     finish: Annotated[bool, typer.Option("--finish", help="Let it decide everywhere.")] = False,
     abort: Annotated[bool, typer.Option("--abort", help="Go back to the version before.")] = False,
     status: Annotated[
@@ -81,7 +84,7 @@ def swap(
     """
     if [to is not None, finish, abort, status].count(True) != 1:
         raise UsageError("say one of --to VARIANT, --finish, --abort and --status")
-    if isnan(max_failures) or isnan(max_p99_ratio):
+    if isnan(max_failures) or isnan(max_p99_ratio) or isnan(wait):
         raise UsageError("a margin is nan, and nothing is worse than that")
     directory = DataDirectory(data) if config is None else None
     if directory is not None and not directory.running:
@@ -102,7 +105,8 @@ def swap(
             return
         count = count_of(partitions, nats.partitions)
         wanted = _wanted(directory, to)
-        new = _Swap(chosen, wanted, tuple(range(count)), Margins(max_failures, max_p99_ratio))
+        margins = Margins(max_failures, max_p99_ratio)
+        new = _Swap(chosen, wanted, tuple(range(count)), margins, wait)
         if directory is not None:
             Notices().say(run_tool(_begin(nats, new, started=wanted != to)))
             return
@@ -125,6 +129,8 @@ class _Swap(NamedTuple):
     """The id or the name of the variant."""
     partitions: tuple[int, ...]
     margins: Margins
+    wait: float
+    """Seconds to wait for a live worker of the variant."""
 
 
 def _wanted(directory: DataDirectory | None, to: str) -> str:
@@ -161,7 +167,7 @@ def count_of(share: str, partitions: int) -> int:
 async def _begin(nats: NatsConfig, new: _Swap, *, started: bool) -> str:
     """Begin a swap that `evcore up` judges; with `started`, it starts the workers as well."""
     async with asking.asking(nats.url, new.procedure) as core:
-        variant = new.wanted if started else await core.variant(new.wanted)
+        variant = new.wanted if started else await core.variant(new.wanted, new.wait)
         return await core.begin(variant, new.partitions, new.margins)
 
 
@@ -172,7 +178,7 @@ async def _judged(nats: NatsConfig, new: _Swap) -> None:
         SwapError: it is refused, or rolled back.
     """
     async with asking.asking(nats.url, new.procedure) as core:
-        variant = await core.variant(new.wanted)
+        variant = await core.variant(new.wanted, new.wait)
         async with watching(core.client, new.procedure) as watch:
             since = milliseconds()
             Notices().say(await core.begin(variant, new.partitions, new.margins))

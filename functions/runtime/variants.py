@@ -7,6 +7,7 @@ only its own decisions.
 """
 
 import importlib.util
+import os
 import re
 import sys
 import threading
@@ -107,12 +108,19 @@ def read(path: Path) -> Overlay:
 
 
 def _of_folder(path: Path) -> dict[str, bytes]:
-    names = {file: file.relative_to(path) for file in path.rglob("*") if file.suffix in _MODULES}
-    return {
-        name.as_posix(): file.read_bytes()
-        for file, name in names.items()
-        if not any(part[0] == "." or part == "__pycache__" for part in name.parts)
-    }
+    """Return the modules of a folder. Kubernetes mounts a ConfigMap as links, also to folders."""
+    found: dict[str, bytes] = {}
+    seen: set[str] = set()
+    for folder, folders, names in os.walk(path, followlinks=True):
+        folders[:] = [name for name in folders if name[0] != "." and name != "__pycache__"]
+        if (real := os.path.realpath(folder)) in seen:
+            folders.clear()  # a link to a folder above
+            continue
+        seen.add(real)
+        for file in (Path(folder, name) for name in names if name[0] != "."):
+            if file.suffix in _MODULES:
+                found[file.relative_to(path).as_posix()] = file.read_bytes()
+    return found
 
 
 def _of_wheel(path: Path) -> dict[str, bytes]:

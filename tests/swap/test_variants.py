@@ -179,3 +179,16 @@ def test_the_variants_of_a_command_line(tmp_path: Path) -> None:
     for option in ("paging", f"smf={path}", "=x"):
         with pytest.raises(VariantError, match="is not PROCEDURE=PATH"):
             load_all([option])
+
+
+def test_a_folder_as_kubernetes_mounts_a_config_map(tmp_path: Path) -> None:
+    """Links at the top, to a folder with a hidden name; and a link to a folder above ends."""
+    mount = tmp_path / "my-variant"
+    made = folder(tmp_path / "made", {ACCEPT: NOTING})
+    mount.mkdir()
+    made.rename(mount / "..2026_11_23")
+    (mount / "..data").symlink_to("..2026_11_23")
+    (mount / "functions").symlink_to("..data/functions")
+    (mount / "..data" / "functions" / "again").symlink_to("../functions")
+    found = load(mount)
+    assert found.overlay.files == {f"functions/{ACCEPT}.py": NOTING.encode()}
