@@ -1,5 +1,6 @@
 """The allowlist of imports: each way out is found, at any distance from a decision."""
 
+import re
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -62,7 +63,7 @@ def test_an_import_by_a_schema_of_a_procedure_is_found(imported: str) -> None:
 
 def test_a_schema_that_reads_files_is_out_of_reach() -> None:
     found = faults(PROCEDURE, "schemas.config.reading")
-    assert "schemas.config.reading -> pathlib (line 10)" in found
+    assert re.search(r"schemas\.config\.reading -> pathlib \(line \d+\)", str(found))
 
 
 @pytest.mark.parametrize("imported", ["functions.runtime.round", "statestore.log"])

@@ -1,8 +1,8 @@
-"""The registration procedure (TS 24.501 5.5.1, TS 23.502 4.2.2.2), from what comes on.
+"""The registration procedure (TS 24.501 5.5.1, TS 23.502 4.2.2.2): routes its messages and timers.
 
-The request goes to `registration_request`. It runs the common procedures it needs, whose answers
-go to `registration_identity` and `registration_answers`, and ends in `registration_accept`. A
-mobility or periodic update takes the same way.
+`request` processes the REGISTRATION REQUEST and starts the common procedures. `identity` and
+`answers` process their answers. `accept` ends the procedure. A mobility or periodic update takes
+the same steps.
 """
 
 from functions.decision import connection, protocol_errors
