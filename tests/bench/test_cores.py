@@ -54,7 +54,9 @@ async def test_the_memory_of_a_core_idle_and_after_loads(tmp_path: Path) -> None
         assert 10 < one.pss < one.total < 2000
 
 
-@pytest.mark.parametrize(("of", "decides"), [("register", ""), ("service-request", "gmm/service_r")])
+@pytest.mark.parametrize(
+    ("of", "decides"), [("register", ""), ("service-request", "gmm/service_r")]
+)
 async def test_a_profile_names_the_functions_that_ran(
     tmp_path: Path, of: str, decides: str
 ) -> None:
