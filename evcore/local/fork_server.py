@@ -23,6 +23,7 @@ from setproctitle import setproctitle
 
 from evcore.local.forking import Request
 from functions.runtime import __main__ as function
+from functions.runtime.code import this_code
 from schemas.procedures import MODULES
 
 REQUEST_OCTETS: Final = 65_536
@@ -78,6 +79,7 @@ def main() -> int:
     """Run the server, or the function in a forked process. Return the exit status."""
     for module in MODULES.values():
         import_module(module)
+    this_code()  # of the sources that are imported here; they may change on disk later
     request = serve(socket.socket(fileno=int(sys.argv[1])))
     if request is None:
         return 0
