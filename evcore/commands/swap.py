@@ -137,7 +137,7 @@ def _wanted(directory: DataDirectory | None, to: str) -> str:
     """Return the id of a variant that is given by its path, kept for `evcore up`; else `to`.
 
     Raises:
-        VariantError: what is there is no variant.
+        VariantError: the path has no variant.
     """
     path = Path(to)
     if not path.exists() and "/" not in to and path.suffix != ".whl":
