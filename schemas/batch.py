@@ -5,6 +5,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 from msgspec import Meta, Struct
 
+from schemas import position
 from schemas.cloudevents import CloudEvent
 from schemas.identity import SLOTS
 
@@ -35,10 +36,17 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
     """The NAS COUNTs in a downlink message, as ``"5"`` or ``"5-6"``."""
     repeated: Literal["", "1"] = ""
     """``"1"`` if the event was published before, and may not have been stored then."""
+    position: str = ""
+    """The position of the first message with the event, in the form of `Position`; empty if this
+    batch is the first."""
 
     @property
     def event(self) -> CloudEvent:
-        """The event as a `CloudEvent`."""
+        """The event as a `CloudEvent`.
+
+        Raises:
+            ValueError: the position is invalid.
+        """
         return CloudEvent(
             self.id,
             self.source,
@@ -50,6 +58,7 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
             self.slot,
             self.sequence,
             self.traceparent,
+            position.parse(self.position) if self.position else None,
         )
 
 

@@ -11,6 +11,7 @@ from typing import Literal
 from msgspec import Struct
 
 from schemas.identity import Tai
+from schemas.position import Position
 
 SPECVERSION = "1.0"
 
@@ -61,6 +62,8 @@ class EventType(StrEnum):
     """A wake-up that a step scheduled. No data."""
     TIMERS_DUE = "org.evcore.ue.timers-due"
     """A wake-up that the UEs of a partition share: each of them gets a TIMER. Data: `TimersDue`."""
+    FAN_OUT = "org.evcore.fan-out"
+    """A page of the events for the UEs of an association or a UPF is due. Data: `FanOutDue`."""
 
 
 class AssociationLost(Struct, frozen=True):
@@ -83,11 +86,30 @@ class ConnectionLost(Struct, frozen=True, omit_defaults=True):
     any."""
 
 
-class TimersDue(Struct, frozen=True):
+class TimersDue(Struct, frozen=True, omit_defaults=True):
     """Data of TIMERS_DUE."""
 
     at: int
     """The time in milliseconds since the Unix epoch, as in the index of wake-ups."""
+    first: str = ""
+    """The id of the event of the first page; empty in that event. The ids of the TIMERs have it."""
+    after: str = ""
+    """The index key of the last UE of the pages before."""
+    in_turn: bool = False
+    """Whether the page has waited for its turn."""
+
+
+class FanOutDue(Struct, frozen=True, omit_defaults=True):
+    """Data of FAN_OUT: the output of a step, and its next page."""
+
+    aggregate: str
+    seq: int
+    index: int
+    """The position of the output in its step."""
+    after: str = ""
+    """The index key of the last UE of the pages before."""
+    in_turn: bool = False
+    """Whether the page has waited for its turn."""
 
 
 class Identified(Struct, frozen=True, omit_defaults=True):
@@ -107,6 +129,7 @@ class Identified(Struct, frozen=True, omit_defaults=True):
     establishment_cause: str = ""
     context_requested: bool = False
     order: int = 0
+    position: Position | None = None
 
 
 class Unidentified(Struct, frozen=True, omit_defaults=True):
@@ -194,6 +217,8 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     """The position of an uplink message on its UE's N2 connection, from 0. On N4, the number of a
     request of its aggregate; the response repeats it."""
     traceparent: str | None = None
+    position: Position | None = None
+    """The place of the event in the order of its UE. None if no stream has carried it yet."""
 
 
 def order_of(event_id: str) -> int:

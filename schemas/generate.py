@@ -58,6 +58,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     "deregister": cloudevents.Deregister,
     "subscription-changed": cloudevents.SubscriptionChanged,
     "timers-due": cloudevents.TimersDue,
+    "fan-out-due": cloudevents.FanOutDue,
     "batch": Batch,
     **{name: kind for kind, name in domain.SCHEMA_OF.items()},
 }
@@ -83,6 +84,7 @@ _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.SUBSCRIPTION_CHANGED: (MSGPACK_MEDIA_TYPE, "subscription-changed"),
     EventType.TIMER: (MSGPACK_MEDIA_TYPE, None),
     EventType.TIMERS_DUE: (MSGPACK_MEDIA_TYPE, "timers-due"),
+    EventType.FAN_OUT: (MSGPACK_MEDIA_TYPE, "fan-out-due"),
 }
 """The media type of each event's data, and the schema if the data is msgpack."""
 
@@ -109,6 +111,10 @@ _ATTRIBUTES: Final = {
         {"type": "string", "pattern": "^[0-9]+$"},
     ),
     "ce-traceparent": ("W3C trace context", {"type": "string"}),
+    "ce-position": (
+        "Place in the order of the UE, if published again: sequence, index, time of storage in ms",
+        {"type": "string", "pattern": "^[0-9]+[.][0-9]+[.][0-9]+$"},
+    ),
 }
 _REQUIRED: Final = ("ce-specversion", "ce-id", "ce-source", "ce-type", "ce-partitionkey")
 
@@ -208,12 +214,15 @@ def _channels() -> dict[str, Any]:
         "timers": {
             "address": "timer.{partition}.{slot}.{aggregate}",
             "description": "JetStream scheduled messages: the pending wake-up of an aggregate "
-            "(a later one replaces it), or one that the UEs of a partition share.",
+            "(a later one replaces it), one that the UEs of a partition share, or a page of events "
+            "for many UEs that waits for its turn.",
             "parameters": {
                 **{name: parameters[name] for name in ("partition", "slot")},
-                "aggregate": {"description": "name of the aggregate, or wakes-..., as one token"},
+                "aggregate": {
+                    "description": "name of the aggregate, wakes-... or page-..., as one token"
+                },
             },
-            "messages": _references({EventType.TIMER, EventType.TIMERS_DUE}),
+            "messages": _references({EventType.TIMER, EventType.TIMERS_DUE, EventType.FAN_OUT}),
         },
         "downlink": {
             "address": "n2.{gnb}.{association}",

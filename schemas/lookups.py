@@ -62,7 +62,10 @@ class AssociationLookup(_Lookup, frozen=True, tag="association"):
 
 
 class CongestionLookup(_Lookup, frozen=True, tag="congestion"):
-    """The worker is behind with its events. A step has this lookup only in that case."""
+    """The worker is congested. A step has this lookup only in that case."""
+
+    seconds: int
+    """The time until this worker can serve the request, after the requests before it."""
 
 
 Lookup: TypeAlias = (

@@ -66,7 +66,7 @@ class Timers(Struct, frozen=True):
     deregistration of the UE; 0 for four minutes more than T3512 (5.3.7)."""
     t3591: Seconds = 16
     t3592: Seconds = 16
-    n4: Seconds = 4
+    n4: Seconds = 3
     """Time limit for a response of a UPF, in addition to the gateway's own repetitions. After it
     the request is sent to the gateway again, because the gateway may have died."""
 
@@ -75,12 +75,14 @@ class Congestion(Struct, frozen=True):
     """When requests of UEs are rejected because of congestion (TS 24.501 5.3.9), and for how
     long."""
 
-    after: Annotated[int, Meta(ge=0)] = 0
-    """Age of an event, in seconds, at which its worker counts as congested; 0 for never. An outage
-    also makes events old, but the backlog of an outage is processed quickly."""
-    t3346_min: Seconds = 60
-    t3346_max: Seconds = 300
-    """Seconds. Each UE gets a random value in the range (as a GPRS timer 2 can encode it)."""
+    after: Annotated[float, Meta(ge=0, le=15)] = 1.0
+    """The time, in seconds, that a request may wait in the queue of a worker for long; 0 for any.
+    A worker that needs longer for the waiting requests puts requests off. A short backlog may take
+    longer (`eventing.standing_queue`)."""
+    t3346_min: Seconds = 2
+    t3346_max: Seconds = 600
+    """The range of T3346, in seconds. In it, T3346 is the time that the backlog needs, as a GPRS
+    timer 2 can encode it."""
 
 
 class DataNetwork(Struct, frozen=True):

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from schemas.event import Event, Noted
 from schemas.identity import Guami, Lead, Plmn, SNssai, Tai
+from schemas.procedures import Procedure
+from schemas.ue.waking import WAKE, node_wake_key
 
 
 class BroadcastPlmn(Struct, frozen=True):
@@ -156,11 +158,14 @@ GnbEvent: TypeAlias = (
 
 
 def leads(gnb: Gnb) -> list[Lead]:
-    """Return the leads to this node's association: one for each TAI, while NG is up."""
+    """Return the leads to this node: one for each TAI while NG is up, and one for its timer."""
     if not gnb.association:
         return []
     tais = {Tai(b.plmn, ta.tac) for ta in gnb.supported for b in ta.broadcast}
-    return [("tai", _of_area, tai, gnb.id, gnb.association) for tai in tais]
+    found: list[Lead] = [("tai", _of_area, tai, gnb.id, gnb.association) for tai in tais]
+    if gnb.wake_at:
+        found.append((WAKE, node_wake_key, gnb.wake_at, Procedure.RAN, gnb.id))
+    return found
 
 
 def _of_area(tai: Tai, gnb: str, association: str) -> str:

@@ -8,6 +8,8 @@ from msgspec.structs import replace
 
 from schemas.event import Event, Noted
 from schemas.identity import Lead
+from schemas.procedures import Procedure
+from schemas.ue.waking import WAKE, node_wake_key
 
 LEFTOVERS = 1024
 """Maximum number of remembered sessions that a UPF has and the core does not have."""
@@ -165,9 +167,11 @@ UpfEvent: TypeAlias = (
 )
 
 
-def leads(_: Upf) -> list[Lead]:
-    """Return no leads: the Node ID is in the name of the aggregate."""
-    return []
+def leads(upf: Upf) -> list[Lead]:
+    """Return the lead for the timer of this UPF. Other events have the name of the aggregate."""
+    if not upf.wake_at:
+        return []
+    return [(WAKE, node_wake_key, upf.wake_at, Procedure.UPF, upf.node_id)]
 
 
 def _asked(upf: Upf, event: UpfAsked) -> Upf:

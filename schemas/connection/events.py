@@ -26,6 +26,8 @@ class ContextRequested(Event, frozen=True):
     """An INITIAL CONTEXT SETUP REQUEST was sent, with the K_gNB of this uplink NAS COUNT."""
 
     kgnb_count: int
+    at: int = 0
+    """The time of the request, in milliseconds since the Unix epoch."""
 
 
 class ContextSetUp(Event, frozen=True):
@@ -83,10 +85,13 @@ class ConnectionAbandoned(Event, frozen=True):
 
 
 class ConnectionReleased(Event, frozen=True):
-    """A connection is released, and its AMF-UE-NGAP-ID is free."""
+    """A connection is released. Its AMF-UE-NGAP-ID leads to the UE for some time."""
 
     amf_ue_ngap_id: int
     reason: str
+    unconfirmed: bool = False
+    """Whether the gNB may still have the connection. Then its messages are errors of the gNB, and
+    the AMF-UE-NGAP-ID is free at once."""
 
 
 class RadioCapabilityReported(Event, frozen=True):

@@ -1,12 +1,12 @@
 """The fold of the events of N2 connections."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from msgspec.structs import replace
 
 from schemas.connection import events as e
-from schemas.connection.state import Connection, ParkedConnection
+from schemas.connection.state import Asked, Connection, ParkedConnection
 from schemas.gmm.fold import connected
 from schemas.mobility.fold import without_target
 from schemas.ue.state import Timer, Ue
@@ -28,6 +28,7 @@ def _uplink_processed(ue: Ue, event: e.UplinkProcessed) -> Ue:
             here["secured"] = True
             if not ue.connection.secured:
                 here["kgnb_count"] = event.nas_count
+                changes["proved_at"] = ue.connection.position or ue.proved_at
         changes["connection"] = replace(ue.connection, **here)
     if event.nas_count is not None and ue.security is not None:
         changes["security"] = replace(ue.security, uplink=event.nas_count + 1)
@@ -49,12 +50,28 @@ def _context_requested(ue: Ue, event: e.ContextRequested) -> Ue:
     connection = replace(
         ue.connection,
         context="pending",
+        asked={**ue.connection.asked, "context": event.at},
         kgnb_count=event.kgnb_count,
         nh=b"",
         ncc=0,
         rekeyed=False,
     )
     return replace(ue, connection=connection)
+
+
+def _context_answered(context: Literal["none", "set-up"]) -> Callable[[Ue, object], Ue]:
+    def evolve_connection(ue: Ue, _: object) -> Ue:
+        if ue.connection is None:
+            return ue
+        asked = without(ue.connection.asked, "context")
+        return replace(ue, connection=replace(ue.connection, context=context, asked=asked))
+
+    return evolve_connection
+
+
+def without(asked: dict[Asked, int], kind: Asked) -> dict[Asked, int]:
+    """Return the requests that wait for an answer of a gNB, without those of one kind."""
+    return {name: at for name, at in asked.items() if name != kind}
 
 
 def _context_modifying(ue: Ue, event: e.ContextModifying) -> Ue:
@@ -113,7 +130,14 @@ def _connection_released(ue: Ue, event: e.ConnectionReleased) -> Ue:
     if here is None or here.amf_ue_ngap_id == released:
         here = next((c for c in reversed(stale) if not c.releasing), None)
         stale = tuple(c for c in stale if c is not here)
-    return replace(ue, connection=here, stale=stale)
+    last = ue.released
+    if not event.unconfirmed and released not in last:
+        last = (*last, released)[-RELEASED:]
+    return replace(ue, connection=here, stale=stale, released=last)
+
+
+RELEASED: Final = 4
+"""Number of released connections that a UE remembers, more than it has within a redelivery."""
 
 
 def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
@@ -206,8 +230,8 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ConnectionEstablished: _connection_established,
     e.UplinkProcessed: _uplink_processed,
     e.ContextRequested: _context_requested,
-    e.ContextSetUp: _on_connection(context="set-up"),
-    e.ContextSetupFailed: _on_connection(context="none"),
+    e.ContextSetUp: _context_answered("set-up"),
+    e.ContextSetupFailed: _context_answered("none"),
     e.ContextModifying: _context_modifying,
     e.ContextModified: _context_modified,
     e.ContextModificationFailed: _on_connection(modifying=""),

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from schemas.gmm.state import Challenge, Registration, SecurityContext
 from schemas.identity import Secret, Tai
+from schemas.position import Position
 from schemas.subscriber import Ambr
 
 
@@ -19,6 +20,11 @@ class Place(Struct, frozen=True, omit_defaults=True):
     tai: Tai
     cell: int = 0
     order: int = 0
+
+
+Asked = Literal["context", "setup", "modify", "release"]
+"""A kind of request to a gNB: INITIAL CONTEXT SETUP, or PDU SESSION RESOURCE SETUP, MODIFY or
+RELEASE."""
 
 
 class Connection(Struct, frozen=True, omit_defaults=True):
@@ -36,6 +42,8 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     had the connection before."""
     order: int = 0
     """The position of the INITIAL UE MESSAGE among the events of its gateway (`order_of`)."""
+    position: Position | None = None
+    """The position of the INITIAL UE MESSAGE in the order of the UE."""
     cell: int = 0
     """The NR cell identity of the last user location (36 bits)."""
     establishment_cause: str = ""
@@ -61,6 +69,12 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     modifying: Literal["", "ambr", "key", "old-key"] = ""
     """The content of the pending UE CONTEXT MODIFICATION REQUEST. `old-key` is a key that was
     replaced after the request."""
+    asked: dict[Asked, int] = {}
+    """The requests that the gNB has not answered, each with the time of the request in milliseconds
+    since the Unix epoch. The gNB has at most one of a kind."""
+    unneeded: tuple[int, ...] = ()
+    """The PDU session identities whose resources the gNB must release when it has answered the
+    PDU SESSION RESOURCE RELEASE COMMAND before."""
     before: Place | None = None
     """The RAN end before the last path switch."""
 

@@ -1,5 +1,7 @@
 """Events of PDU sessions."""
 
+from typing import Literal
+
 from schemas.event import Event
 from schemas.gsm.state import Indication, N4Request, PduSession, Tunnel
 from schemas.subscriber import Ambr
@@ -46,6 +48,30 @@ class N4Replaced(Event, frozen=True):
 
     seid: int
     up_seid: int
+
+
+class ResourcesAsked(Event, frozen=True):
+    """The gNB of a connection was sent a PDU SESSION RESOURCE SETUP REQUEST, MODIFY REQUEST or
+    RELEASE COMMAND. A RELEASE COMMAND has all sessions of `ResourcesUnneeded`."""
+
+    amf_ue_ngap_id: int
+    kind: Literal["setup", "modify", "release"]
+    at: int
+    """The time of the request, in milliseconds since the Unix epoch."""
+
+
+class ResourcesAnswered(Event, frozen=True):
+    """The gNB of a connection answered the request of this kind."""
+
+    amf_ue_ngap_id: int
+    kind: Literal["setup", "modify", "release"]
+
+
+class ResourcesUnneeded(Event, frozen=True):
+    """The gNB of a connection must release the resources of a session."""
+
+    amf_ue_ngap_id: int
+    psi: int
 
 
 class UserPlanePending(Event, frozen=True):
@@ -108,6 +134,13 @@ class SecondaryRatUsed(Event, frozen=True):
     downlink: int
     qfi: int | None = None
     """The QoS flow; None for the whole session."""
+
+
+class SessionUnconfirmed(Event, frozen=True):
+    """The connection ended before the gNB answered about a session whose PDU SESSION ESTABLISHMENT
+    ACCEPT was sent. The UE may have the session: it stays until the UE says that it does not."""
+
+    seid: int
 
 
 class SessionModifying(Event, frozen=True):

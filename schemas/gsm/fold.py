@@ -5,6 +5,8 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
+from schemas.connection.fold import without
+from schemas.connection.state import Connection
 from schemas.gsm import events as e
 from schemas.gsm.state import PduSession
 from schemas.ue.state import Ue
@@ -20,6 +22,38 @@ def _on_session(
         return replace(ue, sessions=sessions)
 
     return evolve_session
+
+
+def _at_gnb(
+    change: Callable[[Connection, Any], Connection],
+) -> Callable[[Ue, Any], Ue]:
+    """Return a fold that changes the connection of the event, current or stale."""
+
+    def evolve_connection(ue: Ue, event: Any) -> Ue:
+        here, of = ue.connection, event.amf_ue_ngap_id
+        if here is not None and here.amf_ue_ngap_id == of:
+            return replace(ue, connection=change(here, event))
+        stale = tuple(change(c, event) if c.amf_ue_ngap_id == of else c for c in ue.stale)
+        return replace(ue, stale=stale)
+
+    return evolve_connection
+
+
+def _resources_asked(here: Connection, event: e.ResourcesAsked) -> Connection:
+    unneeded = () if event.kind == "release" else here.unneeded
+    return replace(here, asked={**here.asked, event.kind: event.at}, unneeded=unneeded)
+
+
+def _resources_answered(here: Connection, event: e.ResourcesAnswered) -> Connection:
+    return replace(here, asked=without(here.asked, event.kind))
+
+
+def _resources_unneeded(here: Connection, event: e.ResourcesUnneeded) -> Connection:
+    return replace(here, unneeded=tuple(sorted({*here.unneeded, event.psi})))
+
+
+def _session_unconfirmed(session: PduSession, _: e.SessionUnconfirmed) -> PduSession:
+    return replace(session, stage="active") if session.stage == "establishing" else session
 
 
 def _session_requested(ue: Ue, event: e.SessionRequested) -> Ue:
@@ -66,7 +100,13 @@ def _n4_replaced(session: PduSession, event: e.N4Replaced) -> PduSession:
 
 
 def _user_plane_requested(session: PduSession, event: e.UserPlaneRequested) -> PduSession:
-    return replace(session, user_plane="requested", amf_ue_ngap_id=event.amf_ue_ngap_id)
+    accepted = session.accepted or session.stage == "establishing"
+    return replace(
+        session,
+        user_plane="requested",
+        amf_ue_ngap_id=event.amf_ue_ngap_id,
+        accepted=accepted,
+    )
 
 
 def _resources_requested(ue: Ue, event: e.UserPlaneRequested) -> Ue:
@@ -125,6 +165,9 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.N4Failed: _on_session(_n4_failed),
     e.N4Lost: _on_session(_n4_lost),
     e.N4Replaced: _on_session(_n4_replaced),
+    e.ResourcesAsked: _at_gnb(_resources_asked),
+    e.ResourcesAnswered: _at_gnb(_resources_answered),
+    e.ResourcesUnneeded: _at_gnb(_resources_unneeded),
     e.UserPlanePending: _on_session(lambda s, _: replace(s, user_plane="pending")),
     e.UserPlaneRequested: _resources_requested,
     e.UserPlaneOn: _on_session(_user_plane_on),
@@ -133,6 +176,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.IndicationReceived: _indication_received,
     e.IndicationCompleted: _indication_completed,
     e.SecondaryRatUsed: lambda ue, _: ue,
+    e.SessionUnconfirmed: _on_session(_session_unconfirmed),
     e.SessionModifying: _on_session(_session_modifying),
     e.SessionModified: _on_session(_session_modified),
     e.SessionReleasing: _on_session(_session_releasing),

@@ -91,6 +91,8 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     """The F-TEID for uplink packets, allocated by the UPF or the core."""
     access: Tunnel | None = None
     """The gNB's F-TEID for downlink packets, while the user plane is on."""
+    accepted: bool = False
+    """Whether the PDU SESSION ESTABLISHMENT ACCEPT was sent: the UE may have the session."""
     amf_ue_ngap_id: int = 0
     """The AMF-UE-NGAP-ID of the connection by which the resources were requested."""
     user_plane: Literal["off", "pending", "requested", "on"] = "off"

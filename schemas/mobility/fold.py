@@ -36,6 +36,8 @@ def _moved(connection: Connection, place: Place) -> Connection:
         order=place.order,
         adopted=0,
         modifying="",
+        asked={},
+        unneeded=(),
         before=place_of(connection),
     )
 

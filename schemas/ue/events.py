@@ -64,6 +64,9 @@ from schemas.gsm.events import (
     N4Lost,
     N4Replaced,
     N4Sent,
+    ResourcesAnswered,
+    ResourcesAsked,
+    ResourcesUnneeded,
     SecondaryRatUsed,
     SessionDeleted,
     SessionModified,
@@ -71,6 +74,7 @@ from schemas.gsm.events import (
     SessionReleased,
     SessionReleasing,
     SessionRequested,
+    SessionUnconfirmed,
     UserPlaneMoved,
     UserPlaneOff,
     UserPlaneOn,
@@ -163,6 +167,10 @@ UeEvent: TypeAlias = (
     | IndicationReceived
     | IndicationCompleted
     | SecondaryRatUsed
+    | ResourcesAsked
+    | ResourcesAnswered
+    | ResourcesUnneeded
+    | SessionUnconfirmed
     | SessionModifying
     | SessionModified
     | SessionReleasing

@@ -1,16 +1,22 @@
 """The leads to a UE: the entries of its state in the index of the store."""
 
 from ipaddress import IPv4Address, IPv6Address
+from typing import Final
 
 from schemas.identity import Lead, index_ngap, index_seid, index_tmsi
 from schemas.ue.state import Ue, connections
 from schemas.ue.waking import WAKE, wake_key
 
+QUARANTINED: Final = frozenset({"address", "teid", "seid", "tmsi"})
+"""The indexes of what the core allocates. A key that a UE has given up is in quarantine for a
+while: messages and packets for that UE may still be on their way (docs/decisions/0009)."""
+
 
 def leads(ue: Ue) -> list[Lead]:
     """Return the leads to this UE. Each key belongs to only one UE.
 
-    A transferred connection leads to this UE until the successor has it.
+    A transferred connection leads to this UE until the successor has it. A released connection
+    does, so that a copy of its message is recognised.
     """
     tmsis = (ue.tmsi, ue.old_tmsi)
     found: list[Lead] = [("tmsi", index_tmsi, tmsi) for tmsi in tmsis if tmsi is not None]
@@ -18,6 +24,7 @@ def leads(ue: Ue) -> list[Lead]:
         found.append(("ngap", index_ngap, c.amf_ue_ngap_id))
         ids = (c.amf_ue_ngap_id, c.ran_ue_ngap_id)
         found.append(("gnb", _of_association, c.gnb, c.association, *ids))
+    found += [("ngap", index_ngap, amf_ue_ngap_id) for amf_ue_ngap_id in ue.released]
     for session in ue.sessions:
         n4, address = session.n4, session.address
         found.append(("seid", index_seid, n4.seid))
@@ -28,16 +35,12 @@ def leads(ue: Ue) -> list[Lead]:
             found.append(("address", address_index_key, session.dnn, address.ipv4))
         if address.ipv6:
             found.append(("address", address_index_key, session.dnn, address.ipv6))
-    if _is_waiting(ue):
-        found.append((WAKE, wake_key, ue.wake_at, ue.wake_for, ue.supi))
+    if ue.timers and ue.wake_for:
+        # A UE without a SUPI has timers only while it has a connection.
+        identity = ue.supi or next((index_ngap(c.amf_ue_ngap_id) for c in connections(ue)), "")
+        if identity:
+            found.append((WAKE, wake_key, ue.wake_at, ue.wake_for, identity))
     return found
-
-
-def _is_waiting(ue: Ue) -> bool:
-    """Whether a wake-up must find the UE. A deregistered UE without connection and timers needs
-    none."""
-    here = ue.registered or ue.connection is not None or bool(ue.timers)
-    return here and ue.wake_for != "" and ue.supi != ""
 
 
 def address_index_key(dnn: str, address: str) -> str:

@@ -18,6 +18,7 @@ from schemas.gmm.state import (
 from schemas.gsm.state import Indication, PduSession
 from schemas.identity import SNssai, Tai
 from schemas.mobility.state import Handover
+from schemas.position import Position
 
 
 class Timer(Struct, frozen=True, omit_defaults=True):
@@ -65,6 +66,12 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     """Connections that the UE left: connections that are being released, and the previous one until
     the UE is served on the current one. If the current one is released first, the last stale
     connection becomes current again."""
+    released: tuple[int, ...] = ()
+    """The AMF-UE-NGAP-IDs of the last connections that gNBs have released, the latest last. Copies
+    of their messages may still come."""
+    proved_at: Position | None = None
+    """The position of the last INITIAL UE MESSAGE on the connection of which the UE proved its
+    identity."""
     handover: Handover | None = None
     target: Connection | None = None
     """The connection at the target gNB of an N2 handover."""

@@ -110,6 +110,11 @@ class Condition(IntFlag):
     RESOURCE_SETUP = 1 << 34
     """The gNB is to set up the resources of the session, or is asked to."""
 
+    # Requests about the resources of PDU sessions that the gNB has not answered
+    SETUP_UNANSWERED = 1 << 35
+    MODIFY_UNANSWERED = 1 << 36
+    RELEASE_UNANSWERED = 1 << 37
+
 
 LOCATION_CAUSES: Final = frozenset({11, 12, 13, 15, 62, 74, 75, 78})
 """5GMM causes that depend on the location of the UE, which may have moved since (5.5.2.3.5 e)."""
@@ -140,6 +145,12 @@ _AN_RELEASE: Final = Condition.AN_RELEASE.value
 _MODIFY_INDICATION: Final = Condition.MODIFY_INDICATION.value
 _RESOURCE_SETUP: Final = Condition.RESOURCE_SETUP.value
 
+_UNANSWERED: Final = {
+    "context": 0,  # INITIAL_CONTEXT_SETUP
+    "setup": Condition.SETUP_UNANSWERED.value,
+    "modify": Condition.MODIFY_UNANSWERED.value,
+    "release": Condition.RELEASE_UNANSWERED.value,
+}
 _REGISTRATION: Final = {
     "begun": Condition.REGISTRATION.value,
     "identifying": Condition.REGISTRATION.value | Condition.IDENTIFICATION.value,
@@ -209,6 +220,8 @@ def _of_connection(ue: Ue) -> int:
         found |= _NOT_SECURED
     if here.modifying:
         found |= _CONTEXT_MODIFICATION
+    for kind in here.asked:
+        found |= _UNANSWERED[kind]
     if ue.successor:
         found |= _TRANSFERRED
     if ue.handover is not None:

@@ -66,7 +66,8 @@ def _limited(found: Strategy, kind: Any, annotations: Sequence[Meta]) -> Strateg
                 _LARGEST if most is None else int(most),
             )
         elif kind is float:
-            found = st.floats(meta.gt, meta.le).filter(partial(_is_above, meta.gt))
+            least = meta.gt if meta.ge is None else meta.ge
+            found = st.floats(least, meta.le).filter(partial(_is_above, meta.gt))
         elif meta.pattern is not None:
             found = st.from_regex(str(meta.pattern), fullmatch=True)
         elif meta.min_length is not None:
