@@ -5,9 +5,13 @@ interpret steps. Sequence numbers of an aggregate start at 1 and have no gaps.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
+
+QUARANTINE: Final = 120_000
+"""Milliseconds for which an entry that was given up with `Append.give_up` is in quarantine
+(docs/decisions/0009)."""
 
 
 class IndexKey(NamedTuple):
@@ -15,6 +19,14 @@ class IndexKey(NamedTuple):
 
     kind: str
     key: str
+
+
+class Quarantined(NamedTuple):
+    """An entry without an owner, and when its last owner gave it up."""
+
+    entry: IndexKey
+    since: int
+    """The time of the step, in milliseconds since the Unix epoch."""
 
 
 class Append(Struct, frozen=True):
@@ -35,6 +47,29 @@ class Append(Struct, frozen=True):
     """`put` may take over index entries of this aggregate."""
     snapshot: bytes = b""
     """The sealed state after this step. A reader loads it instead of all steps up to this one."""
+    at: int = 0
+    """The time of the step in milliseconds since the Unix epoch."""
+    give_up: tuple[IndexKey, ...] = ()
+    """Entries to remove like those of `drop`, and to put into quarantine. Until `QUARANTINE` is
+    over, only the aggregate that had an entry may put it. An expired quarantine ends when the entry
+    is put, or when later steps give up entries."""
+    end_quarantines: tuple["Quarantined", ...] = ()
+    """Quarantines that do not hinder `put`: no other key was left. Each counts as long as it began
+    at the given time."""
+
+
+class Correction(Struct, frozen=True):
+    """A correction of the data of an aggregate that its steps determine: its index entries and its
+    snapshot."""
+
+    aggregate: str
+    head: int
+    """The last step that the correction takes into account."""
+    put: tuple[IndexKey, ...] = ()
+    drop: tuple[IndexKey, ...] = ()
+    """Entries to remove. An entry that another aggregate owns is left alone."""
+    snapshot: bytes = b""
+    """The sealed state after step `head`."""
 
 
 class Appended(Struct, frozen=True):
@@ -55,8 +90,8 @@ class Duplicate(Struct, frozen=True):
 
 
 class IndexConflict(Struct, frozen=True):
-    """Another aggregate owns an entry of `put`. The writer must decide again with other
-    randomness."""
+    """Another aggregate owns an entry of `put`, or gave it up and it is in quarantine. The writer
+    must decide again with other randomness."""
 
     entry: IndexKey
     owner: str
@@ -78,7 +113,7 @@ class Loaded(NamedTuple):
     head: int
     data_key: bytes
     snapshot_seq: int
-    """0 if there is no snapshot."""
+    """0 if there is no snapshot. `head` if the snapshot is damaged: then `snapshot` is empty."""
     snapshot: bytes
     tail: tuple[Record, ...]
 
@@ -111,6 +146,15 @@ class StoreDamaged(StoreError):
     """The stored data breaks the contract."""
 
 
+class AggregateDamaged(StoreDamaged):
+    """Steps of one aggregate are missing or were changed. Other aggregates are not affected."""
+
+    def __init__(self, aggregate: str, problem: str) -> None:
+        """`problem` is a sentence that names the aggregate and the steps."""
+        super().__init__(problem)
+        self.aggregate = aggregate
+
+
 class Engine(Protocol):
     """An event-log engine. Every method may raise `StoreUnavailable`."""
 
@@ -124,9 +168,21 @@ class Engine(Protocol):
         """
         ...
 
+    async def correct(self, correction: Correction) -> bool:
+        """Correct index entries and the snapshot of an aggregate, without a step.
+
+        Return False, with nothing written, if the aggregate has another head, or if another
+        aggregate owns an entry of `put`.
+        """
+        ...
+
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """Return the snapshot and the steps of each aggregate; None for an aggregate without
-        steps."""
+        steps.
+
+        Raises:
+            AggregateDamaged: steps of one of them are missing.
+        """
         ...
 
     async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
@@ -151,6 +207,13 @@ class Engine(Protocol):
     ) -> list[tuple[str, str]]:
         """Return up to `limit` keys of an index above `after` that start with `prefix`, with their
         owners, in order."""
+        ...
+
+    async def quarantined(
+        self, kind: str, prefix: str, after: str = "", limit: int = 1000
+    ) -> list[Quarantined]:
+        """Return up to `limit` entries of an index that are in quarantine, with keys above `after`
+        that start with `prefix`, in the order of their keys. Some quarantines may be over."""
         ...
 
     async def aggregates(

@@ -116,6 +116,10 @@ class Transaction(Reader, Protocol):
         """Remove the keys from `begin` to just below `end`."""
         ...
 
+    def compare_and_clear(self, key: bytes, param: bytes) -> None:
+        """Remove a key if the value to commit over is `param`; no read, so no conflict."""
+        ...
+
     def set_versionstamped_key(self, key: bytes, param: bytes) -> None:
         """Write a key with ten octets that become the commit's versionstamp. The last four octets
         of `key`, least significant first, give their position."""

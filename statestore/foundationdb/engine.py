@@ -3,18 +3,21 @@
 from collections.abc import Sequence
 
 from statestore.contract import (
+    AggregateDamaged,
     Append,
+    Correction,
     Document,
     FeedEntry,
     IndexKey,
     Loaded,
     Outcome,
+    Quarantined,
     Record,
     StoreDamaged,
     StoreError,
 )
 from statestore.foundationdb.api import Api, Database, KeyValue, Transaction
-from statestore.foundationdb.append import BatchAppender, transactions
+from statestore.foundationdb.append import BatchAppender, correct, transactions
 from statestore.foundationdb.blob import check_size, get_blob
 from statestore.foundationdb.client import Client, done, ready
 from statestore.foundationdb.documents import Putting, read_document
@@ -93,6 +96,16 @@ class FoundationDbEngine:
             outcomes += await BatchAppender(self._client, self._keys, piece, stopped).run()
         return outcomes
 
+    async def correct(self, correction: Correction) -> bool:
+        """See `Engine.correct`.
+
+        Raises:
+            StoreError: the snapshot is too large.
+        """
+        check_size(f"the snapshot of {correction.aggregate!r}", correction.snapshot)
+        keys = self._keys
+        return await self._client.run(lambda transaction: correct(transaction, keys, correction))
+
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """See `Engine.load`."""
         loaded: list[Loaded | None] = []
@@ -115,9 +128,9 @@ class FoundationDbEngine:
             tail += more
         for seq, record in enumerate(tail, loaded.snapshot_seq + 1):
             if record.seq != seq:
-                raise StoreDamaged(f"step {seq} of {name!r} is missing")
+                raise AggregateDamaged(name, f"step {seq} of {name!r} is missing")
         if loaded.snapshot_seq + len(tail) != loaded.head:
-            raise StoreDamaged(f"the last step of {name!r}, {loaded.head}, is missing")
+            raise AggregateDamaged(name, f"the last step of {name!r}, {loaded.head}, is missing")
         return loaded._replace(tail=tuple(tail))
 
     async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
@@ -164,6 +177,16 @@ class FoundationDbEngine:
         """See `Engine.scan`."""
         rows = await self._named(self._keys.entries(kind), prefix, after, limit)
         return [(name, value.decode()) for name, value in rows]
+
+    async def quarantined(
+        self, kind: str, prefix: str, after: str = "", limit: int = 1000
+    ) -> list[Quarantined]:
+        """See `Engine.quarantined`."""
+        rows = await self._named(self._keys.quarantines(kind), prefix, after, limit)
+        return [
+            Quarantined(IndexKey(kind, name), int.from_bytes(value[:SEQ_OCTETS]))
+            for name, value in rows
+        ]
 
     async def aggregates(
         self, prefix: str = "", after: str = "", limit: int = 1000

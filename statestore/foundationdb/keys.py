@@ -6,6 +6,8 @@
     (prefix, "snap", aggregate)                 sequence number, body
     (prefix, "trigger", aggregate, id)          sequence number, token of the writer
     (prefix, "entry", kind, key)                owner
+    (prefix, "quarantine", kind, key)           time of the step, last owner
+    (prefix, "given-up", time, kind, key)       last owner
     (prefix, "feed", versionstamp)              sequence number, aggregate
     (prefix, "doc", name)                       last version
     (prefix, "version", name, version)          token of the writer, body
@@ -14,7 +16,7 @@
 This module packs the keys instead of `fdb.tuple`, which is ten times slower; a step has five keys.
 """
 
-from statestore.contract import StoreError
+from statestore.contract import IndexKey, Quarantined, StoreError
 
 _STRING, _ZERO, _VERSIONSTAMP = b"\x02", 0x14, b"\x33"
 _STAMP_TO_COME = b"\xff" * 10
@@ -73,6 +75,8 @@ class Keys:
         self._snapshots = base + pack_str("snap")
         self._triggers = base + pack_str("trigger")
         self._entries = base + pack_str("entry")
+        self._quarantine = base + pack_str("quarantine")
+        self._given_up = base + pack_str("given-up")
         self._versions = base + pack_str("version")
         self._parts = base + pack_str("part")
 
@@ -103,6 +107,28 @@ class Keys:
     def entry(self, kind: str, key: str) -> bytes:
         """The key of an index entry."""
         return self._entries + pack_str(kind) + pack_str(key)
+
+    def quarantines(self, kind: str) -> bytes:
+        """The prefix of the entries of an index in quarantine."""
+        return self._quarantine + pack_str(kind)
+
+    def quarantine(self, kind: str, key: str) -> bytes:
+        """The key of an index entry in quarantine."""
+        return self._quarantine + pack_str(kind) + pack_str(key)
+
+    def given_up(self, since: int, kind: str, key: str) -> bytes:
+        """The key of an index entry in quarantine, in the order of time."""
+        return self._given_up + pack_int(since) + pack_str(kind) + pack_str(key)
+
+    def given_up_until(self, end: int) -> tuple[bytes, bytes]:
+        """Return the range of the entries that were given up until a time."""
+        return self._given_up, self._given_up + pack_int(max(end, 0) + 1)
+
+    def unpack_given_up(self, key: bytes) -> Quarantined:
+        """Return the index entry and the time of a key in the range of `given_up_until`."""
+        at = len(self._given_up)
+        kind, after = unpack_str(key, at + 1 + key[at] - _ZERO)
+        return Quarantined(IndexKey(kind, unpack_str(key, after)[0]), unpack_int(key, at))
 
     def doc(self, name: str) -> bytes:
         """The key of a document."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from statestore.contract import Loaded, Record
+from statestore.contract import AggregateDamaged, Loaded, Record, StoreDamaged
 from statestore.foundationdb.api import Reader, Transaction
 from statestore.foundationdb.blob import get_blob
 from statestore.foundationdb.client import Client, ready
@@ -36,13 +36,14 @@ class Loading:
         await ready(*pages.values())
         for name, future in pages.items():
             at = len(self._keys.steps(name))
-            tail = [
-                Record(
-                    unpack_int(row.key, at),
-                    await get_blob(self._client, reader, self._keys, row.key, row.value),
-                )
-                for row in future.wait()[0]
-            ]
+            tail: list[Record] = []
+            for row in future.wait()[0]:
+                seq = unpack_int(row.key, at)
+                try:
+                    body = await get_blob(self._client, reader, self._keys, row.key, row.value)
+                except StoreDamaged as err:
+                    raise AggregateDamaged(name, f"step {seq} of {name!r}: {err}") from None
+                tail.append(Record(seq, body))
             found[name] = known[name]._replace(tail=tuple(tail))
         return [found[name] for name in self._names]
 
@@ -58,11 +59,23 @@ class Loading:
             if head is None:
                 found[name] = None
                 continue
-            seq, body = 0, b""
-            if snapshot is not None:
-                seq = int.from_bytes(snapshot[:SEQ_OCTETS])
-                key = keys.snapshot(name)
-                body = await get_blob(self._client, reader, keys, key, snapshot, SEQ_OCTETS)
             number = int.from_bytes(head[:SEQ_OCTETS])
+            seq, body = await self._snapshot(reader, name, snapshot, number)
             found[name] = Loaded(number, head[SEQ_OCTETS:], seq, body, ())
         return found
+
+    async def _snapshot(
+        self, reader: Reader, name: str, value: bytes | None, head: int
+    ) -> tuple[int, bytes]:
+        """Return a snapshot with its step; if it is damaged, nothing with the head."""
+        if value is None:
+            return 0, b""
+        seq = int.from_bytes(value[:SEQ_OCTETS])
+        if not 0 < seq <= head or len(value) <= SEQ_OCTETS:
+            return head, b""
+        key = self._keys.snapshot(name)
+        try:
+            body = await get_blob(self._client, reader, self._keys, key, value, SEQ_OCTETS)
+        except StoreDamaged:
+            return head, b""
+        return seq, body

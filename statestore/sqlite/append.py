@@ -4,13 +4,16 @@ import sqlite3
 from collections.abc import Sequence
 
 from statestore.contract import (
+    QUARANTINE,
     Append,
     Appended,
     Conflict,
+    Correction,
     Duplicate,
     IndexConflict,
     IndexKey,
     Outcome,
+    Quarantined,
 )
 
 _AGGREGATE = """
@@ -33,6 +36,18 @@ INSERT INTO entries (kind, key, owner) VALUES (?, ?, ?)
 ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner
 """
 _DROP = "DELETE FROM entries WHERE kind = ? AND key = ? AND owner = ?"
+_IN_QUARANTINE = """
+SELECT owner, since, name FROM quarantine JOIN aggregates ON id = owner WHERE kind = ? AND key = ?
+"""
+_GIVE_UP = """
+INSERT INTO quarantine (kind, key, owner, since) VALUES (?, ?, ?, ?)
+ON CONFLICT (kind, key) DO UPDATE SET owner = excluded.owner, since = excluded.since
+"""
+_END_QUARANTINE = "DELETE FROM quarantine WHERE kind = ? AND key = ?"
+_EXPIRE = """
+DELETE FROM quarantine WHERE (kind, key) IN
+(SELECT kind, key FROM quarantine WHERE since <= ? ORDER BY since LIMIT ?)
+"""
 _SNAPSHOT = """
 INSERT INTO snapshots (aggregate, seq, body) VALUES (?, ?, ?)
 ON CONFLICT (aggregate) DO UPDATE SET seq = excluded.seq, body = excluded.body
@@ -76,7 +91,31 @@ def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcom
             outcomes.append(Duplicate(row[0]))
         else:
             outcomes.append(conflict or Conflict(aggregate.head))
+    given_up = sum(len(step.give_up) for step in batch)
+    if given_up:
+        # Twice as many as are added, so that the table does not grow without bound.
+        over = max(step.at for step in batch) - QUARANTINE
+        execute(_EXPIRE, (over, 2 * given_up))
     return outcomes
+
+
+def correct(cursor: sqlite3.Cursor, correction: Correction) -> bool:
+    """See `Engine.correct`. The caller owns the transaction and ends it."""
+    execute = cursor.execute
+    aggregate = _Aggregate(execute(_AGGREGATE, (correction.aggregate,)).fetchone())
+    if not aggregate.id or aggregate.head != correction.head:
+        return False
+    for entry in correction.put:
+        row = execute(_OWNER, entry).fetchone()
+        if row is not None and row[0] != aggregate.id:
+            return False
+    for kind, key in correction.drop:
+        execute(_DROP, (kind, key, aggregate.id))
+    for kind, key in correction.put:
+        execute(_PUT, (kind, key, aggregate.id))
+    if correction.snapshot:
+        execute(_SNAPSHOT, (aggregate.id, correction.head, correction.snapshot))
+    return True
 
 
 def _index_conflict(
@@ -86,6 +125,11 @@ def _index_conflict(
         row = cursor.execute(_OWNER, (kind, key)).fetchone()
         if row is not None and row[0] != aggregate.id and row[1] != step.take_from:
             return IndexConflict(IndexKey(kind, key), row[1])
+        row = cursor.execute(_IN_QUARANTINE, (kind, key)).fetchone()
+        if row is not None and row[0] != aggregate.id and row[1] > step.at - QUARANTINE:
+            entry = IndexKey(kind, key)
+            if Quarantined(entry, row[1]) not in step.end_quarantines:
+                return IndexConflict(entry, row[2])
     return None
 
 
@@ -102,8 +146,13 @@ def _add(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> bool:
     aggregate.head = step.seq
     for kind, key in step.drop:
         execute(_DROP, (kind, key, aggregate.id))
+    for kind, key in step.give_up:
+        execute(_DROP, (kind, key, aggregate.id))
+        if cursor.rowcount:
+            execute(_GIVE_UP, (kind, key, aggregate.id, step.at))
     for kind, key in step.put:
         execute(_PUT, (kind, key, aggregate.id))
+        execute(_END_QUARANTINE, (kind, key))
     if step.snapshot:
         execute(_SNAPSHOT, (aggregate.id, step.seq, step.snapshot))
     return True

@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from statestore.contract import (
+    AggregateDamaged,
     Append,
+    Correction,
     Document,
     FeedEntry,
     IndexKey,
     Loaded,
     Outcome,
+    Quarantined,
     Record,
-    StoreDamaged,
     StoreError,
 )
 from statestore.filelock import WriteLock
-from statestore.sqlite.append import append_batch
+from statestore.sqlite.append import append_batch, correct
 from statestore.sqlite.file import PATIENCE, Errors, connect
 
 _CURSOR_OCTETS = 8
@@ -41,6 +43,9 @@ _OWNER = "SELECT name FROM entries JOIN aggregates ON id = owner WHERE kind = ? 
 _SCAN = """
 SELECT e.key, a.name FROM entries e JOIN aggregates a ON a.id = e.owner
 WHERE e.kind = ? AND {range} ORDER BY e.key LIMIT ?
+"""
+_QUARANTINED = """
+SELECT key, since FROM quarantine WHERE kind = ? AND {range} ORDER BY key LIMIT ?
 """
 _AGGREGATES = """
 SELECT name, (SELECT max(seq) FROM log WHERE aggregate = id) FROM aggregates
@@ -116,6 +121,11 @@ class SqliteEngine:
         async with self._writing() as cursor:
             return append_batch(cursor, batch)
 
+    async def correct(self, correction: Correction) -> bool:
+        """See `Engine.correct`."""
+        async with self._writing() as cursor:
+            return correct(cursor, correction)
+
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """See `Engine.load`. All are read at one moment."""
         with self._reading() as cursor:
@@ -128,11 +138,19 @@ class SqliteEngine:
             return None
         number, head, data_key, snapshot_seq, snapshot = row
         if head is None:
-            raise StoreDamaged(f"the aggregate {name!r} has no steps")
+            raise AggregateDamaged(name, f"the aggregate {name!r} has no steps")
+        if snapshot_seq is not None and not (
+            isinstance(snapshot_seq, int)
+            and 0 < snapshot_seq <= head
+            and isinstance(snapshot, bytes)
+        ):
+            return Loaded(head, data_key, head, b"", ())
         after = snapshot_seq or 0
         tail = tuple(map(Record._make, cursor.execute(_TAIL, (number, after))))
         if after + len(tail) != head:
-            raise StoreDamaged(f"{head - after - len(tail)} steps of {name!r} are missing")
+            raise AggregateDamaged(
+                name, f"{head - after - len(tail)} steps of {name!r} are missing"
+            )
         return Loaded(head, data_key, after, snapshot or b"", tail)
 
     async def read(self, aggregate: str, after: int = 0, limit: int = 1000) -> list[Record]:
@@ -158,6 +176,13 @@ class SqliteEngine:
     ) -> list[tuple[str, str]]:
         """See `Engine.scan`."""
         return self._range(_SCAN, "e.key", (kind,), prefix, after, limit=limit)
+
+    async def quarantined(
+        self, kind: str, prefix: str, after: str = "", limit: int = 1000
+    ) -> list[Quarantined]:
+        """See `Engine.quarantined`."""
+        rows = self._range(_QUARANTINED, "key", (kind,), prefix, after, limit=limit)
+        return [Quarantined(IndexKey(kind, key), since) for key, since in rows]
 
     async def aggregates(
         self, prefix: str = "", after: str = "", limit: int = 1000

@@ -56,6 +56,18 @@ CREATE TABLE documents (
 ) STRICT, WITHOUT ROWID;
 """
 
+# Index entries that were given up. The steps that give up more remove those that have expired.
+_QUARANTINE = """
+CREATE TABLE IF NOT EXISTS quarantine (
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    owner INTEGER NOT NULL REFERENCES aggregates,
+    since INTEGER NOT NULL,
+    PRIMARY KEY (kind, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS quarantine_since ON quarantine (since);
+"""
+
 _UNAVAILABLE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -141,6 +153,7 @@ def _prepare(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     (mode,) = db.execute("PRAGMA journal_mode = WAL").fetchone()
     if mode != "wal":
         raise StoreError(f"{path} is on a file system without the shared memory that SQLite needs")
+    db.executescript(_QUARANTINE)  # a store of an earlier version lacks it
     # FULL: a commit is on the disk before the statement returns.
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")

@@ -7,7 +7,7 @@ like the network thread of the native library. `Cluster.faults` makes commits en
 cluster with faults; `Cluster.clock` determines the age of a transaction.
 
 Not implemented: watches, tenants, options, locality, and atomic operations other than
-SET_VERSIONSTAMPED_KEY.
+SET_VERSIONSTAMPED_KEY and COMPARE_AND_CLEAR.
 """
 
 from collections.abc import Callable
@@ -220,6 +220,19 @@ class Transaction(Snapshot):
         if self._check(key, b""):
             self._attempt.writes[key] = None
             self._attempt.mutations.append(lambda v: self._cluster.write(key, None, v))
+
+    def compare_and_clear(self, key: bytes, param: bytes) -> None:
+        if not self._check(key, param):
+            return
+        attempt, cluster = self._attempt, self._cluster
+        if key in attempt.writes:
+            raise NotImplementedError("after a write of the same transaction")
+
+        def apply(version: int) -> None:
+            if cluster.value_at(key, version) == param:
+                cluster.write(key, None, version)
+
+        attempt.mutations.append(apply)
 
     def clear_range(self, begin: bytes, end: bytes) -> None:
         attempt = self._usable()

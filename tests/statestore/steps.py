@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from statestore.contract import Append, Appended, Engine, FeedEntry, IndexKey
+from statestore.contract import Append, Appended, Engine, FeedEntry, IndexKey, Quarantined
 
 UE = "ue/imsi-001010000000001"
 OTHER = "ue/imsi-001010000000002"
@@ -21,6 +21,9 @@ def step(
     drop: Iterable[IndexKey] = (),
     take_from: str = "",
     snapshot: bytes = b"",
+    at: int = 0,
+    give_up: Iterable[IndexKey] = (),
+    end_quarantines: Iterable[Quarantined] = (),
 ) -> Append:
     """Return a step. The default trigger and body are derived from its number."""
     return Append(
@@ -33,6 +36,9 @@ def step(
         drop=tuple(drop),
         take_from=take_from,
         snapshot=snapshot,
+        at=at,
+        give_up=tuple(give_up),
+        end_quarantines=tuple(end_quarantines),
     )
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from statestore.contract import (
+    QUARANTINE,
     Append,
     Appended,
     Conflict,
@@ -18,6 +19,7 @@ from statestore.contract import (
     IndexConflict,
     IndexKey,
     Outcome,
+    Quarantined,
 )
 from tests.statestore import backends
 from tests.statestore.backends import DoubleBackend
@@ -31,6 +33,8 @@ class Model:
     def __init__(self) -> None:
         self.logs: dict[str, list[Append]] = {}
         self.owners: dict[IndexKey, str] = {}
+        self.quarantines: dict[IndexKey, tuple[str, int]] = {}
+        self.now = 0
         self.order: list[tuple[str, int]] = []
 
     def append(self, batch: Sequence[Append]) -> list[Outcome]:
@@ -48,7 +52,13 @@ class Model:
         for entry in step.drop:
             if self.owners.get(entry) == step.aggregate:
                 del self.owners[entry]
-        self.owners |= dict.fromkeys(step.put, step.aggregate)
+        for entry in step.give_up:
+            if self.owners.get(entry) == step.aggregate:
+                del self.owners[entry]
+                self.quarantines[entry] = step.aggregate, step.at
+        for entry in step.put:
+            self.owners[entry] = step.aggregate
+            self.quarantines.pop(entry, None)
         return Appended()
 
     def _failure(self, step: Append, log: list[Append], stopped: set[str]) -> Outcome | None:
@@ -62,13 +72,21 @@ class Model:
             if owner not in {None, step.aggregate, step.take_from}:
                 assert owner is not None
                 return IndexConflict(entry, owner)
+            last, since = self.quarantines.get(entry, (step.aggregate, 0))
+            over = (
+                since <= step.at - QUARANTINE or Quarantined(entry, since) in step.end_quarantines
+            )
+            if last != step.aggregate and not over:
+                return IndexConflict(entry, last)
         return None
 
 
 NAMES = ["ue/a", "ue/b", "ue/ü\0"]
 ENTRIES = [IndexKey("tmsi", "1"), IndexKey("tmsi", "2"), IndexKey("ngap", "1")]
 entries = st.lists(st.sampled_from(ENTRIES), max_size=2, unique=True).map(tuple)
-# The numbers are offsets from the right sequence number; `_numbered` adds it.
+# `_numbered` adds the right sequence number to the number of a step, and the time of the step
+# before to its time.
+TIMES = st.sampled_from([0, 0, 0, 1, 2, QUARANTINE // 2, QUARANTINE])
 steps = st.builds(
     Append,
     aggregate=st.sampled_from(NAMES),
@@ -80,6 +98,11 @@ steps = st.builds(
     drop=entries,
     take_from=st.sampled_from(["", *NAMES]),
     snapshot=st.sampled_from([b"", b"", b"state"]),
+    at=TIMES,
+    give_up=entries,
+    end_quarantines=st.lists(
+        st.builds(Quarantined, st.sampled_from(ENTRIES), TIMES), max_size=2
+    ).map(tuple),
 )
 batches = st.lists(st.lists(steps, max_size=8), max_size=8)
 TROUBLE = [f for f in Fault if f not in {Fault.REFUSED, Fault.SILENT}]
@@ -91,7 +114,8 @@ def _numbered(batch: list[Append], model: Model) -> list[Append]:
     numbered: list[Append] = []
     for step in batch:
         heads[step.aggregate] = heads.get(step.aggregate, 0) + 1
-        numbered.append(replace(step, seq=heads[step.aggregate] + step.seq))
+        model.now += step.at
+        numbered.append(replace(step, seq=heads[step.aggregate] + step.seq, at=model.now))
     return numbered
 
 
@@ -114,6 +138,10 @@ async def _compare(name: str, told: list[list[Append]], trouble: list[Fault | No
             assert (loaded.snapshot_seq if loaded else 0) == max(snapshots, default=0)
             assert [r.body for r in await engine.read(aggregate)] == [s.body for s in log]
         assert await engine.owners(ENTRIES) == [model.owners.get(e) for e in ENTRIES]
+        found = [*await engine.quarantined("ngap", ""), *await engine.quarantined("tmsi", "")]
+        wanted = {Quarantined(e, since) for e, (_, since) in model.quarantines.items()}
+        assert set(found) <= wanted
+        assert {one for one in wanted if one.since > model.now - QUARANTINE} <= set(found)
         await engine.close()
         await backend.close()
 
