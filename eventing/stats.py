@@ -166,6 +166,25 @@ class Batches(Struct):
         return None if line is None else line[1] + line[0] / events
 
 
+class Load(Struct):
+    """The requests that open connections, of a worker: INITIAL UE MESSAGEs."""
+
+    admitted: int = 0
+    """Requests since its start that could have been put off, and were served."""
+    put_off: int = 0
+    """Requests that were rejected because of congestion."""
+    dropped: int = 0
+    """Requests that their UEs had given up. They were not decided."""
+    requests: float = 0.0
+    """Waiting requests."""
+    wait: float = 0.0
+    """The predicted waiting time of the next request, in seconds."""
+    capacity: float = 0.0
+    """Requests that the worker can serve in a second, with all that follows; 0 if unknown."""
+    congested: bool = False
+    """Whether it puts requests off."""
+
+
 class Stats(Struct, frozen=True):
     """The statistics of one worker since its start."""
 
@@ -180,6 +199,7 @@ class Stats(Struct, frozen=True):
     """Seconds from the start of the process to the first processed event; None before."""
     ended: bool = False
     """Whether this is the worker's last publication."""
+    load: Load = field(default_factory=Load)
 
 
 Key = tuple[str, str]

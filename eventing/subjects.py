@@ -3,10 +3,14 @@
 | subject | carries |
 |---|---|
 | ``ue.<partition>.<procedure>.<slot>`` | every event of an aggregate; partition = slot mod P |
+| ``ue.<partition>.<procedure>.<slot>-again`` | an event of a UE that is published again |
 | ``timer.<partition>.<slot>.<aggregate>`` | the one pending wake-up of an aggregate |
-| ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up of several UEs |
+| ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up of several aggregates |
+| ``timer.<partition>.<slot>.page-<output>`` | a page of events for many UEs that waits |
+| ``timer.made`` | a mark: the stream has had all wake-ups of the log |
 | ``n2.<gnb>.<association>`` | NGAP PDUs for the gateway that has the association |
 | ``n4.<upf>`` | PFCP messages for one of the gateways that serve the UPF |
+| ``alive.<worker>`` | asks whether a worker is connected; it answers |
 | ``stats.<worker>`` | statistics of a worker |
 | ``stats-request`` | asks all workers for their statistics |
 """
@@ -18,7 +22,11 @@ STREAM: Final = "EVCORE"
 """Work-queue stream of the events and the wake-ups of aggregates."""
 TIMERS: Final = "timer."
 """Prefix of the subjects of wake-ups."""
+TIMERS_MADE: Final = f"{TIMERS}made"
+"""Subject of the mark in a stream that has had all wake-ups of the log."""
 STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
+N4: Final = "n4."
+"""Prefix of the subjects of PFCP messages."""
 
 DEAD_LETTERS: Final = "EVCORE_DEAD"
 """Stream of dead letters: events that no delivery could process, each with the reason."""
@@ -33,6 +41,8 @@ ANNOUNCERS: Final = "evcore-announcers"
 ASSIGNMENTS: Final = "evcore-assignments"
 """Key-value bucket of the swapped versions of procedures (`eventing.ownership.assignments`)."""
 
+_AGAIN: Final = "-again"
+
 _UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 
 
@@ -45,6 +55,31 @@ def token(text: str) -> str:
 def event(partition: int, procedure: str, slot: int) -> str:
     """Return the subject of an event for a procedure."""
     return f"ue.{partition}.{procedure}.{slot}"
+
+
+def again(partition: int, procedure: str, slot: int) -> str:
+    """Return the subject of an event that is published again: the first message is acknowledged."""
+    return f"{event(partition, procedure, slot)}{_AGAIN}"
+
+
+def is_again(subject: str) -> bool:
+    """Whether the subject of an event says that it is published again."""
+    return subject.endswith(_AGAIN)
+
+
+def published_again(subject: str) -> str:
+    """Return the subject of an event that arrived by `subject` and is published again."""
+    return subject if is_again(subject) else f"{subject}{_AGAIN}"
+
+
+def events_in(partition: int) -> str:
+    """Return the filter for all events in one partition."""
+    return f"ue.{partition}.>"
+
+
+def again_in(partition: int, slot: int) -> str:
+    """Return the filter for the events of a slot that are published again."""
+    return f"ue.{partition}.*.{slot}{_AGAIN}"
 
 
 def events_of(partition: int, procedure: str) -> str:
@@ -70,6 +105,11 @@ def timer(partition: int, slot: int, name: str) -> str:
     return f"{TIMERS}{partition}.{slot}.{token(name)}"
 
 
+def timers_in(partition: int) -> str:
+    """Return the filter for the pending wake-ups of a partition."""
+    return f"{TIMERS}{partition}.>"
+
+
 def dead(subject: str) -> str:
     """Return the subject of the dead letter of an event that arrived by `subject`."""
     return f"dead.{subject}"
@@ -87,7 +127,12 @@ def downlinks_of(association: str) -> str:
 
 def n4(upf: str) -> str:
     """Return the subject of PFCP messages for a UPF, by its Node ID."""
-    return f"n4.{token(upf)}"
+    return f"{N4}{token(upf)}"
+
+
+def alive(worker: str) -> str:
+    """Return the subject of requests to a worker, which it answers while it is connected."""
+    return f"alive.{worker}"
 
 
 STATS_REQUEST: Final = "stats-request"
@@ -106,6 +151,7 @@ def slot_of_subject(subject: str) -> int:
         ValueError: the subject is not that of an event.
     """
     parts = subject.split(".")
-    if len(parts) != 4 or parts[0] != "ue" or not (parts[3].isascii() and parts[3].isdigit()):
+    slot = parts[-1].removesuffix(_AGAIN)
+    if len(parts) != 4 or parts[0] != "ue" or not (slot.isascii() and slot.isdigit()):
         raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<slot>")
-    return int(parts[3])
+    return int(slot)

@@ -171,6 +171,8 @@ def _attributes(event: CloudEvent) -> dict[str, Any]:
         value = getattr(event, name)
         if value is not None and value != "":
             attributes[name] = value
+    if event.position is not None:
+        attributes["position"] = str(event.position)
     return attributes
 
 

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import quote, unquote
 
+from schemas import position
 from schemas.cloudevents import SPECVERSION, CloudEvent
 from schemas.identity import SLOTS
+from schemas.position import Position
 
 _REQUIRED: Final = ("id", "source", "type", "partitionkey")
 _TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
@@ -23,7 +25,8 @@ REPEATED: Final = "evcore-repeated"
 """Header of a message that may be a copy of an earlier message."""
 
 _PLAIN: Final = frozenset(
-    [f"ce-{name}" for name in ("specversion", *_REQUIRED, *_TEXTS, *_NUMBERS)] + [COUNTED, REPEATED]
+    [f"ce-{name}" for name in ("specversion", *_REQUIRED, *_TEXTS, *_NUMBERS, "position")]
+    + [COUNTED, REPEATED]
 )
 
 _SAFE: Final = "".join(chr(c) for c in range(0x21, 0x7F) if chr(c) not in '"%')
@@ -57,6 +60,8 @@ def to_headers(event: CloudEvent) -> dict[str, str]:
         headers["ce-slot"] = str(event.slot)
     if event.sequence is not None:
         headers["ce-sequence"] = str(event.sequence)
+    if event.position is not None:
+        headers["ce-position"] = str(event.position)
     return headers
 
 
@@ -99,6 +104,7 @@ def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
         None if slot is None else _number("slot", slot),
         None if sequence is None else _number("sequence", sequence),
         trace,
+        _position(get("ce-position")),
     )
 
 
@@ -109,7 +115,7 @@ def from_attributes(found: Mapping[str, str], data: bytes) -> CloudEvent:
         BadEventError: a required attribute is missing, or a value is not of its type.
     """
     require(found)
-    values: dict[str, str | int] = {}
+    values: dict[str, str | int | Position | None] = {"position": _position(found.get("position"))}
     for name in (*_REQUIRED, *_TEXTS):
         if name in found:
             values[name] = found[name]
@@ -160,6 +166,13 @@ def _decode(name: str, value: str) -> str:
         return unquote(value, errors="strict")
     except UnicodeDecodeError:
         raise BadEventError(f"{name} is not percent-encoded UTF-8") from None
+
+
+def _position(value: str | None) -> Position | None:
+    try:
+        return None if value is None else position.parse(value)
+    except ValueError as err:
+        raise BadEventError(str(err)) from None
 
 
 def _number(name: str, value: str) -> int:

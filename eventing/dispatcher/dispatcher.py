@@ -1,6 +1,6 @@
 """Pulls the partitions of procedures and POSTs their events, each UE's in order.
 
-The order is the order of a subject: the events of one procedure and one slot. Messages of a UE's
+The order is that of the events of one procedure and one slot, by position. Messages of a UE's
 connection to two procedures may arrive in any order, since two consumers deliver them. The
 function that gets the later message waits for the earlier one, so the earlier one must not wait
 here.
@@ -30,7 +30,7 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.replies import Reply
 from eventing.dispatcher.sink import FunctionSink, Refused, RetryLater
-from eventing.jetstream.delivery import Delivery, dead_letter, event_of, stored_as
+from eventing.jetstream.delivery import Delivery, dead_letter, event_of
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
@@ -75,10 +75,17 @@ class _Item(Struct):
 
     delivery: Delivery
     event: CloudEvent | None
+    lane: str
+    """The procedure and the slot, as the subject of a first publication."""
     touched: float
     """Time of the last in-progress answer to JetStream, in seconds of the monotonic clock."""
     problem: str = ""
     """Why the delivery is not an event; empty if it is one."""
+
+
+def _rank(item: _Item) -> tuple[int, int]:
+    position = item.event.position if item.event is not None else item.delivery.position
+    return (0, 0) if position is None else (position.sequence, position.index)
 
 
 class Dispatcher:
@@ -101,9 +108,7 @@ class Dispatcher:
         self._is_reassigned = False
         # A later message of a UE may wait at its function for an earlier message of another
         # subject. Without the rank, waiting messages could occupy all places.
-        self._lanes: Lanes[str, _Item] = Lanes(
-            self._deliver, config.concurrency, lambda item: stored_as(item.delivery.reply)
-        )
+        self._lanes: Lanes[str, _Item] = Lanes(self._deliver, config.concurrency, _rank)
         self._warned_at = -WARN
         self._stopping = asyncio.Event()
 
@@ -191,20 +196,24 @@ class Dispatcher:
             event = event_of(delivery)
             slot = subjects.slot_of_subject(delivery.subject)
         except ValueError as err:
-            item = _Item(delivery, None, time.monotonic(), str(err))
-            self._lanes.put(delivery.subject, item)
+            item = _Item(delivery, None, delivery.subject, time.monotonic(), str(err))
+            self._lanes.put(item.lane, item)
             return
         if event.slot is None or event.procedure is None:
             procedure = delivery.subject.split(".")[2]
             event = replace(event, slot=slot, procedure=procedure)
-        self._lanes.put(delivery.subject, _Item(delivery, event, time.monotonic()))
+        lane = f"{subjects.consumer_of(delivery.subject)}.{slot}"
+        self._lanes.put(lane, _Item(delivery, event, lane, time.monotonic()))
 
-    async def _deliver(self, item: _Item) -> None:
-        """POST an event until it is processed or refused."""
+    async def _deliver(self, item: _Item) -> bool:
+        """POST an event until it is processed or refused.
+
+        Return False if an earlier event of its lane must go first: it may wait for that one.
+        """
         delivery, event = item.delivery, item.event
         if event is None:
             await self._bury(delivery, item.problem)
-            return
+            return True
         headers = {DELIVERY: delivery.reply}
         if REPEATED in delivery.headers:
             headers[REPEATED] = delivery.headers[REPEATED]
@@ -218,20 +227,22 @@ class Dispatcher:
                     failures += tried
                     if failures >= self._config.attempts:
                         await self._bury(delivery, f"{failures} attempts, at last {reason}")
-                        return
+                        return True
                     self._log_retry(event.id, reason, lasts=pause >= LAST_PAUSE)
                     # The function may have processed it, and only the answer is lost.
                     headers[REPEATED] = "1"
                     wait = max(pause, after) * (0.8 + 0.4 * random.random())  # noqa: S311
                     await asyncio.sleep(min(wait, LAST_PAUSE))
                     pause = min(pause * 2, LAST_PAUSE)
+                    if self._lanes.overtaken(item.lane):
+                        return False
                 case Refused(reason):
                     await self._bury(delivery, reason)
-                    return
+                    return True
                 case _:
                     await self._send(outcome.replies)
                     await self._intake.ack(delivery)
-                    return
+                    return True
 
     def _log_retry(self, name: str, reason: str, *, lasts: bool) -> None:
         """Log a retry; after many retries, as a warning, at most one in `WARN` seconds."""

@@ -1,9 +1,9 @@
 """Bounded concurrency with order: items of one key run one after the other."""
 
 import asyncio
+import bisect
 import heapq
 import itertools
-from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Generic, TypeVar
 
@@ -14,26 +14,32 @@ V = TypeVar("V")
 
 
 class Lanes(Generic[K, V]):
-    """Runs `work` for each item, at most `width` at a time, in the order of each key."""
+    """Runs `work` for each item, at most `width` at a time.
+
+    The items of a key run in the order of their `rank`, those of equal rank in the order of `put`.
+    """
 
     def __init__(
         self,
-        work: Callable[[V], Awaitable[None]],
+        work: Callable[[V], Awaitable[bool]],
         width: int,
-        rank: Callable[[V], int] | None = None,
+        rank: Callable[[V], tuple[int, int]] = lambda _: (0, 0),
     ) -> None:
-        """Of the waiting keys, the key with the lowest `rank` of its first item runs next.
+        """Of the waiting keys, the key with the lowest rank of its first item runs next.
 
-        Without `rank`, the key that has waited longest runs next.
+        `work` returns whether it has finished the item. If not, the item runs again, after the
+        items of a lower rank that were put meanwhile.
         """
         self._work = work
         self._width = width
-        self._lanes: dict[K, deque[V]] = {}
+        self._lanes: dict[K, list[V]] = {}
         """By key, its items; the first one runs or runs next."""
         self._rank = rank
         self._turn = itertools.count()
-        self._idle: list[tuple[int, int, K]] = []
+        self._idle: list[tuple[tuple[int, int], int, K]] = []
         """A heap of the keys that wait for a free place: rank and turn of the first item, key."""
+        self._active: set[K] = set()
+        """The keys whose first item runs."""
         self._running: set[asyncio.Task[None]] = set()
         self._left = asyncio.Event()
 
@@ -46,14 +52,22 @@ class Lanes(Generic[K, V]):
         return [item for lane in self._lanes.values() for item in lane]
 
     def put(self, key: K, item: V) -> None:
-        """Add an item after the other items of its key."""
+        """Add an item. It does not stop the item of its key that runs."""
         lane = self._lanes.get(key)
         if lane is not None:
-            lane.append(item)
+            bisect.insort(lane, item, lo=key in self._active, key=self._rank)
             return
-        self._lanes[key] = deque([item])
+        self._lanes[key] = [item]
         self._wait(key, item)
         self._fill()
+
+    def overtaken(self, key: K) -> bool:
+        """Whether an item of a lower rank waits: behind the item of a key that runs, or for a free
+        place."""
+        lane = self._lanes[key]
+        rank = self._rank(lane[0])
+        behind = len(lane) > 1 and self._rank(lane[1]) < rank
+        return behind or bool(self._idle and self._idle[0][0] < rank)
 
     async def below(self, count: int) -> None:
         """Wait until fewer than `count` items are left."""
@@ -67,8 +81,7 @@ class Lanes(Generic[K, V]):
         await cancel_and_wait(self._running)
 
     def _wait(self, key: K, item: V) -> None:
-        rank = 0 if self._rank is None else self._rank(item)
-        heapq.heappush(self._idle, (rank, next(self._turn), key))
+        heapq.heappush(self._idle, (self._rank(item), next(self._turn), key))
 
     def _fill(self) -> None:
         while self._idle and len(self._running) < self._width:
@@ -79,8 +92,12 @@ class Lanes(Generic[K, V]):
     async def _one(self, key: K) -> None:
         """Run the first item of a key."""
         lane = self._lanes[key]
-        await self._work(lane[0])
-        lane.popleft()
+        self._active.add(key)
+        finished = await self._work(lane[0])
+        self._active.discard(key)
+        item = lane.pop(0)
+        if not finished:
+            bisect.insort(lane, item, key=self._rank)
         if lane:
             self._wait(key, lane[0])
         else:

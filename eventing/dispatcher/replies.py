@@ -27,7 +27,7 @@ LARGEST: Final = 1_000_000
 """Maximum octets of a message with its headers: JetStream's limit is 1 MiB, protocol included."""
 
 _WORD: Final = r"[^\s.*>\x00-\x1f\x7f]+"
-_EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.[0-9]{{1,4}}"
+_EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.[0-9]{{1,4}}(-again)?"
 _is_event: Final = re.compile(_EVENT).fullmatch
 _is_timer: Final = re.compile(rf"timer\.[0-9]{{1,4}}\.[0-9]{{1,4}}\.{_WORD}").fullmatch
 _is_dead: Final = re.compile(rf"dead\.{_EVENT}").fullmatch

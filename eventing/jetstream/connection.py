@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from typing import Any, Final
 
 from nats.aio.client import Client
@@ -32,6 +32,8 @@ class BusError(Exception):
 async def connect(url: str, name: str, **options: Any) -> Client:
     """Connect to NATS. The client reconnects without end if the server stops later.
 
+    A request without an answer then raises `ConnectionReconnectingError`.
+
     Raises:
         BusError: the first connection failed.
     """
@@ -42,13 +44,25 @@ async def connect(url: str, name: str, **options: Any) -> Client:
         last = err
         log.warning("%s: NATS: %s", name, err)
 
-    client = BusClient()
+    client, lost = BusClient(), 0.0
+
+    async def disconnected() -> None:
+        nonlocal lost
+        lost = asyncio.get_running_loop().time()
+        client.lose_requests()
+
+    async def reconnected() -> None:
+        for call in client.on_reconnect:
+            call(lost)
+
     try:
         async with asyncio.timeout(CONNECT_TIMEOUT):
             await client.connect(
                 url,
                 name=name,
                 error_cb=on_error,
+                disconnected_cb=disconnected,
+                reconnected_cb=reconnected,
                 allow_reconnect=True,
                 max_reconnect_attempts=-1,
                 reconnect_time_wait=0.1,  # pyright: ignore[reportArgumentType] - seconds
@@ -79,6 +93,15 @@ async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Clien
             await client.close()
 
 
+def when_reconnected(client: Client, call: Callable[[float], None]) -> None:
+    """Call `call` after each reconnection of a client of `connect`.
+
+    Its argument is the loop's time at which the connection was lost.
+    """
+    if isinstance(client, BusClient):
+        client.on_reconnect.append(call)
+
+
 async def listen(
     client: Client, subject: str, handler: MessageHandler, queue: str = ""
 ) -> Subscription:
@@ -95,15 +118,18 @@ async def listen(
     )
 
 
-async def request(client: Client, subject: str, body: object = None) -> dict[str, Any]:
-    """Call JetStream's API and return the answer; `subject` has no prefix ``$JS.API.``.
+async def request(
+    client: Client, subject: str, body: object = None, seconds: float = 5
+) -> dict[str, Any]:
+    """Call JetStream's API and return the answer, within some seconds. `subject` has no prefix
+    ``$JS.API.``.
 
     Raises:
         BusError: JetStream answers with an error or does not answer.
     """
     payload = b"" if body is None else json.dumps(body).encode()
     try:
-        answer = await client.request(f"$JS.API.{subject}", payload, timeout=5)
+        answer = await client.request(f"$JS.API.{subject}", payload, timeout=seconds)
     except NoRespondersError:
         raise BusError("JetStream is not enabled on this NATS server") from None
     except (TimeoutError, NatsError) as err:

@@ -1,76 +1,140 @@
-"""A queue of deliveries by deadline. Deliveries of one slot keep their order of arrival."""
+"""A queue of deliveries: what belongs to a procedure, then what begins one, each by deadline."""
 
 import heapq
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Final
 
 from eventing.jetstream.delivery import Delivery, stored_at
+from schemas.cloudevents import EventType
+
+REQUESTS: Final = 0.25
+"""The largest share of requests in a batch while more events wait."""
+
+_CONNECTED: Final = "ngap-"
+"""The prefix of the keys of connections. A UE that comes by handover has one already."""
 
 
-class DeliveryQueue(Protocol):
-    """A queue of deliveries: a `deque`, or one with another order."""
-
-    def append(self, delivery: Delivery, /) -> None:
-        """Add a delivery."""
-        ...
-
-    def popleft(self) -> Delivery:
-        """Remove and return the next delivery."""
-        ...
-
-    def __len__(self) -> int: ...
-
-    def __iter__(self) -> Iterator[Delivery]: ...
+def opens(delivery: Delivery) -> bool:
+    """Whether an event opens a connection: whether it is an INITIAL UE MESSAGE."""
+    event, headers = delivery.event, delivery.headers
+    first = headers.get("ce-sequence") == "0" if event is None else event.sequence == 0
+    if not first:
+        return False
+    kind = headers.get("ce-type") if event is None else event.type
+    return kind == EventType.NGAP_UPLINK and not key_of(delivery).startswith(_CONNECTED)
 
 
-class DeadlineQueue:
-    """A queue with the earliest deadline first: the time JetStream stored an event + its objective.
+def key_of(delivery: Delivery) -> str:
+    """Return the partition key of an event; the subject for a delivery that is no event."""
+    event = delivery.event
+    if event is None:
+        return delivery.headers.get("ce-partitionkey", delivery.subject)
+    return event.partitionkey
 
-    An earlier delivery of the same slot goes first in any case: events of a UE stay in order, and
-    all events of a UE have the same slot in their subjects. A delivery with a long objective
-    becomes urgent while it waits, so it does not wait for ever.
-    """
 
-    def __init__(self, objective: Callable[[Delivery], float]) -> None:
-        """`objective` returns the seconds within which an event should be processed."""
-        self._objective = objective
-        self._of_slot: dict[str, deque[tuple[int, Delivery]]] = {}
-        self._deadlines: list[tuple[float, int, str]] = []
+class _Sorted:
+    """Deliveries by deadline. Those of one partition key keep their order."""
+
+    def __init__(self, deadline: Callable[[Delivery], float]) -> None:
+        self._deadline = deadline
+        self._of_key: dict[str, deque[tuple[int, Delivery]]] = {}
+        self._order: list[tuple[float, int, str]] = []
         self._next = 0
         self._length = 0
 
-    def append(self, delivery: Delivery, /) -> None:
-        """Add a delivery."""
-        stored = stored_at(delivery.reply)
-        deadline = (time.time() if stored is None else stored) + self._objective(delivery)
-        slot = delivery.subject.rpartition(".")[2]
+    def push(self, delivery: Delivery) -> None:
+        key = key_of(delivery)
         number, self._next = self._next, self._next + 1
-        self._of_slot.setdefault(slot, deque()).append((number, delivery))
-        heapq.heappush(self._deadlines, (deadline, number, slot))
+        self._of_key.setdefault(key, deque()).append((number, delivery))
+        heapq.heappush(self._order, (self._deadline(delivery), number, key))
         self._length += 1
 
-    def popleft(self) -> Delivery:
-        """Remove and return the delivery with the earliest deadline, or the first of its slot.
-
-        Raises:
-            IndexError: the queue is empty.
-        """
+    def pop(self) -> Delivery:
         while True:
-            _, number, slot = self._deadlines[0]
-            queue = self._of_slot.get(slot)
+            _, number, key = self._order[0]
+            queue = self._of_key.get(key)
             if not queue or queue[0][0] > number:
-                heapq.heappop(self._deadlines)  # returned already, before a later one of its slot
+                heapq.heappop(self._order)  # returned already, before a later one of its key
                 continue
             _, delivery = queue.popleft()
             if not queue:
-                del self._of_slot[slot]
+                del self._of_key[key]
             self._length -= 1
+            if not self._length:
+                self._order.clear()
             return delivery
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[Delivery]:
-        return (delivery for queue in self._of_slot.values() for _, delivery in queue)
+        return (delivery for queue in self._of_key.values() for _, delivery in queue)
+
+
+class DeadlineQueue:
+    """A queue of deliveries: those of open connections before requests, which open one; each of the
+    two by deadline.
+
+    Events of one partition key keep their order of arrival. Nothing is sorted as long as each
+    `take` empties the queue.
+    """
+
+    def __init__(self, deadline: Callable[[Delivery], float] | None = None) -> None:
+        """`deadline` returns the time, in seconds since 1970, until which an event should be
+        processed. The default is the time when JetStream stored the event."""
+        self._arrived: list[Delivery] = []
+        """Not sorted yet."""
+        self._connected = _Sorted(deadline or _stored)
+        self._requests = _Sorted(deadline or _stored)
+        self.opening: Counter[str] = Counter()
+        """By consumer, the sorted requests."""
+
+    def append(self, delivery: Delivery) -> None:
+        """Add a delivery."""
+        self._arrived.append(delivery)
+
+    def take(self, limit: int, excess: int = 0) -> list[Delivery]:
+        """Remove and return up to `limit` deliveries, the most urgent first.
+
+        If more wait, requests have only the room that the others leave, and at most a part of the
+        batch: each causes further events. `excess` requests, which are to be rejected, have that
+        part in any case.
+        """
+        if len(self) == len(self._arrived) <= limit:
+            taken, self._arrived = self._arrived, []
+            return taken
+        for delivery in self._arrived:
+            self._sort(delivery)
+        self._arrived.clear()
+        room = limit - min(limit, len(self._connected))
+        part = min(len(self._requests), max(1, int(limit * REQUESTS)))
+        requests = min(part, max(room, excess))
+        others = min(len(self._connected), limit - requests)
+        found = [self._connected.pop() for _ in range(others)]
+        for _ in range(requests):
+            delivery = self._requests.pop()
+            self.opening[delivery.consumer] -= 1
+            found.append(delivery)
+        return found
+
+    def _sort(self, delivery: Delivery) -> None:
+        if opens(delivery):
+            self._requests.push(delivery)
+            self.opening[delivery.consumer] += 1
+        else:
+            self._connected.push(delivery)
+
+    def __len__(self) -> int:
+        return len(self._arrived) + len(self._connected) + len(self._requests)
+
+    def __iter__(self) -> Iterator[Delivery]:
+        yield from self._connected
+        yield from self._requests
+        yield from self._arrived
+
+
+def _stored(delivery: Delivery) -> float:
+    stored = stored_at(delivery.reply)
+    return time.time() if stored is None else stored

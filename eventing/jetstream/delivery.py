@@ -4,12 +4,15 @@ import logging
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from eventing import subjects
 from eventing.cloudevents import nats_binding
-from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.cloudevents.nats_binding import REPEATED
 from eventing.jetstream.messages import Outgoing, events_of, opened
 from schemas.batch import BatchedEvent
 from schemas.cloudevents import CloudEvent
+from schemas.position import Position
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +50,20 @@ class Delivery(NamedTuple):
     place: int = 0
     """The event's place in the batch."""
 
+    @property
+    def position(self) -> Position | None:
+        """The place of this delivery in the stream; None if no stream delivered it."""
+        tokens = _tokens(self.reply)
+        sequence, stored = _number(tokens, 3), _number(tokens, 5)
+        if sequence is None or stored is None:
+            return None
+        return Position(sequence, self.place, stored // 1_000_000)
+
+    @property
+    def is_next(self) -> bool:
+        """Whether all events before it in its batch are processed, or stored in other messages."""
+        return self.progress is None or self.place <= min(self.progress.left, default=self.place)
+
 
 def split(message: Delivery) -> list[Delivery]:
     """Return the events of a batch, each as if it were delivered alone.
@@ -55,10 +72,10 @@ def split(message: Delivery) -> list[Delivery]:
     """
     try:
         entries = opened(message.data)
-    except BadEventError:
+        progress = BatchProgress(len(entries))
+        return [_part(message, entry, progress, place) for place, entry in enumerate(entries)]
+    except ValueError:
         return [message]
-    progress = BatchProgress(len(entries))
-    return [_part(message, entry, progress, place) for place, entry in enumerate(entries)]
 
 
 def _part(message: Delivery, entry: BatchedEvent, progress: BatchProgress, place: int) -> Delivery:
@@ -81,12 +98,13 @@ def _part(message: Delivery, entry: BatchedEvent, progress: BatchProgress, place
 
 
 def event_of(delivery: Delivery) -> CloudEvent:
-    """Return the event of a delivery.
+    """Return the event of a delivery, with its position.
 
     Raises:
         BadEventError: the delivery has no event, or an event that is not evcore's.
     """
-    return delivery.event or events_of(delivery.headers, delivery.data)[0]
+    event = delivery.event or events_of(delivery.headers, delivery.data)[0]
+    return event if event.position else replace(event, position=delivery.position)
 
 
 def messages_of(deliveries: Iterable[Delivery]) -> int:
@@ -110,19 +128,16 @@ def stored_at(reply: str) -> float | None:
 
     `reply` is the reply subject of the delivery; None for any other subject.
     """
-    tokens = _tokens(reply)
-    known = len(tokens) > 5 and tokens[5].isdecimal() and len(tokens[5]) < _MAX_DIGITS
-    return int(tokens[5]) / 1e9 if known else None
+    nanoseconds = _number(_tokens(reply), 5)
+    return None if nanoseconds is None else nanoseconds / 1e9
 
 
-def stored_as(reply: str) -> int:
-    """Return the stream sequence of an event by the reply subject of its delivery.
+def pending_after(reply: str) -> int:
+    """Return the messages of its consumer that JetStream had not delivered after a delivery.
 
-    0 for any other subject.
+    `reply` is the reply subject of the delivery; 0 for any other subject.
     """
-    tokens = _tokens(reply)
-    known = len(tokens) > 3 and tokens[3].isdecimal() and len(tokens[3]) < _MAX_DIGITS
-    return int(tokens[3]) if known else 0
+    return _number(_tokens(reply), 6) or 0
 
 
 def deliveries_of(reply: str) -> int:
@@ -139,8 +154,14 @@ def acknowledgement(reply: str) -> tuple[str, int]:
     An empty consumer and 0 for any other subject.
     """
     tokens = _tokens(reply)
-    known = len(tokens) > 2 and tokens[2].isdecimal() and len(tokens[2]) < _MAX_DIGITS
-    return (tokens[1], int(tokens[2])) if known else ("", 0)
+    deliveries = _number(tokens, 2)
+    return ("", 0) if deliveries is None else (tokens[1], deliveries)
+
+
+def _number(tokens: list[str], index: int) -> int | None:
+    """Return a number among the tokens of a reply subject; None if there is none."""
+    known = len(tokens) > index and tokens[index].isdecimal() and len(tokens[index]) < _MAX_DIGITS
+    return int(tokens[index]) if known else None
 
 
 def _tokens(reply: str) -> list[str]:

@@ -2,15 +2,16 @@
 
 Each consumer has one outstanding pull request, which JetStream answers as events arrive; there is
 no polling. The next request for a consumer goes out only after the worker has taken the events of
-the last one, so the number of waiting events is bounded.
+the last one, so the number of waiting events is bounded. Requests that open connections do not
+count up to `AHEAD` waiting events: an event of an open connection may stand behind them.
 """
 
 import asyncio
 import json
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Final, NamedTuple
 
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
@@ -18,14 +19,16 @@ from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.jetstream.connection import listen
-from eventing.jetstream.deadline_queue import DeadlineQueue, DeliveryQueue
-from eventing.jetstream.delivery import Delivery, acknowledgement, split
+from eventing.jetstream.deadline_queue import DeadlineQueue, opens
+from eventing.jetstream.delivery import Delivery, acknowledgement, pending_after, split
 from eventing.jetstream.messages import is_batch
 
 log = logging.getLogger(__name__)
 
 PULL: Final = 32
 """Messages in a pull request."""
+AHEAD: Final = 1024
+"""Waiting events up to which a consumer is pulled although requests of it wait."""
 EXPIRES: Final = 5.0
 """Seconds after which JetStream ends a pull request."""
 DRAIN: Final = 1.0
@@ -40,13 +43,25 @@ QUIET_TURNS: Final = 3
 _SECOND: Final = 1_000_000_000
 
 
+class Backlog(NamedTuple):
+    """The events that wait for a worker, also those that JetStream has not delivered."""
+
+    requests: float
+    """They open connections."""
+    others: float
+
+
 class _Pull:
     """The state of one consumer's pull requests."""
 
-    __slots__ = ("name", "requested", "until", "waiting")
+    __slots__ = ("last", "left", "name", "requested", "until", "waiting")
 
     def __init__(self, name: str) -> None:
         self.name = name
+        self.last: Delivery | None = None
+        """The last delivery."""
+        self.left = 0
+        """Messages that JetStream had not delivered then, as of the last `take`."""
         self.requested = 0
         """Messages that the outstanding request may still deliver."""
         self.until = 0.0
@@ -59,16 +74,30 @@ class Intake:
     """Events for a worker. `take` returns them; `ack`, `again` and `in_progress` answer them."""
 
     def __init__(
-        self, client: Client, objective: Callable[[Delivery], float] | None = None
+        self,
+        client: Client,
+        deadline: Callable[[Delivery], float] | None = None,
+        *,
+        reads_all: bool = False,
     ) -> None:
-        """Order events by arrival, or with `objective` (seconds for each event) by deadline."""
+        """Create an intake that pulls from no consumer.
+
+        Args:
+            client: the connection.
+            deadline: see `DeadlineQueue`.
+            reads_all: whether `take` first reads all deliveries that are at this process. An urgent
+                one may be behind others.
+        """
         self._client = client
-        self._ordered = objective is not None
+        self._reads_all = reads_all
         self._inbox = ""
         self._pulls: dict[str, _Pull] = {}
-        self._ready: DeliveryQueue = (
-            deque[Delivery]() if objective is None else DeadlineQueue(objective)
-        )
+        self._ready = DeadlineQueue(deadline)
+        self._messages = 0
+        """Delivered messages; `_events` in them."""
+        self._events = 0
+        self._left = 0
+        """The sum of `left` of all pulls."""
         self._arrived = asyncio.Event()
         self._loop = asyncio.get_running_loop()
         self._subscription: Subscription | None = None
@@ -108,7 +137,7 @@ class Intake:
         wanted = set(consumers)
         left = self._pulls.keys() - wanted
         for name in left:
-            del self._pulls[name]
+            self._left -= self._pulls.pop(name).left
         if left:
             await self._drain()
             for pull in self._pulls.values():
@@ -127,8 +156,14 @@ class Intake:
         for pull in list(self._pulls.values()):
             if reconnected or pull.until <= now:
                 pull.requested = 0
-            if pull.requested == 0 and pull.waiting == 0:
+            if pull.requested == 0 and self._has_room(pull):
                 await self._request(pull)
+
+    def _has_room(self, pull: _Pull) -> bool:
+        """Whether more events of a consumer may be delivered."""
+        if pull.waiting == 0:
+            return True
+        return pull.waiting == self._ready.opening[pull.name] and len(self._ready) < AHEAD
 
     async def _request(self, pull: _Pull) -> None:
         body = json.dumps({"batch": PULL, "expires": int(EXPIRES * _SECOND)}).encode()
@@ -152,10 +187,13 @@ class Intake:
         pull = self._pulls.get(consumer)
         if pull is not None:
             pull.requested = max(0, pull.requested - 1)
+        self._messages += 1
         message = Delivery(subject, data, headers or {}, reply, deliveries, consumer)
         for delivery in split(message) if is_batch(headers) else (message,):
             if pull is not None:
                 pull.waiting += 1
+                pull.last = delivery
+            self._events += 1
             self._ready.append(delivery)
         self._arrived.set()
 
@@ -180,26 +218,52 @@ class Intake:
         if self._pulls.get(pull.name) is pull and pull.requested == 0:
             await self._request(pull)
 
-    async def take(self, limit: int, patience: float | None = None) -> list[Delivery]:
-        """Return up to `limit` events as soon as one is there; none after `patience` seconds."""
-        if not self._ready:
+    async def take(
+        self, limit: int, patience: float | None = None, excess: int = 0
+    ) -> list[Delivery]:
+        """Return up to `limit` events as soon as one is there; none after `patience` seconds.
+
+        For `excess` see `DeadlineQueue.take`.
+        """
+        if not len(self._ready):
             self._arrived.clear()
             try:
                 await asyncio.wait_for(self._arrived.wait(), patience)
             except TimeoutError:
                 return []
-        if self._ordered:
+        if self._reads_all:
             await self._read_all()
-        taken: list[Delivery] = []
-        while self._ready and len(taken) < limit:
-            delivery = self._ready.popleft()
-            taken.append(delivery)
+        taken = self._ready.take(limit, excess)
+        found: dict[str, _Pull] = {}
+        for delivery in taken:
             pull = self._pulls.get(delivery.consumer)
             if pull is not None:
                 pull.waiting -= 1
-                if pull.waiting == 0 and pull.requested <= PULL // 2:
-                    await self._request(pull)
+                found[pull.name] = pull
+        for pull in found.values():
+            left = 0 if pull.last is None else pending_after(pull.last.reply)
+            self._left += left - pull.left
+            pull.left = left
+        # If events are left, room for them may be room for those of any other consumer.
+        for pull in [*(self._pulls if len(self._ready) else found).values()]:
+            if pull.requested <= PULL // 2 and self._has_room(pull):
+                await self._request(pull)
         return taken
+
+    def backlog(self) -> Backlog:
+        """Return the number of events that the last `take` left. Those at JetStream are estimated:
+        they are like those of their consumer that are here, or like the last one."""
+        requests = float(self._ready.opening.total())
+        others = len(self._ready) - requests
+        each = self._events / max(1, self._messages)
+        for pull in self._pulls.values() if self._left else ():
+            if not pull.left or pull.last is None:
+                continue
+            here = self._ready.opening[pull.name]
+            share = here / pull.waiting if pull.waiting else float(opens(pull.last))
+            requests += each * pull.left * share
+            others += each * pull.left * (1 - share)
+        return Backlog(requests, others)
 
     async def _read_all(self) -> None:
         """Read all deliveries already at this process: an urgent one may be behind others."""

@@ -64,11 +64,13 @@ class Addressed(NamedTuple):
 def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> Addressed:
     """Return an event for an aggregate with its subject. The event must have a slot.
 
-    `repeated` tells the receiver that it may have processed the event before.
+    `repeated` tells the receiver that it may have processed the event before. An event with a
+    position is published again.
     """
     slot = event.slot or 0
     partition = partition_of(slot, partitions)
-    subject = subjects.event(partition, event.procedure or DEFAULT, slot)
+    subject_of = subjects.event if event.position is None else subjects.again
+    subject = subject_of(partition, event.procedure or DEFAULT, slot)
     return Addressed(subject, event, repeated=repeated)
 
 
@@ -83,6 +85,9 @@ def gathered(
     most: int = MOST,
 ) -> list[Outgoing]:
     """Return events as few messages. Events of one subject and of one key stay in order.
+
+    An event that is published again is alone in its message: another event waits for the message
+    of an earlier one, and that message must not wait for a later one.
 
     Args:
         messages: the events.
@@ -99,10 +104,14 @@ def gathered(
     for message in messages:
         group, key = together(message.subject), message.event.partitionkey
         size, at = len(message.event.data), latest.get(group, -1)
-        if at < last.get(key, 0) or len(found[at]) >= most or octets[at] + size > OCTETS:
-            at = latest[group] = len(found)
+        alone = message.event.position is not None
+        full = at < 0 or len(found[at]) >= most or octets[at] + size > OCTETS
+        if alone or full or at < last.get(key, 0):
+            at = len(found)
             found.append([])
             octets.append(0)
+            if not alone:
+                latest[group] = at
         last[key] = at
         found[at].append(message)
         octets[at] += size
@@ -132,6 +141,7 @@ def _entry(message: Addressed) -> BatchedEvent:
         event.traceparent,
         message.counted,
         "1" if message.repeated else "",
+        "" if event.position is None else str(event.position),
     )
 
 

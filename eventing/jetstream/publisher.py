@@ -9,7 +9,7 @@ from nats.aio.client import Client
 from nats.errors import Error as NatsError
 
 from eventing.cloudevents import nats_binding
-from eventing.jetstream.connection import BusError, listen
+from eventing.jetstream.connection import BusError, listen, when_reconnected
 from eventing.jetstream.messages import Outgoing, outgoing
 from schemas.cloudevents import CloudEvent
 
@@ -22,9 +22,11 @@ ACK_TIMEOUT = 2.0
 class _Attempt:
     """The acknowledgements that one attempt of `publish` waits for."""
 
-    __slots__ = ("done", "errors", "waiting")
+    __slots__ = ("done", "errors", "sent", "waiting")
 
-    def __init__(self, count: int, done: asyncio.Future[None]) -> None:
+    def __init__(self, count: int, done: asyncio.Future[None], *, sent: bool) -> None:
+        self.sent = sent
+        """Whether the messages were sent on a connection, and do not wait for the next one."""
         self.waiting = set(range(count))
         self.errors: dict[int, str] = {}
         self.done = done
@@ -35,6 +37,12 @@ class _Attempt:
             self.errors[index] = error
         if not self.waiting and not self.done.done():
             self.done.set_result(None)
+
+    def lose(self) -> None:
+        """End the attempt if its connection is lost: some acknowledgements will not come."""
+        if self.sent and not self.done.done():
+            self.done.set_result(None)
+        self.sent = True
 
 
 class Publisher:
@@ -49,6 +57,7 @@ class Publisher:
 
     async def start(self) -> None:
         """Listen for acknowledgements. Called once, before the first `publish`."""
+        when_reconnected(self._client, self._reconnected)
         await listen(self._client, f"{self._inbox}.*.*", self._acknowledged)
 
     def outgoing(self, event: CloudEvent, *, repeated: bool = False) -> Outgoing:
@@ -77,7 +86,8 @@ class Publisher:
     async def _try(self, messages: Sequence[Outgoing]) -> dict[int, str]:
         """Publish each message once; return the reasons of the failed ones by index."""
         number, self._next = self._next, self._next + 1
-        attempt = _Attempt(len(messages), asyncio.get_running_loop().create_future())
+        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        attempt = _Attempt(len(messages), done, sent=self._client.is_connected)
         self._attempts[number] = attempt
         try:
             for index, (subject, data, headers) in enumerate(messages):
@@ -89,7 +99,11 @@ class Publisher:
             return {**dict.fromkeys(attempt.waiting, reason), **attempt.errors}
         finally:
             del self._attempts[number]
-        return attempt.errors
+        return {**dict.fromkeys(attempt.waiting, "the connection was lost"), **attempt.errors}
+
+    def _reconnected(self, _: float) -> None:
+        for attempt in self._attempts.values():
+            attempt.lose()
 
     def _acknowledged(
         self, subject: str, _: str, data: bytes, headers: dict[str, str] | None

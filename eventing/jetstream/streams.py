@@ -23,6 +23,9 @@ ASSIGNMENT_HISTORY: Final = 64
 _NOT_FOUND: Final = frozenset({10014, 10059})
 """JetStream's error codes for a missing consumer and a missing stream."""
 
+_NO_MESSAGE: Final = 10037
+"""JetStream's error code for a message that the stream does not have."""
+
 _SECOND: Final = 1_000_000_000
 
 
@@ -136,6 +139,26 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
                 "the number is fixed while the stream exists: "
                 f"set partitions = {partitions} in [nats]"
             )
+
+
+async def stored_message(
+    client: Client, which: dict[str, Any], seconds: float = 5
+) -> dict[str, Any] | None:
+    """Return a message of the event stream, as JetStream's API gives it; None if there is none.
+
+    `which` is the body of the request: ``seq``, ``next_by_subj``, ``last_by_subj``.
+
+    Raises:
+        BusError: JetStream does not answer, or there is no stream.
+    """
+    try:
+        found = await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", which, seconds)
+    except BusError as err:
+        if err.code == _NO_MESSAGE:
+            return None
+        raise
+    message: dict[str, Any] = found["message"]
+    return message
 
 
 async def waiting_bytes(client: Client) -> int:

@@ -4,6 +4,9 @@ Each worker renews one lease that lists its procedures and variants. Every worke
 and computes the same owners by rendezvous hashing, so no coordinator is needed. Only a worker that
 hosts the variant assigned to a partition can own it (`eventing.ownership.assignments`).
 
+A lease outlives a worker that is killed. So a worker also answers requests while it is connected,
+and the others forget the lease of one that gives no answer.
+
 Leases keep the events of a UE at one worker. They do not protect against two owners: the expected
 sequence number of the log does. Two owners for a moment are harmless.
 """
@@ -19,7 +22,8 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import replace
 from nats.aio.client import Client
-from nats.errors import Error
+from nats.aio.msg import Msg
+from nats.errors import Error, NoRespondersError
 from nats.js.errors import KeyDeletedError, KeyNotFoundError
 from nats.js.kv import KeyValue
 
@@ -33,6 +37,8 @@ log = logging.getLogger(__name__)
 
 RENEW: Final = 1.0
 """Seconds between two renewals of a lease."""
+AGAIN: Final = 0.1
+"""Seconds after which a worker without an answer is asked again: it may be reconnecting."""
 
 
 class Lease(Struct, frozen=True, omit_defaults=True):
@@ -111,6 +117,8 @@ class Membership:
         self._seen: dict[str, tuple[Lease, float]] = {}
         """By worker, its lease and the loop's time at which the lease expires."""
         self._renewing: asyncio.Task[None] | None = None
+        self._asking: dict[str, asyncio.Task[None]] = {}
+        """By worker, the request whether it is connected."""
         self._kv: KeyValue | None = None
         self._watch = BucketWatch(client, "the leases", self._note)
 
@@ -120,6 +128,7 @@ class Membership:
         Returns when the other workers' leases are known, after one second at most.
         """
         self._kv = await streams.lease_bucket(self._client)
+        await self._client.subscribe(subjects.alive(self._lease.worker), cb=self._answer)
         await self._renew()
         self._renewing = asyncio.get_running_loop().create_task(self._renew_forever())
         await self._watch.start(self._kv)
@@ -127,7 +136,7 @@ class Membership:
     async def leave(self) -> None:
         """Delete the lease: the other workers take over at once."""
         if self._renewing is not None:
-            await cancel_and_wait([self._renewing])
+            await cancel_and_wait([self._renewing, *self._asking.values()])
         await self._watch.stop()
         if self._kv is not None:
             with contextlib.suppress(Error, asyncio.TimeoutError):
@@ -178,8 +187,36 @@ class Membership:
                 log.warning("the lease cannot be renewed: %s", err)
             self._remove_expired()
 
+    @staticmethod
+    async def _answer(request: Msg) -> None:
+        await request.respond(b"")
+
+    def _ask(self, worker: str) -> None:
+        """Ask whether a worker is connected."""
+        if worker not in self._asking:
+            asking = asyncio.get_running_loop().create_task(self._forget_unless_connected(worker))
+            self._asking[worker] = asking
+            asking.add_done_callback(lambda _: self._asking.pop(worker, None))
+
+    async def _forget_unless_connected(self, worker: str) -> None:
+        for pause in (AGAIN, 0.0):
+            try:
+                await self._client.request(subjects.alive(worker), timeout=RENEW)
+            except NoRespondersError:
+                await asyncio.sleep(pause)
+            except (Error, TimeoutError):  # it is slow, or the broker is: its lease may expire
+                return
+            else:
+                return
+        if self._seen.pop(worker, None) is not None:
+            self._changed()
+
     def _remove_expired(self) -> None:
+        """Forget the workers whose lease has expired, and ask those that are late to renew it."""
         now = asyncio.get_running_loop().time()
+        for worker, (_, until) in self._seen.items():
+            if until - now < streams.LEASE_TTL - 1.5 * RENEW:
+                self._ask(worker)
         expired = [worker for worker, (_, until) in self._seen.items() if until <= now]
         for worker in expired:
             del self._seen[worker]
@@ -199,6 +236,8 @@ class Membership:
             log.warning("the lease of %s cannot be read: %s", worker, err)
             return
         known = self._seen.get(worker)
+        if known is None and worker != self._lease.worker:
+            self._ask(worker)
         self._seen[worker] = (lease, asyncio.get_running_loop().time() + streams.LEASE_TTL)
         if known is None or known[0] != lease:
             self._changed()

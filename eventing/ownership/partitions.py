@@ -10,6 +10,7 @@ from typing import Final
 from nats.aio.client import Client
 
 from eventing import subjects
+from eventing.jetstream.connection import when_reconnected
 from eventing.jetstream.intake import Intake
 from eventing.ownership.assignments import Assignment, AssignmentWatch
 from eventing.ownership.leases import Lease, Membership
@@ -48,6 +49,7 @@ class OwnedPartitions:
 
     async def join(self) -> None:
         """Start to pull, or with assignments, be ready for `adopt`. The consumers must exist."""
+        when_reconnected(self._client, lambda _: self._changed.set())
         await self._intake.start()
         await self.membership.join()
         if self._watch is None:

@@ -13,14 +13,15 @@ from eventing.dispatcher.lanes import Lanes
 class Site:
     """Work that ends when the test says so."""
 
-    def __init__(self, width: int, rank: Callable[[str], int] | None = None) -> None:
-        self.lanes: Lanes[str, str] = Lanes(self.work, width, rank)
+    def __init__(self, width: int, rank: Callable[[str], int] = lambda _: 0) -> None:
+        self.lanes: Lanes[str, str] = Lanes(self.work, width, lambda item: (rank(item), 0))
         self.gates: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self.begun: list[str] = []
 
-    async def work(self, item: str) -> None:
+    async def work(self, item: str) -> bool:
         self.begun.append(item)
         await self.gates[item].wait()
+        return not self.lanes.overtaken(item[0])
 
     async def let(self, *items: str) -> None:
         for item in items:
@@ -52,7 +53,30 @@ async def test_with_a_rank_the_first_comes_first() -> None:
         site.lanes.put(item[0], item)
     await site.let("a3", "b2", "c1", "a4")
     await site.lanes.below(1)
-    assert site.begun == ["a3", "c1", "b2", "a4"]
+    assert site.begun == ["a3", "c1", "b2", "a3", "a4"]
+
+
+async def test_an_earlier_item_that_is_put_later_goes_first() -> None:
+    """The event of a dispatcher that died is delivered again behind later events of its UE."""
+    site = Site(1, rank=lambda item: int(item[1:]))
+    for item in ("a3", "a5"):
+        site.lanes.put(item[0], item)
+    await site.let()
+    for item in ("a2", "a4"):
+        site.lanes.put(item[0], item)
+    await site.let("a2", "a3", "a4", "a5")
+    await site.lanes.below(1)
+    assert site.begun == ["a3", "a2", "a3", "a4", "a5"], "a3 waits for a2, and is given back"
+
+
+async def test_an_earlier_item_of_another_key_gets_a_place() -> None:
+    """Items that wait for an earlier item of another key give their places up."""
+    site = Site(1, rank=lambda item: int(item[1:]))
+    for item in ("a3", "b2"):
+        site.lanes.put(item[0], item)
+    await site.let("a3", "b2")
+    await site.lanes.below(1)
+    assert site.begun == ["a3", "b2", "a3"]
 
 
 async def test_waiting_for_room() -> None:
@@ -83,13 +107,14 @@ async def test_nothing_is_begun_once_it_is_cancelled() -> None:
     begun: list[str] = []
     entered = asyncio.Event()
 
-    async def work(item: str) -> None:
+    async def work(item: str) -> bool:
         begun.append(item)
         entered.set()
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.Event().wait()
+        return True
 
-    lanes: Lanes[str, str] = Lanes(work, 1)
+    lanes: Lanes[str, str] = Lanes(work, 1, lambda _: (0, 0))
     for item in ("a1", "a2"):
         lanes.put("a", item)
     await entered.wait()

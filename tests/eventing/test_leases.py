@@ -119,11 +119,32 @@ async def test_who_leaves_is_succeeded_at_once(
     assert stays.owned() == EVERYTHING
 
 
-async def test_who_dies_is_succeeded_when_its_lease_ends(fleet: Fleet) -> None:
+async def test_who_dies_is_succeeded_before_its_lease_ends(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a worker that was there, and by one that joins then."""
+    monkeypatch.setattr(streams, "LEASE_TTL", 600.0)
     stays, dies = await fleet.join("a"), await fleet.join("b")
     await until(lambda: stays.sees("a", "b"))
     told = stays.changes
     await dies.dies()
+    late = await fleet.join("c")
+    await until(lambda: stays.changes > told + 1)
+    await until(lambda: stays.sees("a", "c") and late.sees("a", "c"))
+    assert stays.owned() | late.owned() == EVERYTHING
+
+
+async def test_who_stands_still_is_succeeded_when_its_lease_ends(
+    fleet: Fleet, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is connected, but it does not renew its lease."""
+    stays, stands = await fleet.join("a"), await fleet.join("b")
+    await until(lambda: stays.sees("a", "b"))
+
+    async def nothing(*_: object) -> None: ...
+
+    monkeypatch.setattr(stands.membership, "_renew", nothing)
+    told = stays.changes
     await until(lambda: stays.changes > told)
     assert stays.owned() == EVERYTHING
 

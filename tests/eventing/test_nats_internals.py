@@ -16,14 +16,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
+from nats.errors import ConnectionReconnectingError, FlushTimeoutError
 from nats.errors import Error as NatsError
 from nats.js.api import Header
 from nats.protocol import command
 
 from eventing.cloudevents import nats_binding
-from eventing.jetstream.connection import listen
+from eventing.jetstream.connection import connected, listen
 from eventing.jetstream.nats_internals import BusClient, parse_headers
 from tests.eventing import brokers
+from tests.eventing.brokers import Bus
 from tests.eventing.test_binding import TRICKY, events
 
 VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_size=12)
@@ -34,6 +36,8 @@ SOURCES = {
     "_process_headers": "fe656f61147df989",
     "_parse_header_lines": "049cf69148e0bb4f",
     "_send_publish": "300b534f8eabee74",
+    "_send_ping": "d57b2f820443afb4",
+    "_process_pong": "ee4c4d01a16de074",
     "_send_command": "ed57e8e86389cf94",
     "_flush_pending": "317c8d7ef54b90b7",
 }
@@ -48,7 +52,7 @@ def test_the_methods_of_nats_py_have_not_changed(name: str, digest: str) -> None
 
 
 def test_the_signatures_of_the_overridden_methods_are_those_of_nats_py() -> None:
-    for name in ("_process_msg", "_send_publish"):
+    for name in ("_process_msg", "_send_ping", "_send_publish"):
         ours, theirs = (inspect.signature(getattr(made, name)) for made in (BusClient, Client))
         assert list(ours.parameters) == list(theirs.parameters)
         assert inspect.iscoroutinefunction(getattr(Client, name))
@@ -56,7 +60,9 @@ def test_the_signatures_of_the_overridden_methods_are_those_of_nats_py() -> None
 
 def test_only_these_methods_of_nats_py_are_overridden() -> None:
     assert set(vars(BusClient)) & set(vars(Client)) - {"__doc__", "__module__"} == {
+        "__init__",
         "_process_msg",
+        "_send_ping",
         "_send_publish",
     }
 
@@ -65,6 +71,8 @@ def test_the_attributes_that_are_read_exist() -> None:
     client = Client()
     assert attrgetter("_subs")(client) == {}
     assert attrgetter("_flush_queue")(client) is None
+    assert attrgetter("_pongs")(client) == []
+    assert attrgetter("_resp_map")(client) == {}
     assert inspect.iscoroutinefunction(attrgetter("_error_cb")(client))
     assert {"in_msgs", "in_bytes", "out_msgs", "out_bytes"} <= client.stats.keys()
 
@@ -219,3 +227,54 @@ async def test_a_status_without_a_message_is_heard(client: Client) -> None:
     await listen(client, inbox, lambda _, __, ___, headers: said.set_result(headers))
     await client.publish("nobody.listens.here", b"", inbox)
     assert (await asyncio.wait_for(said, 10) or {})["Status"] == "503"
+
+
+async def test_a_ping_comes_after_all_that_was_sent_before_it() -> None:
+    """Otherwise the PONG says nothing about it."""
+    read: list[bytes] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b'INFO {"server_id":"x","version":"2.12.0","max_payload":1048576}\r\n')
+        while line := await reader.readline():
+            read.append(line.split()[0])
+            if line == b"PING\r\n":
+                writer.write(b"PONG\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    async with server, connected(f"nats://127.0.0.1:{port}", "test") as client:
+        await client.flush()
+        read.clear()
+        subscription = await client.subscribe("a")
+        await client.publish("a", b"b")
+        await client.flush()
+        assert read == [b"SUB", b"PUB", b"b", b"PING"]
+        await subscription.drain()
+        assert read[4:] == [b"UNSUB", b"PING"]
+
+
+async def test_a_connection_survives_a_flush_that_was_given_up(bus: Bus) -> None:
+    async with connected(bus.url, "test") as client:
+        heard: list[str] = []
+        await listen(client, "a", lambda subject, *_: heard.append(subject))
+        await brokers.arrived(client)
+        with bus.frozen(), pytest.raises(FlushTimeoutError):
+            await client.flush(timeout=0.1)  # pyright: ignore[reportArgumentType] - seconds
+        await client.publish("a", b"")
+        await client.flush()
+        assert heard == ["a"]
+
+
+async def test_a_request_ends_with_its_connection(bus: Bus) -> None:
+    """The broker dies before it answers. A request that waits for a connection gets its answer."""
+    async with connected(bus.url, "test") as client:
+        with bus.frozen():
+            lost = asyncio.ensure_future(client.request("asked", timeout=60))
+            await brokers.until(lambda: not client.pending_data_size)
+            await bus.end(kill=True)
+        with pytest.raises(ConnectionReconnectingError):
+            await asyncio.wait_for(lost, 10)
+        waiting = asyncio.ensure_future(client.request("$SYS.REQ.USER.INFO", timeout=60))
+        await bus.start()
+        assert b"account" in (await asyncio.wait_for(waiting, 10)).data

@@ -114,6 +114,23 @@ async def test_a_broker_that_restarts_in_the_middle_loses_nothing(
     check_repeats(found)
 
 
+async def test_what_a_lost_connection_took_is_published_again_at_once(
+    bus: Bus, client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not wait for the acknowledgement that will not come."""
+    monkeypatch.setattr(publisher_module, "ACK_TIMEOUT", 600.0)
+    await ensure(client, CONFIG)
+    with bus.frozen():
+        work = asyncio.ensure_future(publisher.publish(messages(publisher, range(10))))
+        await asyncio.sleep(0)
+        await bus.end(kill=True)
+    await bus.start()
+    async with asyncio.timeout(30):
+        await work
+    assert set(numbers_of(await stored(client))) == set(range(10))
+
+
+@pytest.mark.usefixtures("_hasty")
 async def test_a_stream_that_is_missing_is_waited_for(
     client: Client, publisher: Publisher, caplog: pytest.LogCaptureFixture
 ) -> None:

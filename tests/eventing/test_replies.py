@@ -9,6 +9,7 @@ from eventing.dispatcher import replies
 from eventing.jetstream import messages
 from eventing.jetstream.messages import Outgoing, outgoing
 from schemas.cloudevents import EventType
+from schemas.position import Position
 from tests.eventing.brokers import event
 from tests.eventing.test_binding import TRICKY
 
@@ -17,8 +18,9 @@ MESSAGES = [
     outgoing(event(1), 16),
     outgoing(TRICKY, 16, repeated=True),
     messages.schedule(WAKE, WAKE.partitionkey, 1_800_000_000_123, 16),
+    outgoing(event(6, position=Position(12, 1, 1_800_000_000_000)), 1),
     Outgoing(
-        subjects.dead("ue.1.session.7"),
+        subjects.dead("ue.1.session.7-again"),
         b"x",
         {**nats_binding.to_headers(event(4)), "evcore-reason": "a%20b"},
     ),

@@ -114,6 +114,18 @@ def test_a_downlink_reaches_its_association_alone(gnb: str, association: str) ->
 
 
 @given(procedures, slots)
+def test_an_event_that_is_published_again_has_the_same_consumer(
+    procedure: Procedure, slot: int
+) -> None:
+    subject = subjects.again(3, procedure, slot)
+    assert takes(subjects.events_of(3, procedure), subject)
+    assert takes(subjects.again_in(3, slot), subject)
+    assert takes(subjects.events_in(3), subject)
+    assert not takes(subjects.again_in(3, slot), subjects.event(3, procedure, slot))
+    assert subjects.slot_of_subject(subject) == slot
+
+
+@given(procedures, slots)
 def test_a_dead_letter_is_kept_by_the_other_stream_alone(procedure: Procedure, slot: int) -> None:
     subject = subjects.dead(subjects.event(0, procedure, slot))
     assert any(takes(pattern, subject) for pattern in subjects.DEAD_LETTER_SUBJECTS)

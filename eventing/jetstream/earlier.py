@@ -1,0 +1,195 @@
+"""Which events of a slot stand in the stream before another event.
+
+The stream is a work queue: it has exactly the events that are not processed, in every procedure's
+consumer. So an event is the first of its UE if the stream has no earlier event of the UE's slot.
+A worker asks only for events that may be early (`functions.runtime.turn`).
+"""
+
+import base64
+import logging
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from msgspec import Struct, field
+from nats.aio.client import Client
+
+from eventing import subjects
+from eventing.jetstream.connection import BusError
+from eventing.jetstream.messages import events_of
+from eventing.jetstream.nats_internals import HEADER_VERSION, parse_headers
+from eventing.jetstream.streams import stored_message
+from schemas.identity import partition_of
+from schemas.position import Position
+
+log = logging.getLogger(__name__)
+
+MOST_READ: Final = 64
+"""Messages of a partition that one check reads. The rest is read by later checks."""
+MOST_KNOWN: Final = 8192
+"""Messages of a partition whose contents are remembered."""
+TIMEOUT: Final = 2.0
+"""Seconds to wait for an answer of JetStream."""
+
+
+class Waiting(Struct, frozen=True):
+    """An event that may be early."""
+
+    position: Position
+    slots: frozenset[int]
+    """The slots with events of its UE: the UE's own, and those of its connections."""
+    own: int
+    """The UE's own slot. Events of a connection move from the connection's slot to this one."""
+
+
+_Contents = dict[int, Position]
+"""The slots of the events in a message, each with its first position."""
+
+
+class _Seen(Struct):
+    """What is known about the messages of a partition."""
+
+    contents: dict[int, _Contents] = field(default_factory=dict[int, _Contents])
+    """By stream sequence, in order."""
+    upto: int = 0
+    """All messages below this sequence are known, or were removed from the stream."""
+
+
+class EarlierEvents:
+    """Asks the stream for the events before an event."""
+
+    def __init__(self, client: Client, partitions: int) -> None:
+        self._client = client
+        self._partitions = partitions
+        self._seen: dict[int, _Seen] = {}
+        self._reconnects = 0
+        """Reconnections of the client when `_seen` was read."""
+
+    async def first(self, waiting: Sequence[Waiting]) -> list[bool]:
+        """Return for each event whether the stream has no earlier event of its slots.
+
+        An answer of False may be too cautious: if JetStream does not answer, or if more messages
+        stand before the event than one check reads.
+        """
+        by_partition: dict[int, list[int]] = {}
+        for index, one in enumerate(waiting):
+            for partition in {partition_of(slot, self._partitions) for slot in one.slots}:
+                by_partition.setdefault(partition, []).append(index)
+        blocked: set[int] = set()
+        if self._client.stats["reconnects"] != self._reconnects:
+            # The broker may have made its stream again, or lost its last messages.
+            self._reconnects = self._client.stats["reconnects"]
+            self._seen.clear()
+        for partition in self._seen.keys() - by_partition.keys():
+            del self._seen[partition]
+        try:
+            for partition, indexes in by_partition.items():
+                asked = {index: waiting[index] for index in indexes if index not in blocked}
+                if asked:
+                    blocked |= await self._blocked(partition, asked)
+            await self._published_again(waiting, blocked)
+        except (BusError, ValueError) as err:
+            log.info("the events cannot be read: %s", err)
+            return [False for _ in waiting]
+        return [index not in blocked for index in range(len(waiting))]
+
+    async def _published_again(self, waiting: Sequence[Waiting], blocked: set[int]) -> None:
+        """Add the events with an earlier event that is published again.
+
+        It is published again before the first message is acknowledged. So this comes after the
+        first messages of all partitions, and the slot that events move to comes last.
+        """
+        for own in (False, True):
+            of_slot: dict[int, list[int]] = {}
+            for index, one in enumerate(waiting):
+                for slot in {one.own} if own else one.slots - {one.own}:
+                    of_slot.setdefault(slot, []).append(index)
+            for slot, indexes in of_slot.items():
+                asked = {index: waiting[index] for index in indexes if index not in blocked}
+                await self._of_slot(slot, asked, blocked)
+
+    async def _blocked(self, partition: int, asked: dict[int, Waiting]) -> set[int]:
+        """Return the indexes of the events with an earlier first message in a partition."""
+        seen = self._seen.setdefault(partition, _Seen())
+        until = max(one.position.sequence for one in asked.values())
+        known = await self._read_until(partition, seen, until)
+        blocked: set[int] = set()
+        removed: set[int] = set()
+        for index, one in asked.items():
+            if one.position.sequence > known:
+                blocked.add(index)  # not all messages before it are read yet
+                continue
+            for sequence, contents in seen.contents.items():
+                if sequence >= one.position.sequence:
+                    break
+                if sequence not in removed and _has_earlier(contents, one):
+                    if await self._get({"seq": sequence}) is not None:
+                        blocked.add(index)
+                        break
+                    removed.add(sequence)
+        for sequence in removed:
+            del seen.contents[sequence]
+        return blocked
+
+    async def _read_until(self, partition: int, seen: _Seen, until: int) -> int:
+        """Read the contents of the messages of a partition below the sequence `until`.
+
+        Return the sequence below which all of them are known.
+        """
+        everything = subjects.events_in(partition)
+        found = await self._get({"seq": 0, "next_by_subj": everything})
+        oldest = until if found is None else found["seq"]
+        for sequence in [known for known in seen.contents if known < oldest]:
+            del seen.contents[sequence]
+        if len(seen.contents) >= MOST_KNOWN:
+            # Many of them are removed from the stream since.
+            seen.contents.clear()
+            seen.upto = 0
+        if found is not None and oldest < seen.upto:
+            found = await self._get({"seq": seen.upto, "next_by_subj": everything})
+        for _ in range(MOST_READ):
+            if found is None or found["seq"] >= until:
+                return until
+            seen.contents[found["seq"]] = _contents(found)
+            seen.upto = found["seq"] + 1
+            found = await self._get({"seq": seen.upto, "next_by_subj": everything})
+        return seen.upto
+
+    async def _of_slot(self, slot: int, asked: dict[int, Waiting], blocked: set[int]) -> None:
+        """Add the events for which an earlier event of a slot is published again."""
+        sequence, partition = 0, partition_of(slot, self._partitions)
+        while asked.keys() - blocked:
+            body = {"seq": sequence, "next_by_subj": subjects.again_in(partition, slot)}
+            found = await self._get(body)
+            if found is None:
+                return
+            contents = _contents(found)
+            blocked.update(i for i, one in asked.items() if _has_earlier(contents, one))
+            sequence = found["seq"] + 1
+
+    async def _get(self, which: dict[str, Any]) -> dict[str, Any] | None:
+        return await stored_message(self._client, which, TIMEOUT)
+
+
+def _has_earlier(contents: _Contents, one: Waiting) -> bool:
+    return any(
+        slot in one.slots and position.precedes(one.position) for slot, position in contents.items()
+    )
+
+
+def _contents(found: dict[str, Any]) -> _Contents:
+    """Return the slots of the events in a message, with the earliest position of each."""
+    lines = base64.b64decode(found.get("hdrs", ""))
+    headers = parse_headers(lines.removeprefix(HEADER_VERSION))
+    stored = int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
+    contents: _Contents = {}
+    try:
+        events = events_of(headers, base64.b64decode(found.get("data", "")))
+        for index, event in enumerate(events):
+            slot = subjects.slot_of_subject(found["subject"]) if event.slot is None else event.slot
+            position = event.position or Position(found["seq"], index, stored)
+            if slot not in contents or position.precedes(contents[slot]):
+                contents[slot] = position
+    except ValueError:
+        return {}  # no event of evcore: its worker refuses it
+    return contents

@@ -1,0 +1,36 @@
+"""Whether a queue stands or is a burst (CoDel, RFC 8289, with the predicted waiting time)."""
+
+from typing import Final
+
+BURST: Final = 2.0
+"""Times the target that a burst may take to be processed."""
+PATIENCE: Final = 3.0
+"""Seconds for which a queue may exceed the target before it is a standing one. The backlog of a
+stall, such as a cold start, is a burst."""
+RELIEF: Final = 0.5
+"""The share of the target below which a standing queue has ended."""
+
+
+class StandingQueue:
+    """Judges a queue by the time that its last arrival must wait."""
+
+    def __init__(self, target: float) -> None:
+        """`target` is the waiting time, in seconds, that a queue may have for long; 0 for any."""
+        self.target = target
+        self.wait = 0.0
+        """The last predicted waiting time, in seconds."""
+        self.stands = False
+        """Whether the queue is longer than the target, and no burst."""
+        self._above_since: float | None = None
+
+    def look(self, now: float, wait: float) -> bool:
+        """Record a predicted waiting time. Both are in seconds. Return `stands`."""
+        self.wait = wait
+        if not self.target or wait < self.target * (RELIEF if self.stands else 1.0):
+            self._above_since, self.stands = None, False
+            return False
+        if self._above_since is None:
+            self._above_since = now
+        lasts = now - self._above_since >= PATIENCE
+        self.stands = self.stands or lasts or wait >= BURST * self.target
+        return self.stands

@@ -1,0 +1,227 @@
+"""Which events stand in the stream before another: with a real stream."""
+
+import time
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+
+from eventing import subjects
+from eventing.jetstream import earlier
+from eventing.jetstream.connection import BusError, request
+from eventing.jetstream.delivery import event_of
+from eventing.jetstream.earlier import EarlierEvents, Waiting
+from eventing.jetstream.intake import Intake
+from eventing.jetstream.messages import addressed, gathered
+from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.streams import BusConfig, ensure
+from schemas.cloudevents import CloudEvent
+from schemas.position import Position
+from tests.eventing.brokers import event, events, until
+from tests.servers import nats_client
+
+PARTITIONS = 4
+SLOT, OTHER = 8, 12
+"""Two slots of one partition."""
+SESSION = subjects.consumer(0, "session")
+
+
+@pytest.fixture
+async def client(tmp_path: Path) -> AsyncGenerator[Client]:
+    async with nats_client(tmp_path) as made:
+        await ensure(made, BusConfig(partitions=PARTITIONS))
+        yield made
+
+
+@pytest.fixture
+async def publisher(client: Client) -> Publisher:
+    made = Publisher(client, PARTITIONS)
+    await made.start()
+    return made
+
+
+def of_slot(number: int, slot: int = SLOT, **changes: object) -> CloudEvent:
+    return event(number, slot=slot, procedure="session", **changes)
+
+
+async def publish(publisher: Publisher, *events: CloudEvent) -> None:
+    """Publish each event in a message of its own."""
+    await publisher.publish([addressed(one, PARTITIONS).outgoing for one in events])
+
+
+async def gone(client: Client) -> None:
+    """Wait until all events are acknowledged."""
+
+    async def none_left() -> bool:
+        return not await events(client)
+
+    await until(none_left)
+
+
+async def acknowledge_first(client: Client) -> None:
+    """Acknowledge the first event."""
+    intake = Intake(client)
+    await intake.consume([SESSION])
+    first, *others = await intake.take(1, 5)
+    await intake.ack(first)
+    await client.flush()
+    assert not others
+    await intake.stop()
+
+    async def removed() -> bool:
+        return len(await events(client)) == 1
+
+    await until(removed)
+
+
+def at(sequence: int, index: int = 0, *slots: int) -> Waiting:
+    position = Position(sequence, index, int(time.time() * 1000))
+    found = slots or (SLOT,)
+    return Waiting(position, frozenset(found), found[-1])
+
+
+async def acknowledge(client: Client, count: int) -> list[CloudEvent]:
+    """Acknowledge all of `count` events, and return them."""
+    intake = Intake(client)
+    await intake.consume([SESSION])
+    taken: list[CloudEvent] = []
+    while len(taken) < count:
+        for delivery in await intake.take(count, 5):
+            taken.append(event_of(delivery))
+            await intake.ack(delivery)
+    await gone(client)
+    await intake.stop()
+    return taken
+
+
+async def test_an_event_is_the_first_if_none_of_its_slots_stands_before_it(
+    client: Client, publisher: Publisher
+) -> None:
+    await publish(publisher, of_slot(1, OTHER), of_slot(2, SLOT), of_slot(3, SLOT))
+    ask = EarlierEvents(client, PARTITIONS)
+    waiting = [at(1), at(2), at(3), at(4), at(2, 0, OTHER), at(3, 0, SLOT, OTHER), at(9, 0, 1)]
+    assert await ask.first(waiting) == [True, True, False, False, False, False, True]
+    await acknowledge(client, 3)
+    assert await ask.first(waiting) == [True] * 7
+
+
+async def test_an_event_that_is_delivered_and_not_acknowledged_still_stands_there(
+    client: Client, publisher: Publisher
+) -> None:
+    await publish(publisher, of_slot(1))
+    intake = Intake(client)
+    await intake.consume([SESSION])
+    (delivery,) = await intake.take(1, 5)
+    ask = EarlierEvents(client, PARTITIONS)
+    assert await ask.first([at(2)]) == [False]
+    await intake.ack(delivery)
+    await gone(client)
+    assert await ask.first([at(2)]) == [True]
+
+
+async def test_a_batch_counts_for_the_slots_of_all_its_events(
+    client: Client, publisher: Publisher
+) -> None:
+    events = [of_slot(n, slot) for n, slot in enumerate((OTHER, SLOT, 16))]
+    await publisher.publish(gathered(addressed(one, PARTITIONS) for one in events))
+    ask = EarlierEvents(client, PARTITIONS)
+    assert await ask.first([at(1, 2), at(2), at(2, 0, 16), at(2, 0, 20)]) == [
+        True,  # an event of the same message: its worker has both
+        False,
+        False,
+        True,
+    ]
+
+
+async def test_an_event_that_is_published_again_keeps_its_place(
+    client: Client, publisher: Publisher
+) -> None:
+    await publish(publisher, of_slot(1), of_slot(2, OTHER))
+    (first, _) = await acknowledge(client, 2)
+    assert first.position is not None
+    assert (first.position.sequence, first.position.index) == (1, 0)
+    await publisher.publish(gathered([addressed(first, PARTITIONS), addressed(first, PARTITIONS)]))
+    again = await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", {"seq": 3})
+    assert again["message"]["subject"] == f"ue.0.session.{SLOT}-again", "alone in its message"
+    ask = EarlierEvents(client, PARTITIONS)
+    assert await ask.first([at(2), at(1), at(2, 0, OTHER)]) == [False, True, True]
+    (found, copy) = await acknowledge(client, 2)
+    assert found == copy == first
+    assert await ask.first([at(2)]) == [True]
+
+
+async def test_an_event_that_moves_to_its_ues_slot_is_not_missed(
+    client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is published again in another partition while the check runs."""
+    far = 9  # of another partition than SLOT
+    await publish(publisher, of_slot(1, far))
+    intake = Intake(client)
+    await intake.consume([subjects.consumer(1, "session")])
+    (moving,) = await intake.take(1, 5)
+    ask = EarlierEvents(client, PARTITIONS)
+    ask_jetstream = client.request
+
+    async def while_it_moves(subject: str, body: bytes, **options: Any) -> Msg:
+        answer = await ask_jetstream(subject, body, **options)
+        if b'"ue.0.>"' in body and not await removed(client, 1):
+            moved = replace(event_of(moving), slot=SLOT)
+            await publisher.publish([addressed(moved, PARTITIONS).outgoing])
+            await intake.ack(moving)
+            await client.flush()
+            await until(lambda: removed(client, 1))
+        return answer
+
+    monkeypatch.setattr(client, "request", while_it_moves)
+    assert await ask.first([at(2, 0, far, SLOT)]) == [False]
+    await intake.stop()
+
+
+async def removed(client: Client, sequence: int) -> bool:
+    """Whether the stream has a message no more."""
+    try:
+        await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", {"seq": sequence})
+    except BusError:
+        return True
+    return False
+
+
+async def test_many_events_are_read_by_several_checks(
+    client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(earlier, "MOST_READ", 4)
+    await publish(publisher, *(of_slot(n, OTHER) for n in range(10)))
+    ask = EarlierEvents(client, PARTITIONS)
+    found = [(await ask.first([at(11)]))[0] for _ in range(4)]
+    assert found == [False, False, True, True], "cautious until all are read"
+
+
+async def test_a_position_far_ahead_hides_no_later_message(
+    client: Client, publisher: Publisher
+) -> None:
+    """An event of a stream that was made again asks with a position of the stream before."""
+    await publish(publisher, of_slot(1))
+    ask = EarlierEvents(client, PARTITIONS)
+    assert await ask.first([at(1_000_000, 0, OTHER)]) == [True]
+    await publish(publisher, of_slot(2), of_slot(3))
+    await acknowledge_first(client)
+    assert await ask.first([at(3), at(1_000_000)]) == [False, False]
+
+
+async def test_what_was_known_of_removed_messages_is_forgotten(
+    client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A message that stays, such as that of a function which never starts, keeps none of them."""
+    monkeypatch.setattr(earlier, "MOST_KNOWN", 4)
+    await publish(publisher, *(of_slot(n, OTHER) for n in range(10)))
+    ask = EarlierEvents(client, PARTITIONS)
+    assert [await ask.first([at(11)]) for _ in range(2)] == [[True], [True]]
+
+
+async def test_without_an_answer_no_event_is_the_first(tmp_path: Path) -> None:
+    async with nats_client(tmp_path) as client:  # no stream
+        assert await EarlierEvents(client, PARTITIONS).first([at(1), at(2)]) == [False, False]
