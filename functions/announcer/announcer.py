@@ -132,12 +132,13 @@ class Announcer:
         window = Window(start, WINDOW)
         async with Sink(config.sink, config.extensions) as sink:
 
-            async def deliver(item: tuple[Announcement, Pending]) -> None:
+            async def deliver(item: tuple[Announcement, Pending]) -> bool:
                 try:
                     await self._deliver(sink, window, *item)
                 except Exception as err:  # raised again by `run`
                     self._failure = self._failure or err
                     self._stopping.set()
+                return True
 
             lanes = Lanes[str, tuple[Announcement, Pending]](deliver, config.concurrency)
             keeping = asyncio.ensure_future(self._keep(positions, window))

@@ -50,6 +50,7 @@ class Start(StrEnum):
     KEY_MODIFICATION = "UE context modification with a new key"
     AMBR_MODIFICATION = "UE context modification with a new UE AMBR"
     RESOURCE_SETUP = "setup of PDU session resources at the gNB"
+    RESOURCE_RELEASE = "release of PDU session resources at the gNB"
     SESSION_MODIFICATION_BY_NETWORK = "PDU session modification by the network"
     SESSION_RELEASE_BY_NETWORK = "PDU session release by the network"
     MOBILE_REACHABLE = "start of the mobile reachable timer"
@@ -88,6 +89,12 @@ HANDOVERS: Final = _C.HANDOVER_TRIGGERED | N2_HANDOVERS | _C.PATH_SWITCH
 PAGINGS: Final = _C.PAGING | _C.PAGED_IN_VAIN
 SESSION_PROCEDURES: Final = _C.SESSION_ESTABLISHMENT | _C.SESSION_MODIFICATION | _C.SESSION_RELEASE
 SESSIONS: Final = SESSION_PROCEDURES | _C.SESSION_ACTIVE | _C.RESOURCE_SETUP
+UNANSWERED: Final = _C.SETUP_UNANSWERED | _C.MODIFY_UNANSWERED | _C.RELEASE_UNANSWERED
+
+ONE_OF_A_KIND: Final = (
+    "One request of a kind at a time: NGAP has no transaction identifier, so the answers to two "
+    "requests cannot be told apart (TS 38.413 8.1, 9.2)."
+)
 
 
 def _registration(start: Start, clause: str) -> tuple[Rule, ...]:
@@ -337,6 +344,13 @@ TABLE: Final[tuple[Rule, ...]] = (
         "TS 23.502 4.3.3.2, 4.9.1.3.2",
     ),
     Rule(
+        Start.SESSION_MODIFICATION_BY_NETWORK,
+        _C.MODIFY_UNANSWERED,
+        _V.WAIT,
+        "",
+        ONE_OF_A_KIND,
+    ),
+    Rule(
         Start.SESSION_RELEASE_BY_NETWORK,
         _C.SESSION_RELEASE | _C.SESSION_DELETION,
         _V.IGNORE,
@@ -387,7 +401,24 @@ TABLE: Final[tuple[Rule, ...]] = (
         "TS 38.413 8.3.1, 8.2.1",
     ),
     Rule(Start.RESOURCE_SETUP, HANDOVERS, _V.WAIT, "TS 23.502 4.9.1.3.2"),
+    Rule(Start.RESOURCE_SETUP, _C.SETUP_UNANSWERED, _V.WAIT, "", ONE_OF_A_KIND),
+    Rule(
+        Start.RESOURCE_SETUP,
+        _C.RELEASE_UNANSWERED,
+        _V.WAIT,
+        "TS 38.413 8.2.1.4",
+        "The gNB refuses the setup of a session that it still has.",
+    ),
     Rule(Start.RESOURCE_SETUP, _C.SECURITY_MODE_CONTROL, _V.WAIT, "TS 33.501 6.9.5"),
+    Rule(
+        Start.RESOURCE_RELEASE,
+        _C.AN_RELEASE,
+        _V.IGNORE,
+        "TS 38.413 8.3.3",
+        "The release of the connection releases them.",
+    ),
+    Rule(Start.RESOURCE_RELEASE, _C.NOT_SECURED | _C.TRANSFERRED, _V.WAIT, "TS 38.413 8.2.2"),
+    Rule(Start.RESOURCE_RELEASE, _C.RELEASE_UNANSWERED, _V.WAIT, "", ONE_OF_A_KIND),
     # Procedures of the gNB
     Rule(
         Start.AN_RELEASE,
@@ -400,7 +431,11 @@ TABLE: Final[tuple[Rule, ...]] = (
     Rule(Start.AN_RELEASE, NETWORK_DEREGISTRATIONS, _V.ABORT, "TS 24.501 5.5.2.3.5 b"),
     Rule(
         Start.AN_RELEASE,
-        _C.INITIAL_CONTEXT_SETUP | _C.CONTEXT_MODIFICATION | HANDOVERS | _C.MODIFY_INDICATION,
+        _C.INITIAL_CONTEXT_SETUP
+        | _C.CONTEXT_MODIFICATION
+        | UNANSWERED
+        | HANDOVERS
+        | _C.MODIFY_INDICATION,
         _V.ABORT,
         "TS 38.413 8.3.3",
     ),
@@ -427,7 +462,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.XN_HANDOVER,
-        _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | _C.TRANSFERRED | NO_UE_CONTEXT,
+        _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | _C.TRANSFERRED | _C.NO_CONTEXT,
         _V.REJECT,
         "TS 38.413 8.4.4.3, 10.4",
     ),
@@ -444,6 +479,20 @@ TABLE: Final[tuple[Rule, ...]] = (
         _V.ABORT,
         "",
         "The gNB that waits for the confirm is not that of the UE any more.",
+    ),
+    Rule(
+        Start.XN_HANDOVER,
+        _C.INITIAL_CONTEXT_SETUP,
+        _V.ABORT,
+        "TS 38.413 8.4.4.2",
+        "The gNB has set the context up: its response has come later, on another association.",
+    ),
+    Rule(
+        Start.XN_HANDOVER,
+        _C.RESOURCE_SETUP | UNANSWERED,
+        _V.ABORT,
+        "TS 23.502 4.9.1.2",
+        "The gNB that was asked is not that of the UE any more.",
     ),
     Rule(Start.MODIFY_INDICATION, _C.AN_RELEASE, _V.IGNORE, "TS 38.413 8.3.3"),
     Rule(Start.MODIFY_INDICATION, _C.MODIFY_INDICATION, _V.REJECT, "TS 38.413 8.2.5, 10.4"),

@@ -91,6 +91,7 @@ def establish(
                 sequence=sequence,
                 tai=tai,
                 order=d.order,
+                position=d.position,
                 cell=cell,
                 establishment_cause=ies.get("RRCEstablishmentCause", ""),
                 context_requested="UEContextRequest" in ies,
@@ -100,14 +101,14 @@ def establish(
 
 
 def new_amf_ue_ngap_id(d: UeDecision) -> int:
-    """Return an AMF-UE-NGAP-ID that no connection of the UE has.
+    """Return an AMF-UE-NGAP-ID that no connection of the UE has, and none that it remembers had.
 
     The index excludes those of other UEs.
     """
     supi = d.ue.supi or (d.key if d.key.startswith("imsi-") else "")
     slot = slot_of(supi) if supi else d.slot
     made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
-    while find(d, made) is not None:
+    while find(d, made) is not None or made in d.ue.released:
         made = make_amf_ue_ngap_id(slot, d.env.random_int(30))
     return made
 
@@ -130,6 +131,7 @@ def adopt(d: UeDecision, found: Identified) -> None:
                 sequence=found.sequence,
                 tai=found.tai,
                 order=found.order,
+                position=found.position,
                 cell=found.cell,
                 establishment_cause=found.establishment_cause,
                 context_requested=found.context_requested,
@@ -171,7 +173,7 @@ def leave(d: UeDecision, origin: Origin, ran_ue_ngap_id: int, *, proved: bool) -
         return
     abort(d, "the UE has a new connection")
     if d.ue.successor:
-        released(d, here.amf_ue_ngap_id, f"transferred to {d.ue.successor}")
+        released(d, here.amf_ue_ngap_id, f"transferred to {d.ue.successor}", unconfirmed=True)
         return
     for old in d.ue.stale:
         d.release(ngap.RELEASED_BY_CORE, old)  # one earlier connection is enough
@@ -192,14 +194,15 @@ def bound_releasing(d: UeDecision) -> None:
     """Forget the first connections that wait for their release if there are too many."""
     waiting = [old for old in d.ue.stale if old.releasing]
     for old in waiting[: max(0, len(waiting) - MAX_RELEASING)]:
-        released(d, old.amf_ue_ngap_id, "too many connections wait for their release")
+        reason = "too many connections wait for their release"
+        released(d, old.amf_ue_ngap_id, reason, unconfirmed=True)
 
 
 def drop(d: UeDecision, found: ParkedConnection) -> None:
     """Release a parked connection and end its procedures."""
     old = found.connection
     if found.successor:
-        released(d, old.amf_ue_ngap_id, f"transferred to {found.successor}")
+        released(d, old.amf_ue_ngap_id, f"transferred to {found.successor}", unconfirmed=True)
     else:
         d.emit(ConnectionAbandoned(old.amf_ue_ngap_id))
         d.release(ngap.RELEASED_BY_CORE, old)
@@ -227,14 +230,14 @@ def resume(d: UeDecision) -> None:
         activate(d, secured[-1].connection.amf_ue_ngap_id)
 
 
-def released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
-    """Record that a connection is released.
+def released(d: UeDecision, amf_ue_ngap_id: int, reason: str, *, unconfirmed: bool = False) -> None:
+    """Record that a connection is released; `unconfirmed` if the gNB may still have it.
 
     If it was the current one, the one before it is the current one again.
     """
     if d.ue.successor and d.connection_is(amf_ue_ngap_id):
         d.emit(ConnectionTransferred(""))
-    d.emit(ConnectionReleased(amf_ue_ngap_id, reason))
+    d.emit(ConnectionReleased(amf_ue_ngap_id, reason, unconfirmed))
     if not releasing(d):
         d.stop_timer("ng-release")
 

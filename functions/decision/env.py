@@ -48,8 +48,8 @@ class Lookups(Protocol):
         """See `AssociationLookup`."""
         ...
 
-    def congested(self) -> bool:
-        """See `CongestionLookup`."""
+    def back_off(self) -> int:
+        """See `CongestionLookup`; 0 without congestion."""
         ...
 
 
@@ -75,9 +75,9 @@ class NoLookups:
         del tai, gnb
         return ""
 
-    def congested(self) -> bool:
+    def back_off(self) -> int:
         """No congestion."""
-        return False
+        return 0
 
 
 def usable_upfs(upfs: Iterable[Upf], now: int) -> tuple[UsableUpf, ...]:
@@ -163,9 +163,9 @@ class Env:
         self.lookups.append(AssociationLookup(tai, gnb, found))
         return found
 
-    def congested(self) -> bool:
-        """Look up whether the worker is behind with its events."""
-        found = self._lookups.congested()
+    def back_off(self) -> int:
+        """Look up the seconds until a congested worker can serve the request; 0 to serve it now."""
+        found = self._lookups.back_off()
         if found:
-            self.lookups.append(CongestionLookup())
+            self.lookups.append(CongestionLookup(found))
         return found

@@ -38,6 +38,7 @@ class UeDecision:
     """
 
     __slots__ = (
+        "_requested",
         "_wake_at",
         "_woken",
         "diagnostics",
@@ -46,6 +47,7 @@ class UeDecision:
         "key",
         "order",
         "outputs",
+        "position",
         "slot",
         "source",
         "ue",
@@ -62,6 +64,8 @@ class UeDecision:
         """The sender of the trigger: ``/n2/...`` for a gNB, else a slash and an aggregate."""
         self.order = order_of(trigger.id)
         """The place of the trigger among the events of its gateway."""
+        self.position = trigger.position
+        """The place of the trigger in the order of the UE."""
         self.diagnostics: Tree | None = None
         """Ignored errors of an NGAP request, for its response (TS 38.413 10.3.4.2)."""
         self.events: list[UeEvent] = []
@@ -70,6 +74,8 @@ class UeDecision:
         self._wake_at = 0 if self._woken else ue.wake_at
         """The time of the pending wake-up, 0 for none. A wake-up that has come is not pending,
         even if it is early by this host's clock: else no wake-up would be left for the timers."""
+        self._requested = False
+        """Whether this step has requested that wake-up: it comes, even if it is due at once."""
 
     @property
     def from_gnb(self) -> bool:
@@ -208,7 +214,7 @@ class UeDecision:
         A shared wake-up may come after its time (`schemas.ue.waking`).
         """
         now, pending = self.env.now, self._wake_at
-        relied_on = now < pending <= at
+        relied_on = pending <= at and (now < pending or self._requested)
         running, coming = self.ue.timers, self.ue.wake_for
         late = [] if self._woken else [(t.at, n) for n, t in running.items() if t.at <= now]
         if late and pending <= now < shared_at(pending, coming):
@@ -219,7 +225,9 @@ class UeDecision:
             relied_on = False  # it may come a minute after its time
         if relied_on:
             return
-        self._wake_at = at
+        # Other timers may have relied on the wake-up that this one replaces.
+        at, name = min([(at, name), *((t.at, n) for n, t in running.items() if t.at > now)])
+        self._wake_at, self._requested = at, True
         self.emit(WakeScheduled(at))
         self.outputs.append(Wake(at, procedure_of_timer(name)))
 

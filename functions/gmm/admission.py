@@ -1,5 +1,5 @@
-"""General NAS level congestion control (TS 24.501 5.3.9): requests are put off while workers are
-behind."""
+"""General NAS level congestion control (TS 24.501 5.3.9): requests are put off while a worker
+cannot serve them in time."""
 
 from typing import Final
 
@@ -7,6 +7,7 @@ from functions.decision.ue_decision import UeDecision
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.identity import Tai
+from schemas.network import Congestion
 from schemas.subscriber import Subscriber
 
 SPARED: Final = frozenset(
@@ -16,22 +17,40 @@ SPARED: Final = frozenset(
 because they were paged."""
 
 BACK_OFFS: Final = (*range(2, 64, 2), *range(120, 1920, 60), *range(2160, 11520, 360))
-"""The values that T3346 can have, in seconds (a GPRS timer 2, TS 24.008 10.5.7.4)."""
+"""The values that T3346 and T3502 can have, in seconds (a GPRS timer 2, TS 24.008 10.5.7.4)."""
 
 
-def puts_off(d: UeDecision) -> bool:
-    """Whether a request that opens a connection is to come again later."""
-    return d.connection.establishment_cause not in SPARED and d.env.congested()
+def back_off(d: UeDecision) -> Tree | None:
+    """Return the IEs that put a request off which opens a connection; None to serve it.
 
-
-def back_off(d: UeDecision) -> Tree:
-    """T3346, drawn by chance, so that UEs do not come back together."""
+    A UE that cannot check the reject would take T3346 for 15 to 30 minutes, whatever its value
+    (5.5.1.2.5). With the value 0 it registers again after T3511, and after five attempts after
+    T3502 (5.5.1.2.7).
+    """
+    if d.connection.establishment_cause in SPARED:
+        return None
+    seconds = d.env.back_off()
+    if not seconds:
+        return None
     policy = d.env.network.congestion
-    least, most = policy.t3346_min, policy.t3346_max
-    values = [value for value in BACK_OFFS if least <= value <= most]
+    seconds = max(policy.t3346_min, min(policy.t3346_max, seconds))
+    value = _encodable(seconds, policy, d.env.random_int(16))
+    if d.connection.secured:
+        return {"t3346-value": value}
+    return {"t3346-value": 0, "t3502-value": value}
+
+
+def _encodable(seconds: int, policy: Congestion, drawn: int) -> int:
+    """Return one of the two values of T3346 next to `seconds`, by chance (16 bits), so that the
+    mean is `seconds`. Values outside the range of the policy are avoided."""
+    values = [one for one in BACK_OFFS if policy.t3346_min <= one <= policy.t3346_max]
     if not values:
-        values = [next((value for value in BACK_OFFS if value >= least), BACK_OFFS[-1])]
-    return {"t3346-value": values[d.env.random_int(16) % len(values)]}
+        return next((one for one in BACK_OFFS if one >= policy.t3346_min), BACK_OFFS[-1])
+    low = max((one for one in values if one <= seconds), default=values[0])
+    high = min((one for one in values if one >= seconds), default=values[-1])
+    if low >= high:
+        return high
+    return high if drawn < (seconds - low) / (high - low) * (1 << 16) else low
 
 
 def barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:

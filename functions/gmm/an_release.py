@@ -1,10 +1,13 @@
 """AN release and what else ends an N2 connection (TS 23.502 4.2.6, TS 38.413 8.3.2, 8.3.3)."""
 
+from typing import Any, Final, Literal
+
 from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
+from functions.gsm import user_plane
 from functions.messages import ngap
-from functions.messages.trees import Tree
+from functions.messages.trees import Tree, subtree
 from functions.mobility import end
 from schemas.cloudevents import ConnectionLost
 from schemas.connection.events import ConnectionReleasing
@@ -51,6 +54,8 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
             _unknown(d, amf_ue_ngap_id, ngap.cause_text(cause))
         elif _is_asked_target(d, amf_ue_ngap_id):
             _released(d, amf_ue_ngap_id, "the target refused the HANDOVER REQUEST")
+        else:
+            _unsuccessful(d, ies, amf_ue_ngap_id)
         return
     here = connection.find(d, amf_ue_ngap_id)
     if here is None:
@@ -58,6 +63,23 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if here.releasing:
         d.note(f"{message} crosses the UE CONTEXT RELEASE COMMAND")
     d.release(cause, here)
+
+
+def _unsuccessful(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """End the request that the gNB could not process, if the message names one (10.3.4.1A)."""
+    code = subtree(ies, "CriticalityDiagnostics").get("procedureCode")
+    kind = _OF_RESOURCES.get(code)
+    here = connection.find(d, amf_ue_ngap_id)
+    if kind is not None and here is not None and kind in here.asked:
+        user_plane.ended(d, kind, amf_ue_ngap_id)
+
+
+_OF_RESOURCES: Final[dict[Any, Literal["setup", "modify", "release"]]] = {
+    26: "modify",
+    28: "release",
+    29: "setup",
+}
+"""The procedure codes of requests about PDU session resources (TS 38.413 9.4.7)."""
 
 
 def _unknown(d: UeDecision, amf_ue_ngap_id: int, cause: str) -> None:
@@ -78,22 +100,24 @@ def _is_asked_target(d: UeDecision, amf_ue_ngap_id: int) -> bool:
     return waits and target is not None and target.amf_ue_ngap_id == amf_ue_ngap_id
 
 
-def _released(d: UeDecision, amf_ue_ngap_id: int, reason: str) -> None:
+def _released(
+    d: UeDecision, amf_ue_ngap_id: int, reason: str, *, unconfirmed: bool = False
+) -> None:
     """The connection is gone; a procedure that needed it ends (TS 24.501 5.5.1.2.8 b)."""
     if d.connection_is(amf_ue_ngap_id):
         connection.abort(d, "the N2 connection is released")
-    connection.released(d, amf_ue_ngap_id, reason)
+    connection.released(d, amf_ue_ngap_id, reason, unconfirmed=unconfirmed)
 
 
 def _unanswered(d: UeDecision, count: int) -> None:
     """Repeat the commands that the gNB has not answered, then let the connections go."""
     for old in connection.releasing(d):
         if old.releasing == end.UNKNOWN_TO_TARGET:
-            _released(d, old.amf_ue_ngap_id, old.releasing)
+            _released(d, old.amf_ue_ngap_id, old.releasing, unconfirmed=True)
     waiting = connection.releasing(d)
     if count >= RETRANSMISSIONS:
         for old in waiting:
-            _released(d, old.amf_ue_ngap_id, "the gNB did not respond")
+            _released(d, old.amf_ue_ngap_id, "the gNB did not respond", unconfirmed=True)
         return
     for old in waiting:
         d.send(ngap.ue_context_release_command(old, ngap.cause_of(old.releasing)), old)

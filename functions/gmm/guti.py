@@ -9,8 +9,8 @@ from schemas.identity import Guti, make_tmsi_plaintext, slot_of
 def new_tmsi(d: UeDecision) -> int:
     """Return a new 5G-TMSI, which differs from the current and the old 5G-TMSI of the UE.
 
-    The 5G-TMSI contains the slot in encrypted form. If another UE has the same 5G-TMSI, the append
-    fails and the event is decided again with new entropy.
+    The 5G-TMSI contains the slot in encrypted form. If another UE has the same 5G-TMSI, or had it
+    until shortly before, the append fails and the event is decided again with new entropy.
     """
     cipher, slot = wire.TmsiCipher(d.env.network.tmsi_key), slot_of(d.ue.supi)
     tmsi = d.ue.tmsi

@@ -12,7 +12,6 @@ from functions.decision.inputs import Input, PfcpReceived, TimerExpired
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, release, user_plane
 from functions.messages import ngap, pfcp
-from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.gmm.events import PagingEnded, PagingFailed, PagingStarted
@@ -124,9 +123,7 @@ def _tunnel_lost(d: UeDecision, ies: Tree, session: PduSession) -> None:
     if here is None or (found.get("teid"), address) != (here.teid, here.address):
         d.note("an error indication of another tunnel")
     elif session.user_plane == "on":
-        if user_plane.reachable(d):
-            cause = release.RELEASED
-            d.send(ue_context.pdu_session_resource_release_command(d.connection, [session], cause))
+        user_plane.unneeded(d, session)
         d.emit(UserPlaneOff(session.n4.seid, "the gNB does not have the tunnel"))
 
 

@@ -58,8 +58,10 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     if verdict is Verdict.IGNORE:
         d.note("a SERVICE REQUEST while the UE is being deregistered")  # 5.5.2.3.5 f
         return
-    if initial and not terminated and _can_wait(tree) and admission.puts_off(d):
-        _reject(d, GmmCause.CONGESTION, tree, initial=True, more=admission.back_off(d))
+    back_off = admission.back_off(d) if initial and not terminated and _can_wait(tree) else None
+    if back_off is not None:
+        _reject(d, GmmCause.CONGESTION, tree, initial=True, more=back_off)
+        d.env.rejected = False  # it shows load, and no fault of this version
         return
     cause = _refused(d, tree)
     if cause is not None:

@@ -19,7 +19,7 @@ DEFAULT_QFI: Final = 1
 """The QoS flow of the default QoS rule."""
 
 OVERDUE: Final = 10_000
-"""Milliseconds for a gNB to set up a session: T3580 gives the network 16 seconds (10.3.1)."""
+"""Milliseconds for a gNB to answer a request: T3580 gives the network 16 seconds (10.3.1)."""
 
 
 class _RefusedError(Exception):
@@ -51,11 +51,14 @@ def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
         return
     again = before is not None and before.request == octets
     if before is not None and again and _is_under_way(before):
-        if not _is_overdue(d, before) or _asked_again(d):
+        if _is_overdue(d, before):
+            # Only the release of the connection goes before what the gNB has not answered.
+            d.note("the gNB does not respond")
+            d.release(ngap.RELEASED_BY_CORE)
+        else:
             _repeated(d, before, request)
-            return
-        release.forget(d, before, "the gNB does not respond")
-    elif before is not None:
+        return
+    if before is not None:
         release.forget(d, before, "the UE requests it again")
     try:
         session = _session(d, transport, request, octets)
@@ -81,23 +84,16 @@ def _is_under_way(session: PduSession) -> bool:
 
 
 def _is_overdue(d: UeDecision, session: PduSession) -> bool:
-    """Whether the gNB has had time enough to answer: its answer, or what it was asked, was lost."""
+    """Whether the gNB has had time enough to answer a request that the session waits for.
+
+    The time counts from the request, and what the gNB has sent before the UE's message is decided
+    before it. So a stall of the core is not counted against the gNB.
+    """
     if session.stage != "establishing" or not session.n4.up_seid:
         return False
-    waits = session.user_plane == "requested" or d.connection.context == "pending"
-    return waits and d.env.now - session.n4.since >= OVERDUE
-
-
-def _asked_again(d: UeDecision) -> bool:
-    """Ask the gNB for the UE context again, with the sessions that it has not answered for. It
-    gives the UE's messages on, so it has one, and has said so in vain."""
-    if d.connection.context != "pending":
-        return False
-    waiting = [s for s in user_plane.live(d) if s.user_plane in ("pending", "requested")]
-    sessions = [s for s in waiting if s.n4.up_seid and s.uplink]
-    if d.ue.pending is None:
-        user_plane.request_context(d, sessions=sessions)
-    return True
+    asked = d.connection.asked
+    waits = [at for kind, at in asked.items() if kind != "modify"]
+    return bool(waits) and d.env.now - min(waits) >= OVERDUE
 
 
 def granted(d: UeDecision, session: PduSession) -> None:
@@ -108,7 +104,7 @@ def granted(d: UeDecision, session: PduSession) -> None:
 
 def failed(d: UeDecision, session: PduSession, reason: str) -> None:
     """No UPF has the session in the making. A UE that may have its accept is told otherwise."""
-    if session.user_plane == "requested":
+    if session.accepted:
         release.by_network(d, session, GsmCause.NETWORK_FAILURE)
         return
     d.emit(SessionReleased(session.n4.seid, reason))

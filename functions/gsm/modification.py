@@ -7,7 +7,7 @@ from functions.messages.nas import gsm
 from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
-from schemas.gsm.events import SessionModified, SessionModifying
+from schemas.gsm.events import ResourcesAsked, SessionModified, SessionModifying
 from schemas.gsm.state import PduSession
 from schemas.subscriber import Ambr
 
@@ -60,6 +60,7 @@ def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: in
     if session.user_plane == "on" and ambr != session.ambr:
         nas = d.seal_nas(message)
         d.send(ue_context.pdu_session_resource_modify_request(d.connection, session, ambr, nas))
+        d.emit(ResourcesAsked(d.connection.amf_ue_ngap_id, "modify", d.env.now))
     else:
         d.send_nas(message)
     if count == 0:
@@ -78,11 +79,12 @@ def completed(d: UeDecision, session: PduSession, message: Tree) -> None:
     d.emit(SessionModified(session.n4.seid))
 
 
-def answered(d: UeDecision, ies: Tree) -> None:
+def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Process a PDU SESSION RESOURCE MODIFY RESPONSE. A session that the gNB did not modify is
     only noted."""
     for item in ies.get("PDUSessionResourceFailedToModifyListModRes", ()):
         d.note(f"the gNB did not modify the PDU session {item['pDUSessionID']}")
+    user_plane.ended(d, "modify", amf_ue_ngap_id)
 
 
 def expired(d: UeDecision, session: PduSession, count: int) -> None:

@@ -147,10 +147,11 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "PDUSessionResourceSetupResponse":
             user_plane.answered(d, ies, amf_ue_ngap_id)
+            user_plane.ended(d, "setup", amf_ue_ngap_id)
         case "PDUSessionResourceReleaseResponse":
-            d.note("the gNB released the resources")
+            user_plane.ended(d, "release", amf_ue_ngap_id)
         case "PDUSessionResourceModifyResponse":
-            modification.answered(d, ies)
+            modification.answered(d, ies, amf_ue_ngap_id)
         case "PDUSessionResourceNotify":
             release.notified(d, ies, amf_ue_ngap_id)
         case _:

@@ -1,19 +1,20 @@
 """PDU session release, by the UE (TS 24.501 6.4.3) or by the network (6.3.3, TS 23.502 4.3.4)."""
 
-from typing import Final
-
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
-from functions.messages.ngap import ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
-from schemas.gsm.events import SessionModified, SessionReleased, SessionReleasing, UserPlaneOff
+from schemas.gsm.events import (
+    SessionModified,
+    SessionReleased,
+    SessionReleasing,
+    SessionUnconfirmed,
+    UserPlaneOff,
+)
 from schemas.gsm.state import PduSession
-
-RELEASED: Final = {"nas": "normal-release"}
 
 
 def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
@@ -40,24 +41,21 @@ def by_network(d: UeDecision, session: PduSession, cause: GsmCause) -> None:
 def _start(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> None:
     seid = session.n4.seid
     d.stop_timer(f"T3591/{session.id}")
-    at_gnb = session.user_plane in ("on", "requested")
     d.emit(SessionReleasing(seid, pti, cause))
-    _command(d, session, pti, cause, at_gnb=at_gnb)
+    user_plane.unneeded(d, session)
+    _command(d, session, pti, cause)
     if session.user_plane != "off":
         d.emit(UserPlaneOff(seid, "the session is released"))
     d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592)
 
 
-def _command(
-    d: UeDecision, session: PduSession, pti: int, cause: GsmCause, *, at_gnb: bool
-) -> None:
-    """Send PDU SESSION RELEASE COMMAND, with the release of the gNB's resources if it has any."""
+def _command(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> None:
+    """Send PDU SESSION RELEASE COMMAND, with the release of the gNB's resources if it has any and
+    has answered the release before."""
     message = gsm.transport(gsm.release_command(session, pti, cause), session.id)
-    here, nas = d.connection, d.protect(codec.encode(message))
-    if at_gnb:
-        d.send(ue_context.pdu_session_resource_release_command(here, [session], RELEASED, nas))
-    else:
-        d.send(ngap.downlink_nas_transport(here, nas))
+    nas = d.protect(codec.encode(message))
+    if not user_plane.release(d, nas):
+        d.send(ngap.downlink_nas_transport(d.connection, nas))
 
 
 def completed(d: UeDecision, session: PduSession, _: Tree) -> None:
@@ -76,15 +74,13 @@ def expired(d: UeDecision, session: PduSession, count: int) -> None:
         _end(d, session, "the UE did not respond")
     else:
         cause = GsmCause(session.release_cause or GsmCause.REGULAR_DEACTIVATION)
-        _command(d, session, session.pti, cause, at_gnb=False)
+        _command(d, session, session.pti, cause)
         d.start_timer(f"T3592/{session.id}", d.env.network.timers.t3592, count + 1)
 
 
 def forget(d: UeDecision, session: PduSession, reason: str) -> None:
     """Release a session that the UE does not have any more, without a message to it (6.1.4.1)."""
-    if session.user_plane in ("on", "requested") and user_plane.reachable(d):
-        here = d.connection
-        d.send(ue_context.pdu_session_resource_release_command(here, [session], RELEASED))
+    user_plane.unneeded(d, session)
     _end(d, session, reason)
 
 
@@ -114,8 +110,12 @@ def notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 
 def reconcile(d: UeDecision) -> None:
-    """End the procedures and sessions that need a registration or a connection, if there is
-    none."""
+    """End the procedures and sessions that need a registration or a connection, if there is none.
+
+    The UE may have a session whose accept was sent, whether or not the gNB has answered: the
+    session stays (TS 24.501 6.4.1.3), and the PDU session status says if the UE has it (5.5.1.3.4,
+    5.6.1.4).
+    """
     here = d.ue.connection
     connected = here is not None and not here.releasing
     if connected and d.ue.registered:
@@ -125,6 +125,8 @@ def reconcile(d: UeDecision) -> None:
         if not d.ue.registered:
             _stop_timers(d, session)
             d.emit(SessionReleased(seid, "the UE is deregistered"))
+        elif session.stage == "establishing" and session.accepted:
+            d.emit(SessionUnconfirmed(seid))
         elif session.stage in ("establishing", "releasing"):
             _stop_timers(d, session)
             d.emit(SessionReleased(seid, f"the connection was released while {session.stage}"))
@@ -140,3 +142,4 @@ def match_status(d: UeDecision, status: list[int] | None) -> None:
     for session in user_plane.live(d):
         if session.id not in status and session.stage != "establishing":
             forget(d, session, "the UE does not have it")
+    user_plane.release(d)  # before the accept

@@ -2,6 +2,7 @@
 38.413 8.2)."""
 
 from collections.abc import Iterable, Sequence
+from typing import Literal
 
 import wire
 from functions.decision import connection
@@ -15,6 +16,9 @@ from functions.messages.trees import Tree, subtree
 from schemas.causes import GsmCause
 from schemas.connection.events import ContextRequested
 from schemas.gsm.events import (
+    ResourcesAnswered,
+    ResourcesAsked,
+    ResourcesUnneeded,
     SessionReleased,
     UserPlaneOff,
     UserPlaneOn,
@@ -91,17 +95,47 @@ def request(d: UeDecision) -> None:
         _request_resources(d, sessions)
 
 
+def unneeded(d: UeDecision, session: PduSession) -> None:
+    """Have the gNB release the resources of a session if it has any, or may have them soon."""
+    if session.user_plane in ("on", "requested") and reachable(d):
+        d.emit(ResourcesUnneeded(d.connection.amf_ue_ngap_id, session.id))
+
+
+def release(d: UeDecision, nas: bytes = b"") -> bool:
+    """Ask the gNB to release the resources that are not needed, if the table of collisions lets it
+    start. Return whether the request was sent, with the NAS message of a UE if there is one."""
+    here = d.ue.connection
+    if here is None or not here.unneeded:
+        return False
+    if check(d, Start.RESOURCE_RELEASE) is not Verdict.START:
+        return False
+    d.send(ue_context.pdu_session_resource_release_command(here, here.unneeded, nas))
+    d.emit(ResourcesAsked(here.amf_ue_ngap_id, "release", d.env.now))
+    return True
+
+
+def reconcile(d: UeDecision) -> None:
+    """Send the gNB the release of resources that has waited for its answer."""
+    release(d)
+
+
 def request_context(
-    d: UeDecision, nas: bytes = b"", *, sessions: Sequence[PduSession] = ()
+    d: UeDecision,
+    nas: bytes = b"",
+    *,
+    sessions: Sequence[PduSession] = (),
+    kgnb_count: int | None = None,
 ) -> None:
     """Ask the gNB to set up the UE context (TS 38.413 8.3.1), with sessions that their UPFs have.
 
-    A session that is being established has its accept in the request.
+    The connection has no context, and no request for it waits. A session that is being established
+    has its accept in the request. `kgnb_count` is the NAS COUNT that K_gNB is derived with, if it
+    is another than that of the connection.
     """
     if d.ue.security is None:
         return
-    if d.connection.context == "none":
-        d.emit(ContextRequested(d.connection.kgnb_count))
+    count = d.connection.kgnb_count if kgnb_count is None else kgnb_count
+    d.emit(ContextRequested(count, d.env.now))
     here, security = d.connection, d.ue.security
     subscriber = d.env.subscriber
     ambr = subscriber.ambr if subscriber is not None else None
@@ -128,6 +162,7 @@ def _request_resources(d: UeDecision, sessions: Sequence[PduSession]) -> None:
     subscriber = d.env.subscriber
     ambr = subscriber.ambr if subscriber is not None else None
     d.send(ue_context.pdu_session_resource_setup_request(d.connection, items, ambr))
+    d.emit(ResourcesAsked(d.connection.amf_ue_ngap_id, "setup", d.env.now))
     for session in sessions:
         d.emit(UserPlaneRequested(session.n4.seid, d.connection.amf_ue_ngap_id, ambr))
 
@@ -153,6 +188,20 @@ def not_reactivated(d: UeDecision, asked: list[int]) -> list[int]:
 
 
 # The answers of the gNB
+
+
+def ended(d: UeDecision, kind: Literal["setup", "modify", "release"], amf_ue_ngap_id: int) -> None:
+    """Record that the gNB of a connection has answered a request about resources.
+
+    Sessions that the answer to a setup does not have get no resources.
+    """
+    here = connection.find(d, amf_ue_ngap_id)
+    if here is None or kind not in here.asked:
+        d.note(f"an answer about resources without a pending request: {kind}")
+        return
+    if kind == "setup":
+        unanswered(d, amf_ue_ngap_id)
+    d.emit(ResourcesAnswered(amf_ue_ngap_id, kind))
 
 
 def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -188,10 +237,10 @@ def _asked(d: UeDecision, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
     return session if session.amf_ue_ngap_id == amf_ue_ngap_id else None
 
 
-def unanswered(d: UeDecision) -> None:
+def unanswered(d: UeDecision, amf_ue_ngap_id: int) -> None:
     """Fail the sessions that the answer of the gNB does not have."""
     for session in live(d):
-        if session.user_plane == "requested":
+        if session.user_plane == "requested" and session.amf_ue_ngap_id == amf_ue_ngap_id:
             _failed(d, session, "not in the response of the gNB")
 
 

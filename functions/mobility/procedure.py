@@ -11,7 +11,13 @@ from functions.messages import ngap
 from functions.messages.ngap import handover as messages
 from functions.messages.trees import Tree
 from functions.mobility import end, n2_handover, xn_handover
-from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending, UserPlaneRequested
+from schemas.gsm.events import (
+    ResourcesUnneeded,
+    UserPlaneOff,
+    UserPlaneOn,
+    UserPlanePending,
+    UserPlaneRequested,
+)
 from schemas.mobility.events import HandoverCompleted, NasNotDelivered
 from schemas.mobility.state import Moving
 
@@ -67,9 +73,8 @@ def _move(d: UeDecision, sessions: tuple[Moving, ...]) -> None:
         elif session.user_plane == "requested":
             d.emit(UserPlaneOff(seid, "the UE left the gNB"))
             d.emit(UserPlanePending(seid))
-    left = sorted(moving.psi for moving in along.values())
-    if left:
-        d.send(messages.resource_release_command(here, left))
+    for moving in along.values():
+        d.emit(ResourcesUnneeded(here.amf_ue_ngap_id, moving.psi))
 
 
 def _cancelled(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:

@@ -16,6 +16,7 @@ from functions.messages.ngap.handover import Admitted
 from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
+from schemas.connection.events import ContextSetUp
 from schemas.connection.state import Place
 from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending
 from schemas.gsm.state import PduSession
@@ -40,6 +41,8 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     place = Place(origin.gnb, origin.association, ies["RAN-UE-NGAP-ID"], 0, tai, cell, d.order)
     undelivered = d.ue.handover is not None and d.ue.handover.undelivered
     _instead(d, place)
+    if d.connection.context == "pending":
+        d.emit(ContextSetUp())  # the response of the previous gNB has not come yet
     sessions = tuple(Moving(along[a.psi].n4.seid, a.psi, a.access) for a in asked if a.psi in along)
     left = tuple(a.psi for a in asked if a.psi not in along)
     d.emit(PathSwitched(place, sessions, left))
@@ -60,6 +63,8 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
     """Return the reason that the UE cannot move to the gNB, None if it can."""
     subscriber = d.env.subscriber
+    if connection.find(d, amf_ue_ngap_id) is None:
+        return ngap.UNKNOWN_LOCAL_ID
     if not d.connection_is(amf_ue_ngap_id) or not may_go(d, Start.XN_HANDOVER):
         return ngap.WRONG_STATE
     barred = subscriber is None or tai.tac in subscriber.forbidden_tacs

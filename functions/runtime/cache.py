@@ -59,7 +59,7 @@ class Cache:
 
     def appended(self, append: Append) -> None:
         """Apply the index entries of an appended step."""
-        for entry in append.drop:
+        for entry in (*append.drop, *append.give_up):
             if self._owners.get(entry) == append.aggregate:
                 del self._owners[entry]
                 self._entries[append.aggregate].discard(entry)

@@ -1,19 +1,22 @@
 """Outputs of a step as CloudEvents. A repetition produces the same events."""
 
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import Any, Final
+import time
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, NamedTuple
 
-from nats.aio.client import Client
+from msgspec import msgpack
+from msgspec.structs import replace
 from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.jetstream import messages as timers
+from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.messages import Addressed, Outgoing, addressed, gathered, outgoing
 from functions.runtime import fan_out, wakes
-from functions.runtime.fan_out import Recipients
 from functions.runtime.lookups import Coverage
+from functions.runtime.pace import Pace
 from functions.runtime.wakes import SharedWakes, wake_up
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import (
@@ -22,8 +25,11 @@ from schemas.cloudevents import (
     PFCP_MEDIA_TYPE,
     CloudEvent,
     EventType,
+    FanOutDue,
+    TimersDue,
 )
 from schemas.gmm.events import DownlinkCounted
+from schemas.identity import partition_of
 from schemas.step import (
     FanOut,
     FanOutSessions,
@@ -35,7 +41,8 @@ from schemas.step import (
     Wake,
 )
 from schemas.ue.waking import FINE
-from statestore.contract import Engine, StoreUnavailable
+from statestore.contract import StoreUnavailable
+from statestore.log import EventLog
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +55,23 @@ def event_id(aggregate: str, step: Step[Any], index: int) -> str:
     return f"{aggregate}/{step.seq}/{index}"
 
 
+class Leaving(NamedTuple):
+    """What leaves for an event for many UEs."""
+
+    messages: list[Outgoing]
+    """For JetStream, in this order."""
+    then: Sequence[Addressed] = ()
+    """For gateways, when JetStream has stored the messages."""
+
+
 class Effects:
     """Converts the outputs of steps to events."""
 
-    def __init__(self, engine: Engine, partitions: int) -> None:
+    def __init__(self, events: EventLog, partitions: int) -> None:
+        engine = events.engine
+        self._log = events
         self._engine = engine
+        self._pace = Pace()
         self._partitions = partitions
         self._coverage = Coverage(engine)
         self._wakes = SharedWakes(partitions)
@@ -61,7 +80,8 @@ class Effects:
         """Return the NGAP and PFCP messages of a step for their gateways. They are sent first, for
         latency.
 
-        A lost message is no problem: the timers of NAS, NGAP and N4 repeat it.
+        They are sent once, without an answer. If the worker dies before, the redelivered trigger or
+        the next worker sends those that are still due (`functions.runtime.unsent`).
         """
         found: list[Addressed] = []
         for index, output in enumerate(step.outputs):
@@ -96,7 +116,8 @@ class Effects:
         return found
 
     def queued(self, aggregate: str, step: Step[Any], wake: str = "") -> list[Outgoing]:
-        """Return the wake-ups and hand-offs of a step, for JetStream.
+        """Return the wake-ups and hand-offs of a step, for JetStream, and the events for the first
+        pages of its fan-outs.
 
         Of several wake-ups only the last is sent, because it replaces the others. A wake-up in the
         near future gets its own message in addition to a shared one. `wake` is the index entry of
@@ -129,7 +150,13 @@ class Effects:
                     procedure=output.procedure,
                     slot=output.slot,
                     traceparent=step.trigger.traceparent,
+                    position=step.trigger.position,
                 )
+                messages.append(outgoing(event, self._partitions))
+            elif isinstance(output, FanOut | FanOutSessions):
+                due = FanOutDue(aggregate, step.seq, index)
+                slot = partition_of(slot_of_aggregate(aggregate, 0), self._partitions)
+                event = fan_out.due_event(due, output, slot)
                 messages.append(outgoing(event, self._partitions))
         return messages
 
@@ -137,31 +164,74 @@ class Effects:
         """Record that JetStream has these messages of `queued`."""
         self._wakes.stored(messages)
 
-    def wake_ups(self, event: CloudEvent) -> AsyncIterator[list[Addressed]]:
-        """Yield the wake-ups of all UEs that share the wake-up of a TIMERS_DUE, page by page."""
-        return self._pages_for(wakes.recipients_of(event, self._partitions))
+    async def page(self, event: CloudEvent, waited: float) -> Leaving:
+        """Return the events of a page, with the event for the next one behind them.
 
-    async def fan_out(self, aggregate: str, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
-        """Yield the events for the UEs of a lost association or the sessions of a lost UPF, page by
-        page.
+        `event` is a TIMERS_DUE or a FAN_OUT that has waited for some seconds. If it is not the turn
+        of the page, return only the same event, scheduled for that time. Each UE processes an event
+        once, so a page may be published again after a crash.
 
-        If it is interrupted, it starts again with the redelivered trigger. Each UE processes an
-        event once.
+        Raises:
+            StoreError: the page cannot be read.
         """
-        for index, output in enumerate(step.outputs):
-            if isinstance(output, FanOut | FanOutSessions):
-                base = event_id(aggregate, step, index)
-                recipients = fan_out.recipients_of(aggregate, base, output)
-                async for page in self._pages_for(recipients):
-                    yield page
+        self._pace.learn(waited)
+        if event.type == EventType.TIMERS_DUE:
+            return await self._wake_ups(event)
+        return await self._fan_out(event)
 
-    async def _pages_for(self, recipients: Recipients) -> AsyncIterator[list[Addressed]]:
-        async for page in fan_out.events_of(self._engine, recipients):
-            yield [addressed(event, self._partitions) for event in page]
+    async def _wake_ups(self, event: CloudEvent) -> Leaving:
+        """Return a page of the wake-ups for the UEs that share a TIMERS_DUE. The first page does
+        not wait for a turn: most have one page only."""
+        due = msgpack.decode(event.data, type=TimersDue)
+        if due.after and not due.in_turn:
+            wait, granted = self._pace.turn()
+            if wait:
+                later = wakes.next_page(event, due.after, in_turn=granted)
+                return Leaving([self._scheduled(later, due.first, wait)])
+        recipients = wakes.recipients_of(event, self._partitions)
+        page = await fan_out.read_page(self._engine, recipients, due.after)
+        following = [wakes.next_page(event, page.after)] if page.after else []
+        return Leaving(self._messages(page.events, following))
+
+    async def _fan_out(self, event: CloudEvent) -> Leaving:
+        """Return a page of the events for the UEs of an association or the sessions of a UPF."""
+        due = msgpack.decode(event.data, type=FanOutDue)
+        step = await self._log.step(due.aggregate, due.seq)
+        output = step.outputs[due.index] if step and due.index < len(step.outputs) else None
+        if step is None or not isinstance(output, FanOut | FanOutSessions):
+            log.error("%s: the log has no such output", event.id)
+            return Leaving([])
+        slot = event.slot or 0
+        if not due.in_turn:
+            wait, granted = self._pace.turn()
+            if wait:
+                later = fan_out.due_event(replace(due, in_turn=granted), output, slot)
+                return Leaving([self._scheduled(later, _output_id(due), wait)])
+        recipients = fan_out.recipients_of(due.aggregate, _output_id(due), output)
+        page = await fan_out.read_page(self._engine, recipients, due.after)
+        if page.after:
+            # The pages pass through the queues of all partitions in turn.
+            slot = (partition_of(slot, self._partitions) + 1) % self._partitions
+            following = replace(due, after=page.after, in_turn=False)
+            return Leaving(
+                self._messages(page.events, [fan_out.due_event(following, output, slot)])
+            )
+        last = await self.downlinks(due.aggregate, step) if responds_last(step) else []
+        return Leaving(self._messages(page.events, []), last)
+
+    def _scheduled(self, event: CloudEvent, name: str, wait: float) -> Outgoing:
+        at = int((time.time() + wait) * 1000)
+        return timers.schedule(event, f"{fan_out.SCHEDULED}{name}", at, self._partitions)
+
+    def _messages(
+        self, events: Iterable[CloudEvent], following: Iterable[CloudEvent]
+    ) -> list[Outgoing]:
+        page = gathered(addressed(event, self._partitions) for event in events)
+        return [*page, *(outgoing(event, self._partitions) for event in following)]
 
 
 async def send_downlinks(
-    client: Client, effects: Effects, done: Iterable[tuple[str, Step[Any]]]
+    downlinks: Downlinks, effects: Effects, done: Iterable[tuple[str, Step[Any]]]
 ) -> None:
     """Send the NGAP and PFCP messages of steps to their gateways, in order.
 
@@ -172,32 +242,35 @@ async def send_downlinks(
     for aggregate, step in done:
         if not paging and any(isinstance(output, Page) for output in step.outputs):
             paging = True
-            await _send(client, leaving)  # earlier messages do not wait for the lookup of the gNBs
+            # Earlier messages do not wait for the lookup of the gNBs.
+            await send(downlinks, leaving)
             leaving = []
         leaving += await effects.downlinks(aggregate, step)
-    await _send(client, leaving)
+    await send(downlinks, leaving)
 
 
-async def _send(client: Client, leaving: Sequence[Addressed]) -> None:
+async def send(downlinks: Downlinks, leaving: Sequence[Addressed]) -> None:
+    """Send messages to gateways, in order. A message that cannot be sent is logged."""
     for subject, data, headers in gathered(leaving, str, MOST_DOWNLINKS):
         try:
-            await client.publish(subject, data, headers=headers)
+            await downlinks.publish(subject, data, headers=headers)
         except NatsError as err:
             log.warning("%s: messages are not sent: %s", subject, err)
 
 
-def fans_out(step: Step[Any]) -> bool:
-    """Whether a step has events for many UEs."""
-    return any(isinstance(output, FanOut | FanOutSessions) for output in step.outputs)
-
-
 def responds_last(step: Step[Any]) -> bool:
-    """Whether the outputs of a step must be sent after the events for its UEs (TS 38.413
-    8.7.4.2.2).
+    """Whether the outputs of a step must be sent after the events for its UEs.
 
-    A response to a UPF is sent first: the UPF must be associated before its sessions are restored.
+    NG RESET ACKNOWLEDGE must (TS 38.413 8.7.4.2.2), and every response on an association whose UEs
+    are released. A response to a UPF is sent first: the UPF must be associated before its sessions
+    are restored.
     """
-    return any(isinstance(output, FanOut) for output in step.outputs)
+    lost = {output.association for output in step.outputs if isinstance(output, FanOut)}
+    return any(isinstance(o, SendNgap) and o.association in lost for o in step.outputs)
+
+
+def _output_id(due: FanOutDue) -> str:
+    return f"{due.aggregate}/{due.seq}/{due.index}"
 
 
 def _pfcp(identifier: str, aggregate: str, step: Step[Any], output: SendPfcp) -> CloudEvent:

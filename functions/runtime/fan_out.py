@@ -1,7 +1,7 @@
 """Events for many UEs, for one output or a shared wake-up. An index lists the UEs, page by page."""
 
-from collections.abc import AsyncIterator, Callable
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Final, NamedTuple
 
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import (
@@ -9,6 +9,7 @@ from schemas.cloudevents import (
     CloudEvent,
     ConnectionLost,
     EventType,
+    FanOutDue,
     SessionLost,
 )
 from schemas.identity import index_ngap, index_seid, slot_of_amf_ue_ngap_id, slot_of_seid
@@ -16,8 +17,13 @@ from schemas.procedures import Procedure
 from schemas.step import FanOut, FanOutSessions, encode
 from statestore.contract import Engine
 
-PAGE = 200
-"""Number of UEs in a page. The next page is sent when JetStream has stored this one."""
+PAGE = 64
+"""Maximum number of events in a page. The next page follows when the event for it, which stands
+behind this page in the queue, is processed (`functions.runtime.pace`)."""
+SCHEDULED: Final = "page-"
+"""How the name of a page begins that is scheduled for its turn."""
+SCANNED: Final = 200
+"""Maximum number of index entries in a scan."""
 
 
 class Recipients(NamedTuple):
@@ -30,14 +36,45 @@ class Recipients(NamedTuple):
     recipient."""
 
 
-async def events_of(engine: Engine, recipients: Recipients) -> AsyncIterator[list[CloudEvent]]:
-    """Yield the events of the recipients, page by page. They are the same while the index does not
-    change."""
-    prefix, after = recipients.prefix, ""
-    while page := await engine.scan(recipients.kind, prefix, after, PAGE):
-        after = page[-1][0]
-        found = (recipients.event(key.removeprefix(prefix), owner) for key, owner in page)
-        yield [event for event in found if event is not None]
+class EventPage(NamedTuple):
+    """Some events for the recipients of an index, and where the next page begins."""
+
+    events: list[CloudEvent]
+    after: str
+    """The key of the last entry that was read; empty if no entry is left."""
+
+
+async def read_page(engine: Engine, recipients: Recipients, after: str) -> EventPage:
+    """Return the events of the recipients after an index key, at most `PAGE`. They are the same
+    while the index does not change."""
+    found: list[CloudEvent] = []
+    while entries := await engine.scan(recipients.kind, recipients.prefix, after, SCANNED):
+        for key, owner in entries:
+            after = key
+            event = recipients.event(key.removeprefix(recipients.prefix), owner)
+            if event is not None:
+                found.append(event)
+            if len(found) == PAGE:
+                return EventPage(found, after)
+        if len(entries) < SCANNED:
+            break
+    return EventPage(found, "")
+
+
+def due_event(due: FanOutDue, output: FanOut | FanOutSessions, slot: int) -> CloudEvent:
+    """Return the event for the next page of an output. `slot` is any slot of the partition in which
+    it waits."""
+    procedure = output.procedure if isinstance(output, FanOut) else Procedure.SESSION
+    return CloudEvent(
+        id=f"{due.aggregate}/{due.seq}/{due.index}/page/{due.after}{'/turn' * due.in_turn}",
+        source=f"/{due.aggregate}",
+        type=EventType.FAN_OUT,
+        partitionkey=due.aggregate,
+        data=encode(due),
+        datacontenttype=MSGPACK_MEDIA_TYPE,
+        procedure=procedure,
+        slot=slot,
+    )
 
 
 def recipients_of(aggregate: str, base: str, output: FanOut | FanOutSessions) -> Recipients:

@@ -10,13 +10,16 @@ from nats.aio.client import Client
 
 from eventing import subjects
 from eventing.jetstream.delivery import Delivery, dead_letter, event_of
+from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Addressed, Outgoing, gathered
 from eventing.jetstream.publisher import Publisher
-from functions.runtime.effects import Effects, fans_out, responds_last, send_downlinks
+from functions.runtime.effects import Effects, responds_last, send, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
+from functions.runtime.pace import waited
 from schemas.step import Step
+from statestore.contract import StoreDamaged
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +38,7 @@ class JetStreamFinisher:
         effects: Effects,
         meter: Meter,
     ) -> None:
-        self._client = client
+        self._downlinks = Downlinks(client)
         self._intake = intake
         self._publisher = publisher
         self._effects = effects
@@ -54,7 +57,6 @@ class JetStreamFinisher:
         waiting: list[Outgoing] = []
         wakes: dict[str, Outgoing] = {}
         """By subject: of two messages on one subject, JetStream would keep only the later."""
-        fan_outs: list[tuple[Job, Step[Any]]] = []
         finished: list[tuple[Job, Step[Any]]] = []
         await self._send((job, step) for job, step in done if not responds_last(step))
         for job, step in done:
@@ -64,21 +66,22 @@ class JetStreamFinisher:
                     wakes[message.subject] = message
                 else:
                     waiting.append(message)
-            many = fans_out(step)
-            if many:
-                fan_outs.append((job, step))
-            if many or queued:
+            if queued:
                 finished.append((job, step))
             else:
                 await self._intake.ack(job.delivery)
                 self._meter.decided(step, job.delivery, rejected=job.rejected)
         if finished:
             jobs = [job for job, _ in finished]
-            await self._later(self._complete([*waiting, *wakes.values()], fan_outs, finished), jobs)
+            await self._later(self._complete([*waiting, *wakes.values()], finished), jobs)
 
     async def _send(self, done: Iterable[tuple[Job, Step[Any]]]) -> None:
         steps = [(job.aggregate, step) for job, step in done]
-        await send_downlinks(self._client, self._effects, steps)
+        await send_downlinks(self._downlinks, self._effects, steps)
+
+    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+        """See `Finisher.again`."""
+        await send_downlinks(self._downlinks, self._effects, unsent)
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         """Publish events that replace others, and acknowledge those."""
@@ -92,8 +95,13 @@ class JetStreamFinisher:
         await self._later(self._wake(job), [job])
 
     async def _wake(self, job: Job) -> None:
-        async for page in self._effects.wake_ups(job.event):
-            await self._publisher.publish(gathered(page))
+        try:
+            page = await self._effects.page(job.event, waited(job))
+        except StoreDamaged as err:
+            await self.refuse(job.delivery, str(err))
+            return
+        await self._publisher.publish(page.messages)
+        await send(self._downlinks, page.then)
         await self.ack(job.delivery)
 
     async def _publish(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:
@@ -104,16 +112,10 @@ class JetStreamFinisher:
     async def _complete(
         self,
         messages: Sequence[Outgoing],
-        fan_outs: Sequence[tuple[Job, Step[Any]]],
         done: Sequence[tuple[Job, Step[Any]]],
     ) -> None:
         await self._publisher.publish(messages)
         self._effects.stored(messages)
-        for job, step in fan_outs:
-            async for page in self._effects.fan_out(job.aggregate, step):
-                await self._publisher.publish(gathered(page))
-            if responds_last(step):
-                await self._send([(job, step)])
         for job, step in done:
             await self._intake.ack(job.delivery)
             self._meter.decided(step, job.delivery, rejected=job.rejected)
@@ -135,7 +137,8 @@ class JetStreamFinisher:
             await self._later(self._alone(job.delivery), [job])
 
     async def _alone(self, delivery: Delivery) -> None:
-        alone = Addressed(delivery.subject, event_of(delivery), repeated=True).outgoing
+        subject = subjects.published_again(delivery.subject)
+        alone = Addressed(subject, event_of(delivery), repeated=True).outgoing
         await self._publisher.publish([alone])
         await self._intake.ack(delivery)
 

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from functions.decision.env import NotReadyError, usable_upfs
 from functions.runtime.addresses import Addresses
+from functions.runtime.overload import Overload
 from schemas.aggregates import slot_of_aggregate, upf_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.identity import Tai, partition_of
@@ -14,7 +15,7 @@ from schemas.lookups import IpVersion, UsableUpf
 from schemas.network import Network
 from schemas.ran import tai_index_prefix
 from schemas.upf import Upf
-from statestore.contract import Engine
+from statestore.contract import Engine, Quarantined
 from statestore.log import Aggregate, EventLog
 
 KEPT: Final = 1.0
@@ -62,8 +63,8 @@ class Upfs:
         return self._features.get(upf, ())
 
     async def load(self) -> None:
-        """Read the states of all UPFs."""
-        states: list[Upf] = [found.state for found in await self._log.load(self._names)]
+        """Read the states of all UPFs. One with a damaged log is not usable."""
+        states: list[Upf] = [found.state for found in await self._log.load_whole(self._names)]
         self._usable = usable_upfs(states, int(time.time() * 1000))
         nodes = {upf.node_id for upf in self._usable}
         self._features = {s.node_id: tuple(s.features) for s in states if s.node_id in nodes}
@@ -111,20 +112,15 @@ class WorkerLookups:
         self.upfs = Upfs(events, network)
         self.addresses = Addresses(events.engine, network, partitions)
         self.coverage = Coverage(events.engine)
+        self.overload = Overload(network.congestion)
         self._partitions = partitions
-        self._network = network
 
     def for_decision(
-        self, aggregate: Aggregate, event: CloudEvent, age: Callable[[], float] = float
+        self, aggregate: Aggregate, event: CloudEvent, now: int = 0
     ) -> "DecisionLookups":
-        """Return the lookups of one decision; `age` gives the seconds that its event has waited."""
+        """Return the lookups of one decision at a time in milliseconds."""
         slot = slot_of_aggregate(aggregate.name, event.slot or 0)
-        return DecisionLookups(self, aggregate, partition_of(slot, self._partitions), age)
-
-    def behind(self, age: float) -> bool:
-        """Whether an event of that age shows that this worker cannot keep up."""
-        after = self._network.congestion.after
-        return 0 < after <= age
+        return DecisionLookups(self, aggregate, partition_of(slot, self._partitions), now)
 
 
 class DecisionLookups:
@@ -135,13 +131,14 @@ class DecisionLookups:
     """
 
     __slots__ = (
-        "_age",
         "_aggregate",
         "_allocated",
         "_areas",
         "_attempts",
+        "_back_off",
         "_held",
         "_missing",
+        "_now",
         "_partition",
         "_upfs",
         "_worker",
@@ -152,10 +149,11 @@ class DecisionLookups:
         worker: WorkerLookups,
         aggregate: Aggregate,
         partition: int,
-        age: Callable[[], float] = float,
+        now: int = 0,
     ) -> None:
         self._worker = worker
-        self._age = age
+        self._now = now
+        self._back_off: int | None = None
         self._aggregate = aggregate
         self._partition = partition
         self._attempts: Counter[_Key] = Counter()
@@ -197,9 +195,11 @@ class DecisionLookups:
 
         return self._read((_AREA, tai), serving, "")
 
-    def congested(self) -> bool:
-        """See `Lookups.congested`."""
-        return self._worker.behind(self._age())
+    def back_off(self) -> int:
+        """See `Lookups.back_off`. One decision always gets the same answer."""
+        if self._back_off is None:
+            self._back_off = self._worker.overload.back_off()
+        return self._back_off
 
     def _read(self, key: _Key, read: Callable[[], _T], no_result: _T) -> _T:
         try:
@@ -227,10 +227,14 @@ class DecisionLookups:
                 self._areas[tai] = await self._worker.coverage.serving(prefix)
             case (kind, dnn, upf, ip_version) if kind == _ADDRESS:
                 addresses = self._worker.addresses
-                if not await addresses.load(dnn, upf, ip_version, self._partition):
+                if not await addresses.load(dnn, upf, ip_version, self._partition, self._now):
                     self._attempts[self._missing] = ATTEMPTS
             case _:
                 await self._worker.upfs.load()
+
+    def end_quarantines(self) -> tuple[Quarantined, ...]:
+        """Return the quarantines that the allocated addresses end early."""
+        return self._worker.addresses.end_quarantines(self._allocated)
 
     def withdraw(self) -> None:
         """Return the allocated addresses, because the decision is not used."""

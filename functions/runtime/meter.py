@@ -14,12 +14,15 @@ from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.jetstream.delivery import Delivery, stored_at
-from eventing.stats import PERIOD, Batches, ProcedureStats, Stats, bucket_of
+from eventing.stats import PERIOD, Batches, Load, ProcedureStats, Stats, bucket_of
+from functions.runtime.work import BATCH
 from schemas.procedures import Procedure
 from schemas.step import Step
 
 log = logging.getLogger(__name__)
 
+SOON: Final = 0.25
+"""Seconds between two publications while requests wait. Gateways act on them."""
 _DECAY: Final = 0.95
 
 
@@ -36,6 +39,8 @@ class Meter:
         """The same with exponential decay."""
         self._cold_start: float | None = None
         self._changed = False
+        self.load = Load()
+        """The requests of the worker; its owner keeps them up to date."""
 
     def decided(self, step: Step[Any], delivery: Delivery, *, rejected: bool = False) -> None:
         """Record an acknowledged event with a step; `rejected` if it rejects the UE's request.
@@ -79,6 +84,11 @@ class Meter:
             self._cold_start = age_of_process()
             self._changed = True
 
+    @property
+    def cost(self) -> float | None:
+        """Seconds for an event in a full batch, lately; None before a measurement."""
+        return self._recent.cost(BATCH)
+
     def events_within(self, seconds: float) -> int:
         """Return the number of events that a batch can process in a time; 0 if unknown."""
         line = self._recent.line
@@ -101,14 +111,18 @@ class Meter:
             batches=self._batches,
             cold_start=self._cold_start,
             ended=ended,
+            load=self.load,
         )
 
     async def report(self) -> None:
         """Publish the statistics whenever they have changed or are requested, until cancelled."""
         await self._client.subscribe(subjects.STATS_REQUEST, cb=self._requested)
+        at = 0.0
         while True:
-            await asyncio.sleep(PERIOD)
-            if self._changed:
+            await asyncio.sleep(min(SOON, PERIOD))
+            now = time.monotonic()
+            if self._changed and (self.load.requests or now - at >= PERIOD):
+                at = now
                 await self._publish(self.stats())
 
     async def _requested(self, _: Msg) -> None:

@@ -72,9 +72,10 @@ class RecordedLookups:
         found = self._next(AssociationLookup, tai=tai, gnb=gnb)
         return found.association if found is not None else ""
 
-    def congested(self) -> bool:
-        """See `Lookups.congested`."""
-        return self._next(CongestionLookup) is not None
+    def back_off(self) -> int:
+        """See `Lookups.back_off`."""
+        found = self._next(CongestionLookup)
+        return found.seconds if found is not None else 0
 
     def _next(self, kind: type[_L], **asked: object) -> _L | None:
         for index, found in enumerate(self._left):

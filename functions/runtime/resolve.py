@@ -48,9 +48,9 @@ def entry(event: CloudEvent) -> IndexKey:
 def without_owner(event: CloudEvent) -> str:
     """Return the aggregate of an event with an unknown index entry.
 
-    An unknown 5G-TMSI belongs to a UE that must be identified. An unknown AMF-UE-NGAP-ID is an
-    error of the RAN node, and `ran` responds. An unknown PFCP session is processed by the UPF's
-    aggregate: the UPF has a leftover session, or reports a deleted one.
+    An unknown 5G-TMSI belongs to a UE that must be identified. An AMF-UE-NGAP-ID that no UE has or
+    remembers is an error of the RAN node, and `ran` responds. An unknown PFCP session is processed
+    by the UPF's aggregate: the UPF has a leftover session, or reports a deleted one.
     """
     if event.partitionkey.startswith("tmsi-"):
         return unidentified_aggregate(event.id)

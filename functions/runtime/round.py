@@ -10,11 +10,12 @@ from msgspec import Struct, field
 
 from functions.decider import Forward, Inputs
 from functions.decision.env import ENTROPY_OCTETS, NotReadyError
-from functions.runtime import resolve
+from functions.runtime import resolve, turn
 from functions.runtime.cache import Cache, Subscriptions
 from functions.runtime.hosting import Hosted
-from functions.runtime.job import Job, out_of_turn
+from functions.runtime.job import Job
 from functions.runtime.lookups import WorkerLookups
+from functions.runtime.unsent import recent, unsent
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.flags import DEFAULT_FLAGS
@@ -42,9 +43,13 @@ class Round(Struct):
     """No step and no outputs."""
     conflicts: list[Job] = field(default_factory=list[Job])
     """Another worker was faster: to be decided again in the new state."""
-    out_of_turn: list[Job] = field(default_factory=list[Job])
+    early: list[Job] = field(default_factory=list[Job])
+    """They wait for their turn: early events, and the later events of their aggregates."""
     failed: list[tuple[Job, Exception]] = field(default_factory=list[tuple[Job, Exception]])
     """The decision raised an exception: a bug."""
+    unsent: list[tuple[str, Step[Any]]] = field(default_factory=list[tuple[str, Step[Any]]])
+    """What another worker may not have sent, by aggregate. It goes before the outputs of
+    `appended`."""
 
 
 class _Attempt(Struct):
@@ -57,6 +62,8 @@ class _Attempt(Struct):
     """No step, provided that the cached states are fresh."""
     released: set[str] = field(default_factory=set[str])
     """The keys of the connections that `appends` release."""
+    before: dict[str, list[Step[Any]]] = field(default_factory=dict[str, list[Step[Any]]])
+    """Recent steps of loaded aggregates, which another worker may not have sent."""
 
 
 def fresh(_: CloudEvent) -> tuple[int, bytes]:
@@ -88,6 +95,7 @@ class Decider:
     ) -> None:
         self._log = events
         self._lookups = WorkerLookups(events, network, partitions)
+        self.overload = self._lookups.overload
         self.hosted = hosted
         self._subscriptions = subscriptions
         self._network = network
@@ -108,21 +116,21 @@ class Decider:
         slot = slot_of_aggregate(aggregate, event.slot or 0) if aggregate else event.slot or 0
         return self._hosting[partition_of(slot, self._partitions)]
 
-    async def run(self, jobs: Sequence[Job], *, patient: bool, poisoned: bool = False) -> Round:
+    async def run(self, jobs: Sequence[Job], *, poisoned: bool = False) -> Round:
         """Decide `jobs`, in order for each aggregate.
 
-        With `patient`, an event before its turn is postponed, with all later events of its
-        aggregate. With `poisoned`, each UE's request is rejected with a cause instead of being
-        decided.
+        An early event is not decided, nor are the later events of its aggregate. With `poisoned`,
+        each UE's request is rejected with a cause instead of being decided.
         """
         result, attempt = Round(), _Attempt()
         owners = await self._resolve(jobs)
-        loaded = await self._load(jobs)
-        await self._own(owners, loaded)
         try:
-            await self._steps(jobs, result, attempt, patient=patient, poisoned=poisoned)
+            loaded = await self._load(jobs, attempt)
+            await self._own(owners, loaded)
+            await self._steps(jobs, result, attempt, poisoned=poisoned)
             await self._append(attempt, result)
             await self._complete_idle(attempt, loaded, result)
+            self._find_unsent(attempt, result)
         except BaseException:
             # The decisions are not appended, but the cached states already include them.
             for job in jobs:
@@ -133,18 +141,16 @@ class Decider:
         return result
 
     async def _steps(
-        self,
-        jobs: Sequence[Job],
-        result: Round,
-        attempt: _Attempt,
-        *,
-        patient: bool,
-        poisoned: bool,
+        self, jobs: Sequence[Job], result: Round, attempt: _Attempt, *, poisoned: bool
     ) -> None:
         held: set[str] = set()
+        now = _milliseconds()
         for job in jobs:
             if not job.aggregate:
                 result.without_step.append(job)
+                continue
+            if job.aggregate in held:
+                result.early.append(job)
                 continue
             slot = resolve.moved_to(job.event, job.aggregate)
             if slot is not None:
@@ -157,10 +163,13 @@ class Decider:
             if aggregate is None:
                 result.conflicts.append(job)
                 continue
-            early = patient and out_of_turn(job.event, aggregate.state)
-            if job.aggregate in held or early:
+            if turn.waits_for_transfer(job.event, aggregate.state, now) or (
+                not job.is_first and turn.is_early(job.event, aggregate.state, now)
+            ):
+                job.is_first = False
+                job.waiting = turn.waiting(job.event, aggregate.state)
                 held.add(job.aggregate)
-                result.out_of_turn.append(job)
+                result.early.append(job)
                 continue
             await self._decide(job, aggregate, result, attempt, poisoned=poisoned)
 
@@ -188,14 +197,28 @@ class Decider:
         gone = job.repeated and job.event.partitionkey.startswith(resolve.DELETABLE)
         return "" if gone else resolve.without_owner(job.event)
 
-    async def _load(self, jobs: Sequence[Job]) -> frozenset[str]:
+    async def _load(self, jobs: Sequence[Job], attempt: _Attempt) -> frozenset[str]:
         """Load the missing aggregates of all jobs into the cache, and return their names."""
         names = {job.aggregate for job in jobs if job.aggregate}
         missing = [name for name in sorted(names) if self.cache.get(name) is None]
         if missing:
             for aggregate in await self._log.load(missing):
+                before = await recent(self._log, aggregate, _milliseconds())
+                if before:
+                    attempt.before[aggregate.name] = before
+                aggregate.tail = []
                 self.cache.put(aggregate)
         return frozenset(missing)
+
+    def _find_unsent(self, attempt: _Attempt, result: Round) -> None:
+        """Find what is still due of the steps of others, after the steps of this round. What is not
+        in the cache is loaded again, with its steps."""
+        for name, steps in attempt.before.items():
+            aggregate = self.cache.get(name)
+            if aggregate is not None:
+                own = [step for job, step in result.appended if job.aggregate == name]
+                left = unsent(steps, own, aggregate.state)
+                result.unsent += [(name, step) for step in left]
 
     async def _own(self, owners: Mapping[IndexKey, str], loaded: frozenset[str]) -> None:
         """Cache the owners of the index entries.
@@ -231,7 +254,7 @@ class Decider:
             self._subscriptions.forget(aggregate.name)
         version, subscriber = await self._subscriptions.of(aggregate.name)
         now, entropy = self._draw(job.event)
-        lookups = self._lookups.for_decision(aggregate, job.event, lambda: job.age(_milliseconds()))
+        lookups = self._lookups.for_decision(aggregate, job.event, now)
         given = Inputs(
             now=now,
             entropy=entropy,
@@ -263,7 +286,8 @@ class Decider:
             await lookups.ready()
         if isinstance(step, Step):
             take_from = await self._previous_owner(job)
-            append = EventLog.entry(aggregate, step, before, take_from)
+            ended = lookups.end_quarantines()
+            append = EventLog.entry(aggregate, step, before, take_from, ended)
             attempt.appends.append(append)
             attempt.released.update(key for kind, key in append.drop if kind == "ngap")
             attempt.made.append((job, step))
@@ -296,10 +320,12 @@ class Decider:
                 await self._processed_before(job, result)
 
     async def _processed_before(self, job: Job, result: Round) -> None:
-        """Find the step of a redelivered event without effect: its outputs may be lost."""
-        seq = (
-            await self._log.engine.processed(job.aggregate, job.event.id) if job.repeated else None
-        )
+        """Find the step of a redelivered event without effect: its outputs may be lost.
+
+        JetStream forgets deliveries when it dies, so a message of a gNB may always be a copy.
+        """
+        copy = job.repeated or job.event.type == EventType.NGAP_UPLINK
+        seq = await self._log.engine.processed(job.aggregate, job.event.id) if copy else None
         if seq is None:
             result.without_step.append(job)
         else:

@@ -11,27 +11,37 @@ import logging
 import os
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final
 
 from msgspec import Struct, field
 from nats.aio.client import Client
 
+from eventing import subjects
 from eventing.jetstream.delivery import Delivery, dead_letter
+from eventing.jetstream.downlinks import Downlinks
+from eventing.jetstream.earlier import EarlierEvents
 from eventing.jetstream.messages import Addressed, Outgoing
-from functions.runtime.effects import Effects, fans_out, responds_last, send_downlinks
+from eventing.jetstream.publisher import Publisher
+from functions.runtime.effects import Effects, responds_last, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
+from functions.runtime.pace import waited
 from functions.runtime.round import Decider
-from functions.runtime.work import BATCH, HOLD_POLL, Work
+from functions.runtime.timer_check import TimerCheck
+from functions.runtime.work import BATCH, Work
 from functions.runtime.worker import WorkerConfig
 from schemas.step import Step
+from statestore.contract import StoreDamaged
 from statestore.log import EventLog
 
 log = logging.getLogger(__name__)
 
 WAITING: Final = 1024
 """Maximum number of waiting requests. More requests must be retried."""
+HOLD: Final = 1.0
+"""Seconds that an early event waits here. Then its caller must retry it, and may send an earlier
+event of the same procedure and slot first."""
 
 
 class CallResult(Struct):
@@ -60,7 +70,11 @@ class Service:
         self, config: WorkerConfig, client: Client, decider: Decider, events: EventLog
     ) -> None:
         self._client = client
-        self._effects = Effects(events.engine, config.bus.partitions)
+        self._downlinks = Downlinks(client)
+        self._engine = events.engine
+        self._bus = config.bus
+        self._procedures = config.procedures
+        self._effects = Effects(events, config.bus.partitions)
         self._stopping = False
         self._meter = Meter(client, f"{os.getpid()}-{os.urandom(4).hex()}", config.version)
         self._work = Work(
@@ -70,6 +84,7 @@ class Service:
             config.bus,
             config.home_network_keys,
             lambda: self._stopping,
+            EarlierEvents(client, config.bus.partitions).first,
             self._meter.failed,
         )
         self._calls: dict[int, _Call] = {}
@@ -96,25 +111,38 @@ class Service:
     async def run(self) -> None:
         """Decide until stopped and all calls have a result."""
         reporting = asyncio.ensure_future(self._meter.report())
+        checking = asyncio.ensure_future(self._check_timers())
         try:
             await self._run()
         finally:
             self._stopping = True
-            for task in (reporting, *self._tasks):
+            for task in (reporting, checking, *self._tasks):
                 task.cancel()
             for call in [*self._calls.values()]:
                 await self._end(call.delivery, retry_after=1.0)
             await self._meter.report_end()
+
+    async def _check_timers(self) -> None:
+        """Check the wake-ups of the procedures that this function hosts, in all partitions."""
+        publisher = Publisher(self._client, self._bus.partitions)
+        await publisher.start()
+        consumers = {
+            subjects.consumer(partition, procedure)
+            for procedure in self._procedures
+            for partition in range(self._bus.partitions)
+        }
+        await TimerCheck(self._client, self._engine, publisher, consumers.__contains__).run()
 
     async def _run(self) -> None:
         while not self._stopping or self._calls:
             if not self._waiting:
                 self._arrived.clear()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(HOLD_POLL if self._work.held else None):
+                    async with asyncio.timeout(self._work.pause):
                         await self._arrived.wait()
             count, begun = min(BATCH, len(self._waiting)), time.monotonic()
             await self._work.run([self._waiting.popleft() for _ in range(count)])
+            await self._work.give_back_after(HOLD)
             self._meter.batch_done(time.monotonic() - begun, count, count)
 
     def stop(self) -> None:
@@ -128,52 +156,36 @@ class Service:
         """See `Finisher.steps`. A response that is sent after the events for its UEs is in the
         result, behind them."""
         first = [(job.aggregate, step) for job, step in done if not responds_last(step)]
-        await send_downlinks(self._client, self._effects, first)
+        await send_downlinks(self._downlinks, self._effects, first)
         for job, step in done:
             messages = self._effects.queued(job.aggregate, step, job.wake)
-            if fans_out(step):
-                self._in_background(self._complete_after(job, step, messages))
-            else:
-                await self._decided(job, step, messages)
-
-    async def _complete_after(self, job: Job, step: Step[Any], messages: list[Outgoing]) -> None:
-        """Complete a call with events for many UEs; the next batch does not wait for it."""
-        # If this is interrupted, the event is redelivered and its step is found in the log.
-        events = await self._gathered(job, self._fan_out(job, step))
-        if events is not None:
-            await self._decided(job, step, [*messages, *events])
-
-    async def _fan_out(self, job: Job, step: Step[Any]) -> AsyncIterator[list[Addressed]]:
-        async for page in self._effects.fan_out(job.aggregate, step):
-            yield page
-        if responds_last(step):
-            yield await self._effects.downlinks(job.aggregate, step)
-
-    async def _gathered(
-        self, job: Job, pages: AsyncIterator[list[Addressed]]
-    ) -> list[Outgoing] | None:
-        """Return the events for many UEs; None if they cannot be read, and the event must be
-        retried."""
-        try:
-            return [message.outgoing async for page in pages for message in page]
-        except Exception as err:
-            log.warning("%s: the events for its UEs cannot be read: %s", job.event.id, err)
-            await self._end(job.delivery, retry_after=1.0)
-            return None
+            await self._decided(job, step, messages)
 
     async def _decided(self, job: Job, step: Step[Any], messages: Sequence[Outgoing]) -> None:
         await self._end(job.delivery, messages)
         self._meter.decided(step, job.delivery, rejected=job.rejected)
+
+    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+        """See `Finisher.again`."""
+        await send_downlinks(self._downlinks, self._effects, unsent)
 
     async def wake(self, job: Job) -> None:
         """See `Finisher.wake`."""
         self._in_background(self._wake(job))
 
     async def _wake(self, job: Job) -> None:
-        messages = await self._gathered(job, self._effects.wake_ups(job.event))
-        if messages is not None:
-            await self._end(job.delivery, messages)
-            self._meter.passed(job.delivery)
+        try:
+            page = await self._effects.page(job.event, waited(job))
+        except StoreDamaged as err:
+            await self.refuse(job.delivery, str(err))
+            return
+        except Exception as err:
+            log.warning("%s: the events for its UEs cannot be read: %s", job.event.id, err)
+            await self._end(job.delivery, retry_after=1.0)
+            return
+        last = [message.outgoing for message in page.then]
+        await self._end(job.delivery, [*page.messages, *last])
+        self._meter.passed(job.delivery)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a task that the next batch does not wait for."""

@@ -1,23 +1,24 @@
-"""Shared wake-ups: scheduled once, and sent to each UE when they are due.
+"""Shared wake-ups: scheduled once, and sent to each UE, RAN node or UPF when they are due.
 
-Index entries list the UEs of a wake-up (`schemas.ue.waking`). They are appended with the step that
-started the timer. So one scheduled message in JetStream serves all UEs of a partition whose timers
-of one procedure expire together.
+Index entries list the aggregates of a wake-up (`schemas.ue.waking`). They are appended with the
+step that started the timer. So one scheduled message in JetStream serves all aggregates of a
+partition whose timers of one procedure expire together.
 """
 
 import time
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 from msgspec import msgpack
+from msgspec.structs import replace
 
 from eventing import subjects
 from eventing.jetstream import messages as timers
 from eventing.jetstream.messages import Outgoing
 from functions.runtime.fan_out import Recipients
-from schemas.aggregates import slot_of_aggregate
+from schemas.aggregates import UNIDENTIFIED, slot_of_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, TimersDue
-from schemas.identity import partition_of
+from schemas.identity import partition_of, slot_of_amf_ue_ngap_id
 from schemas.step import encode
 from schemas.ue.waking import WAKE, shared_by, wake_prefix
 
@@ -28,6 +29,46 @@ REMEMBERED: Final = 4096
 """Maximum number of wake-ups that are known to be in JetStream."""
 TRUST: Final = 60.0
 """Seconds before a known wake-up is scheduled again, in case JetStream has lost it."""
+
+
+class SharedWake(NamedTuple):
+    """A wake-up that the aggregates of a partition share."""
+
+    at: int
+    """Milliseconds since the Unix epoch."""
+    procedure: str
+    partition: int
+
+    def message(self, identifier: str, source: str, partitions: int) -> Outgoing:
+        """Return the message that schedules it, as an event of this id. It replaces a pending one.
+
+        If its time has passed, JetStream delivers the event at once.
+        """
+        name = f"wakes-{self.procedure}-{self.at}"
+        event = CloudEvent(
+            id=identifier,
+            source=source,
+            type=EventType.TIMERS_DUE,
+            partitionkey=name,
+            data=encode(TimersDue(self.at)),
+            datacontenttype=MSGPACK_MEDIA_TYPE,
+            procedure=self.procedure,
+            slot=self.partition,  # any slot of the partition
+        )
+        return timers.schedule(event, name, self.at, partitions)
+
+
+def shared_wake(key: str, aggregate: str, partitions: int) -> SharedWake:
+    """Return the wake-up of an index entry."""
+    at, procedure = shared_by(key)
+    return SharedWake(at, procedure, partition_of(_slot_of(key, aggregate), partitions))
+
+
+def _slot_of(key: str, aggregate: str) -> int:
+    """Return the slot of an aggregate, of which `key` ends with the identity."""
+    if not aggregate.startswith(UNIDENTIFIED):
+        return slot_of_aggregate(aggregate, 0)
+    return slot_of_amf_ue_ngap_id(int(key.rpartition("-")[2], 16))
 
 
 class SharedWakes:
@@ -42,24 +83,13 @@ class SharedWakes:
     def schedule(self, identifier: str, aggregate: str, key: str) -> Outgoing | None:
         """Return the message that schedules the wake-up of a stored index entry; None if JetStream
         has it."""
-        at, procedure = shared_by(key)
-        partition = partition_of(slot_of_aggregate(aggregate, 0), self._partitions)
-        name = f"wakes-{procedure}-{at}"
-        subject = subjects.timer(partition, partition, name)
+        wake = shared_wake(key, aggregate, self._partitions)
+        name = f"wakes-{wake.procedure}-{wake.at}"
+        subject = subjects.timer(wake.partition, wake.partition, name)
         known = self._known.get(subject, 0.0) > time.monotonic()
-        if known and at > (time.time() + AHEAD) * 1000:
+        if known and wake.at > (time.time() + AHEAD) * 1000:
             return None
-        event = CloudEvent(
-            id=identifier,
-            source=f"/{aggregate}",
-            type=EventType.TIMERS_DUE,
-            partitionkey=name,
-            data=encode(TimersDue(at)),
-            datacontenttype=MSGPACK_MEDIA_TYPE,
-            procedure=procedure,
-            slot=partition,  # any slot of the partition
-        )
-        return timers.schedule(event, name, at, self._partitions)
+        return wake.message(identifier, f"/{aggregate}", self._partitions)
 
     def stored(self, messages: Sequence[Outgoing]) -> None:
         """Record that JetStream has these messages. Other messages than wake-ups are ignored."""
@@ -71,21 +101,31 @@ class SharedWakes:
 
 
 def recipients_of(event: CloudEvent, partitions: int) -> Recipients:
-    """Return the UEs that share the wake-up of a TIMERS_DUE. Each gets a TIMER.
+    """Return the aggregates that share the wake-up of a TIMERS_DUE. Each gets a TIMER.
 
-    A UE with another wake-up has another entry.
+    An aggregate with another wake-up has another entry.
     """
-    at = msgpack.decode(event.data, type=TimersDue).at
+    due = msgpack.decode(event.data, type=TimersDue)
+    at, base = due.at, due.first or event.id
     partition = partition_of(event.slot or 0, partitions)
     procedure = event.procedure or ""
 
-    def wake_up_of(_: str, owner: str) -> CloudEvent | None:
-        slot = slot_of_aggregate(owner, 0)
+    def wake_up_of(identity: str, owner: str) -> CloudEvent | None:
+        slot = _slot_of(identity, owner)
         if partition_of(slot, partitions) != partition:
             return None
-        return wake_up(f"{event.id}/{owner}", event.source, owner, procedure, slot)
+        return wake_up(f"{base}/{owner}", event.source, owner, procedure, slot)
 
     return Recipients(WAKE, wake_prefix(at, procedure), wake_up_of)
+
+
+def next_page(event: CloudEvent, after: str, *, in_turn: bool = False) -> CloudEvent:
+    """Return the TIMERS_DUE for the page of UEs after an index key."""
+    due = msgpack.decode(event.data, type=TimersDue)
+    first = due.first or event.id
+    data = encode(TimersDue(due.at, first, after, in_turn))
+    identifier = f"{first}/page/{after}{'/turn' * in_turn}"
+    return replace(event, id=identifier, data=data, position=None)
 
 
 def wake_up(identifier: str, source: str, aggregate: str, procedure: str, slot: int) -> CloudEvent:

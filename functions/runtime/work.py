@@ -6,34 +6,38 @@ A `Finisher` completes the events: over JetStream in a worker, in HTTP responses
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
 
 from eventing import subjects
 from eventing.jetstream.delivery import Delivery, stored_at
+from eventing.jetstream.earlier import Waiting
 from eventing.jetstream.messages import Addressed, addressed
 from eventing.jetstream.streams import BusConfig
 from functions.decider import Forward
 from functions.gmm.identification import HomeNetworkKey
-from functions.runtime.job import Job, in_turn, parse
-from functions.runtime.resendable import resendable
+from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
+from functions.runtime.turn import in_order
+from functions.runtime.unsent import of_copy
 from schemas.aggregates import gnb_aggregate, slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import partition_of, slot_of
 from schemas.procedures import Procedure
 from schemas.step import Step
-from statestore.contract import StoreDamaged, StoreUnavailable
+from statestore.contract import StoreUnavailable
 from statestore.log import EventLog
 
 log = logging.getLogger(__name__)
 
 BATCH: Final = 128
 """Maximum number of events in a batch, which shares one transaction."""
-HOLD_POLL: Final = 0.05
-"""Seconds between checks whether the message before a waiting one is processed."""
+FIRST_LOOK: Final = 0.01
+LAST_LOOK: Final = 0.25
+"""Seconds between two looks for the events before an early one: the first pause, and the
+longest."""
 FAILURES: Final = 1024
 """Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
@@ -46,6 +50,11 @@ class Finisher(Protocol):
 
     async def steps(self, done: Sequence[tuple[Job, Step[Any]]]) -> None:
         """Send the outputs of steps. This completes their events."""
+        ...
+
+    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+        """Send the NGAP messages and PAGING of steps, each with its aggregate, that another worker
+        may not have sent."""
         ...
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
@@ -87,6 +96,7 @@ class Work:
         bus: BusConfig,
         home_network_keys: Mapping[int, HomeNetworkKey],
         stopping: Callable[[], bool],
+        first: Callable[[Sequence[Waiting]], Awaitable[list[bool]]],
         failed: Callable[[Delivery, str], None] | None = None,
         pulls: Callable[[str], bool] | None = None,
     ) -> None:
@@ -95,6 +105,8 @@ class Work:
         self._finisher = finisher
         self._bus = bus
         self._keys = home_network_keys
+        self._first = first
+        """Returns for each early event whether the stream has no earlier event of its UE."""
         self._held: list[Job] = []
         self._active: dict[int, Job] = {}
         self._failures: dict[str, None] = {}
@@ -129,6 +141,15 @@ class Work:
         return self._held
 
     @property
+    def pause(self) -> float | None:
+        """Seconds until the next look for the events before an early one; None if none waits."""
+        looks = [job.look_at for job in self._held if job.waiting is not None]
+        if not looks:
+            # The early event of each of them has left.
+            return 0.0 if self._held else None
+        return max(0.0, min(looks) - time.monotonic())
+
+    @property
     def active(self) -> list[Job]:
         """The jobs in progress, and those that wait for their turn."""
         return [*self._active.values()]
@@ -136,16 +157,13 @@ class Work:
     async def run(self, deliveries: Sequence[Delivery]) -> None:
         """Decide deliveries and the held jobs."""
         jobs, self._held = self._held, []
-        for job in jobs:
-            # Another worker may append the event that the job waits for.
-            self._decider.cache.drop(job.aggregate)
         identify: list[Job] = []
         wakes: list[Job] = []
         for delivery in deliveries:
             job = await self._parse(delivery)
             if job is None:
                 continue
-            if job.event.type == EventType.TIMERS_DUE:
+            if job.event.type in (EventType.TIMERS_DUE, EventType.FAN_OUT):
                 wakes.append(job)
             elif job.event.procedure == Procedure.IDENTIFICATION:
                 identify.append(job)
@@ -154,10 +172,55 @@ class Work:
         self._active = {id(job): job for job in (*jobs, *identify, *wakes)}
         for job in wakes:
             await self._finisher.wake(job)
+        self._finished(wakes)
         if identify:
             jobs += await self._identify(identify)
-        await self._decide(in_turn(jobs))
+        await self._rounds(in_order(jobs))
+        while await self._look():
+            jobs, self._held = self._held, []
+            await self._rounds(in_order(jobs))
         self._active = {id(job): job for job in self._held}
+
+    async def give_back_after(self, seconds: float) -> None:
+        """Give back the events that have waited for their turn for longer than `seconds`."""
+        now = time.monotonic()
+        given = [job for job in self._held if now - job.begun >= seconds]
+        self._held = [job for job in self._held if now - job.begun < seconds]
+        await self._give_back(given, 0.1)
+
+    async def _look(self) -> bool:
+        """Ask the stream for the events before the early ones. Return whether one is the first."""
+        now = time.monotonic()
+        early = [job for job in self._held if job.waiting is not None and job.look_at <= now]
+        if not early:
+            return False
+        # Read before the stream: an event leaves its batch once it is stored in another message.
+        is_next = [job.delivery.is_next for job in early]
+        first = await self._first([job.waiting for job in early if job.waiting is not None])
+        for index, job in enumerate(early):
+            job.is_first = first[index] and is_next[index]
+            job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)
+            job.looks += 1
+            # Another worker may have appended the event that the job waits for.
+            self._decider.cache.drop(job.aggregate)
+        await self._leave_batches([job for job in early if not job.is_first])
+        return any(job.is_first for job in early)
+
+    async def _leave_batches(self, early: Sequence[Job]) -> None:
+        """Publish events that go on waiting apart from their batches: the stream has a batch until
+        all its events are processed, so events of other UEs would wait for it too.
+
+        An event leaves after those before it in its batch, as the check of earlier events demands.
+        """
+        leaving = [
+            job
+            for job in early
+            if job.delivery.progress is not None and job.delivery.is_next and job.looks > 1
+        ]
+        if leaving:
+            ids = set(map(id, leaving))
+            self._held = [job for job in self._held if id(job) not in ids]
+            await self._give_back(leaving, 0)
 
     async def _parse(self, delivery: Delivery) -> Job | None:
         try:
@@ -190,6 +253,7 @@ class Work:
             else:
                 done.append((job, self._replacement(job, event)))
         await self._finisher.publish(done)
+        self._finished(job for job, _ in done)
         return ours
 
     def _is_ours(self, event: CloudEvent) -> bool:
@@ -198,20 +262,13 @@ class Work:
         partition = partition_of(event.slot, self._bus.partitions)
         return self._pulls(subjects.consumer(partition, event.procedure))
 
-    async def _decide(self, jobs: list[Job]) -> None:
-        now = time.monotonic()
-        patient = [job for job in jobs if not job.deadline or job.deadline > now]
-        expired = [job for job in jobs if job.deadline and job.deadline <= now]
-        await self._rounds(expired, patient=False)
-        await self._rounds(patient, patient=True)
-
-    async def _rounds(self, todo: list[Job], *, patient: bool) -> None:
+    async def _rounds(self, todo: list[Job]) -> None:
         """Decide until all jobs are decided. Jobs with a conflict are decided again in the new
         state."""
         pause, conflicts = 0.05, 0
         while todo:
             try:
-                result = await self._decider.run(todo, patient=patient)
+                result = await self._decider.run(todo)
             except StoreUnavailable as err:
                 log.warning("the store is not available: %s", err)
                 if self._stopping():
@@ -230,9 +287,14 @@ class Work:
                 # One event cannot be loaded or stored. The others may be stored already.
                 for job in todo:
                     job.repeated = True
-                    await self._rounds([job], patient=patient)
+                    if any(held.aggregate == job.aggregate for held in self._held):
+                        self._held.append(job)  # behind an early event of its aggregate
+                    else:
+                        await self._rounds([job])
                 return
             await self._finish(result)
+            left = set(map(id, (*result.conflicts, *result.early)))
+            self._finished(job for job in todo if id(job) not in left)
             todo, conflicts = result.conflicts, conflicts + 1
             if conflicts >= CONFLICTS:
                 await self._give_back(todo, 0.1)
@@ -241,8 +303,16 @@ class Work:
     async def _give_back(self, jobs: Sequence[Job], after: float) -> None:
         for job in jobs:
             await self._finisher.retry(job, after)
+        self._finished(jobs)
+
+    def _finished(self, jobs: Iterable[Job]) -> None:
+        """Leave jobs to the finisher. To report one as in progress after its acknowledgement, which
+        a broker that died has lost, would put its redelivery off."""
+        for job in jobs:
+            self._active.pop(id(job), None)
 
     async def _finish(self, result: Round) -> None:
+        await self._finisher.again(result.unsent)
         await self._finisher.steps(result.appended)
         for job, seq in result.duplicate:
             try:
@@ -260,25 +330,15 @@ class Work:
         )
         for job in result.without_step:
             await self._finisher.ack(job.delivery)
-        hold = self._bus.ack_wait + 1.0
-        for job in result.out_of_turn:
-            job.deadline = job.deadline or time.monotonic() + hold
-            self._held.append(job)
+        self._held += result.early
         for job, err in result.failed:
             await self._failed(job, err)
 
     async def _processed_before(self, job: Job, seq: int) -> None:
-        """Send the outputs of a stored step again: its worker may have died before it sent them.
-
-        Outputs that are not resendable in the current state are omitted. The timers of NAS and N4
-        repeat lost messages.
-        """
-        step = await self._log.step(job.aggregate, seq)
-        if step is None:
-            raise StoreDamaged(f"{job.aggregate} has no step {seq}")
-        (aggregate,) = await self._log.load([job.aggregate])
-        if aggregate.seq != seq:
-            step = resendable(step, aggregate.state)
+        """Send what is still due of a stored step: its worker may have died before it sent it."""
+        now = time.time_ns() // 1_000_000
+        before, step = await of_copy(self._log, job.aggregate, seq, now)
+        await self._finisher.again([(job.aggregate, one) for one in before])
         await self._finisher.steps([(job, step)])
 
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Addressed]:
@@ -329,7 +389,8 @@ class Work:
         result = Round()
         if job.aggregate.startswith("ue/"):
             try:
-                result = await self._decider.run([job], patient=False, poisoned=True)
+                job.is_first = True
+                result = await self._decider.run([job], poisoned=True)
             except StoreUnavailable:
                 await self._finisher.retry(job, 1.0)
                 return
@@ -339,6 +400,7 @@ class Work:
             await self._finisher.retry(job, 0)
             return
         await self._finisher.keep(job.delivery, f"{type(err).__name__}: {err}")
+        await self._finisher.again(result.unsent)
         if result.appended:
             await self._finisher.steps(result.appended)
             return

@@ -15,29 +15,31 @@ from typing import Final
 from msgspec import Struct
 from nats.aio.client import Client
 
-from eventing.jetstream.delivery import Delivery, messages_of
+from eventing.jetstream.delivery import messages_of
+from eventing.jetstream.earlier import EarlierEvents
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from eventing.ownership.leases import Lease
 from eventing.ownership.partitions import OwnedPartitions
 from functions.gmm.identification import HomeNetworkKey
-from functions.runtime.cache import Cache, Subscriptions
+from functions.runtime.cache import Subscriptions
 from functions.runtime.code import this_code
+from functions.runtime.deadlines import Deadlines
 from functions.runtime.effects import Effects
 from functions.runtime.finisher import JetStreamFinisher
 from functions.runtime.hosting import NO_VARIANTS, Hosted, by_partition, on_trial
 from functions.runtime.meter import Meter
+from functions.runtime.overload import Overload
 from functions.runtime.round import Decider, fresh
+from functions.runtime.timer_check import TimerCheck
 from functions.runtime.variants import Variant, version_with
-from functions.runtime.work import BATCH, HOLD_POLL, Work
-from schemas.aggregates import ue_aggregate
+from functions.runtime.work import BATCH, Work
 from schemas.cloudevents import CloudEvent
 from schemas.config.objectives import Objectives
 from schemas.network import Network
 from schemas.procedures import Procedure
-from schemas.ue.state import Ue
-from statestore.contract import IndexKey
+from statestore import damage
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore
 
@@ -90,43 +92,6 @@ class WorkerConfig(Struct, frozen=True):
         )
 
 
-_INDEXES: Final = frozenset({"ngap", "tmsi", "seid"})
-
-
-class DeliveryObjectives:
-    """The objectives of deliveries to one worker, by procedure and slice.
-
-    The slices are in the state of the UE, and only a cached state is used. Leases route the events
-    of a UE to one worker, so the state is cached after the first event. Until then the objective is
-    the procedure's.
-    """
-
-    def __init__(self, objectives: Objectives) -> None:
-        self._objectives = objectives
-        self.cache: Cache | None = None
-        """The states of the worker, when it has started."""
-
-    def __call__(self, delivery: Delivery) -> float:
-        """Return the objective of an event in seconds."""
-        found = self._objectives.of(delivery.consumer.rpartition("-")[0])
-        if not self._objectives.slices or self.cache is None:
-            return found
-        event = delivery.event
-        key = event.partitionkey if event else delivery.headers.get("ce-partitionkey", "")
-        name = self._aggregate(self.cache, key)
-        aggregate = self.cache.get(name) if name else None
-        if aggregate is None or not isinstance(aggregate.state, Ue):
-            return found
-        return min(found, self._objectives.of_ue(aggregate.state))
-
-    @staticmethod
-    def _aggregate(cache: Cache, key: str) -> str | None:
-        kind = key.partition("-")[0]
-        if kind in _INDEXES:
-            return cache.owner(IndexKey(kind, key))
-        return ue_aggregate(key) if kind == "imsi" else key
-
-
 async def open_decider(
     config: WorkerConfig,
     events: EventLog,
@@ -135,6 +100,8 @@ async def open_decider(
 ) -> Decider:
     """Return the decider of a worker, after publishing its network and code to the log.
 
+    Known damage of the log is named in the output of the process.
+
     Raises:
         StoreError: the store cannot be used.
     """
@@ -142,6 +109,7 @@ async def open_decider(
     code = await events.publish_code(this_code())
     for variant in config.variants.values():
         await events.publish_code(variant.code)
+    await damage.warn(events.engine)
     return Decider(
         events,
         Hosted(config.procedures, config.variants, code),
@@ -169,11 +137,10 @@ class Worker:
         self._log = events
         self._subscribers = subscribers
         self._draw = draw
-        objectives = config.objectives
-        self._delivery_objectives = DeliveryObjectives(objectives)
-        self._intake = Intake(client, self._delivery_objectives if objectives else None)
+        self._deadlines = Deadlines(config.objectives)
+        self._intake = Intake(client, self._deadlines, reads_all=bool(config.objectives))
         self._publisher = Publisher(client, config.bus.partitions)
-        effects = Effects(events.engine, config.bus.partitions)
+        effects = Effects(events, config.bus.partitions)
         lease = config.lease()
         self._meter = Meter(client, lease.worker, lease.version)
         self._finisher = JetStreamFinisher(
@@ -189,6 +156,7 @@ class Worker:
         self._tasks: list[asyncio.Task[None]] = []
         self._work: Work
         self._decider: Decider
+        self._overload: Overload
 
     async def run(self) -> None:
         """Work until `stop`."""
@@ -196,11 +164,16 @@ class Worker:
         work = self._work
         try:
             while not self._stopping.is_set():
-                patience = HOLD_POLL if work.held else 1.0
-                deliveries = await self._intake.take(self._limit(), patience)
+                pause, excess = work.pause, self._overload.excess
+                patience = 1.0 if pause is None else pause
+                deliveries = await self._intake.take(self._limit(), patience, excess)
                 if self._is_reassigned:
                     await self._apply_assignments()
                 begun = time.monotonic()
+                left, cost = self._intake.backlog(), self._meter.cost
+                deliveries, given_up = self._overload.begin(deliveries, left, cost)
+                for delivery in given_up:
+                    await self._finisher.ack(delivery)
                 await work.run(deliveries)
                 if deliveries:
                     seconds, messages = time.monotonic() - begun, messages_of(deliveries)
@@ -228,6 +201,7 @@ class Worker:
         self._decider.host(by_partition(self._decider.hosted, lease, assignments, partitions))
         trial = on_trial(lease.variants, assignments)
         self._work.retries_forever = trial
+        self._overload.on_trial = trial
         self._batch = TRIAL_BATCH if trial else BATCH
         await self._owned.adopt()
 
@@ -241,7 +215,9 @@ class Worker:
         config = self._config
         decider = await open_decider(config, self._log, self._subscribers, self._draw)
         self._decider = decider
-        self._delivery_objectives.cache = decider.cache
+        self._deadlines.cache = decider.cache
+        self._overload = decider.overload
+        self._meter.load = decider.overload.load
         self._work = Work(
             decider,
             self._log,
@@ -249,6 +225,7 @@ class Worker:
             config.bus,
             config.home_network_keys,
             self._stopping.is_set,
+            EarlierEvents(self._client, config.bus.partitions).first,
             self._meter.failed,
             self._intake.pulls,
         )
@@ -257,9 +234,11 @@ class Worker:
         await self._owned.join()
         await self._apply_assignments()
         loop = asyncio.get_running_loop()
+        timers = TimerCheck(self._client, self._log.engine, self._publisher, self._intake.pulls)
         self._tasks = [
             loop.create_task(self._keep_in_progress()),
             loop.create_task(self._meter.report()),
+            loop.create_task(timers.run()),
         ]
 
     async def _end(self) -> None:

@@ -199,7 +199,9 @@ def _answer_poisoned(d: UeDecision, trigger: CloudEvent) -> None:
     if trigger.type == EventType.TIMER:
         # The timers would expire again, and fail again.
         for old in connection.releasing(d):
-            connection.released(d, old.amf_ue_ngap_id, "its release could not be decided")
+            connection.released(
+                d, old.amf_ue_ngap_id, "its release could not be decided", unconfirmed=True
+            )
         for timer in tuple(d.ue.timers):
             d.stop_timer(timer)
         for found in d.ue.parked:

@@ -68,6 +68,11 @@ RECONCILERS: Final[tuple[Reconciler, ...]] = (
         sessions=True,
     ),
     Reconciler(
+        "resources released",
+        user_plane.reconcile,
+        "Before the request for resources, which waits for the answer of the gNB.",
+    ),
+    Reconciler(
         "resources requested",
         user_plane.request,
         "After all that changes which sessions need resources.",

@@ -38,7 +38,7 @@ def decide(d: UeDecision, trigger: CloudEvent, module: Module) -> Procedure | No
         return DEFAULT
     peek = received.peek
     initial = peek.message == "InitialUEMessage"
-    if peek.message not in OPENING and _processed_before(d, peek, trigger.sequence):
+    if _is_of_released(d, peek) or _processed_before(d, peek, trigger.sequence):
         return None
     if not initial and _is_of(connection.find(d, peek.amf_ue_ngap_id or 0), origin, peek):
         connection.activate(d, peek.amf_ue_ngap_id)
@@ -61,6 +61,16 @@ def decide(d: UeDecision, trigger: CloudEvent, module: Module) -> Procedure | No
     return _accepted(d, origin, peek, ies, trigger, module)
 
 
+def _is_superseded(d: UeDecision) -> bool:
+    """Whether the UE has proved its identity on a connection that was opened later.
+
+    A UE opens a connection only when it has none (TS 24.501 5.3.1.1), so it does not wait for an
+    answer on the earlier one.
+    """
+    latest = d.ue.proved_at
+    return latest is not None and d.position is not None and d.position.precedes(latest)
+
+
 def _initial(
     d: UeDecision,
     origin: Origin,
@@ -70,6 +80,9 @@ def _initial(
     module: Module,
 ) -> Procedure:
     """Process an INITIAL UE MESSAGE. A valid MAC proves that this UE has sent it."""
+    if _is_superseded(d):
+        d.note("the UE has opened a newer connection since")
+        return DEFAULT
     opened = open_nas(d.ue, peek.nas_pdu or b"", initial=True)
     proved = opened.count is not None
     ran_ue_ngap_id = ies["RAN-UE-NGAP-ID"]
@@ -120,6 +133,9 @@ def _check_ids(d: UeDecision, origin: Origin, peek: wire.NgapPeek) -> bool:
     known = connection.find(d, peek.amf_ue_ngap_id or 0)
     if known is None:
         cause = ngap.UNKNOWN_LOCAL_ID
+    elif _is_late_response(known, origin, peek):
+        d.note(f"{peek.message} of the gNB before the path switch")
+        return False
     elif (known.gnb, known.association) != (origin.gnb, origin.association) or (
         not _is_ran_id(known, peek)
     ):
@@ -135,6 +151,18 @@ def _check_ids(d: UeDecision, origin: Origin, peek: wire.NgapPeek) -> bool:
     if cause is ngap.INCONSISTENT_REMOTE_ID:
         protocol_errors.erroneous_id(d, origin, peek.ran_ue_ngap_id)
     return False
+
+
+def _is_late_response(known: Connection, origin: Origin, peek: wire.NgapPeek) -> bool:
+    """Whether a gNB has answered a request before it handed the UE over by Xn: the two gNBs have an
+    association each, so the PATH SWITCH REQUEST may come first."""
+    before = known.before
+    return (
+        before is not None
+        and (before.gnb, before.association) == (origin.gnb, origin.association)
+        and before.ran_ue_ngap_id == peek.ran_ue_ngap_id
+        and peek.direction != "InitiatingMessage"
+    )
 
 
 def _is_of(here: Connection | None, origin: Origin, peek: wire.NgapPeek) -> bool:
@@ -171,11 +199,23 @@ _OF_NEW_TARGET: Final = frozenset(
 # The order of messages
 
 
+def _is_of_released(d: UeDecision, peek: wire.NgapPeek) -> bool:
+    """Whether a message belongs to a connection that its gNB has released since: it is a copy, or
+    it has no effect any more.
+
+    A PATH SWITCH REQUEST comes from another gNB, which waits for an answer.
+    """
+    of_other = peek.message == "PathSwitchRequest"
+    return peek.amf_ue_ngap_id in d.ue.released and not of_other
+
+
 def _processed_before(d: UeDecision, peek: wire.NgapPeek, sequence: int | None) -> bool:
     """Whether the aggregate of the unknown UE processed the message before it gave its
     connection."""
+    if peek.message in OPENING or sequence is None:
+        return False
     known = connection.find(d, peek.amf_ue_ngap_id or 0)
-    return known is not None and sequence is not None and sequence <= known.adopted
+    return known is not None and sequence <= known.adopted
 
 
 def _processed(d: UeDecision, ies: Tree, sequence: int | None, nas_count: int | None) -> None:

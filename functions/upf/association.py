@@ -95,7 +95,10 @@ def associate(d: UpfDecision) -> None:
     """Request an association. A repeated request keeps its number, so that the gateway does not
     send the same request twice."""
     if not d.configured:
-        d.note("the UPF is not configured")
+        if d.upf.wake_at:
+            d.emit(UpfNotAssociated("it is not configured"))  # which ends its timer
+        else:
+            d.note("the UPF is not configured")
         return
     pdu = pfcp.association_setup_request(d.env.network.n4_address, d.since)
     d.request(SETUP, pdu, d.upf.asked)

@@ -83,6 +83,25 @@ async def test_another_master_key_ends_it(engine: Engine) -> None:
         await reader.read(await engine.feed())
 
 
+async def test_a_damaged_step_does_not_stop_the_others(
+    engine: Engine, caplog: pytest.LogCaptureFixture
+) -> None:
+    ids = await stored(engine)
+    name = "ue/imsi-001010000000002-1"
+    ((_, head),) = await engine.aggregates(name)
+    changed = Append(name, head + 1, "changed", b"not as it was sealed" * 9)
+    assert await engine.append([changed]) == [Appended()]
+    entries = await follow(engine)
+    for page in (1, 7, 1000):
+        assert await read(engine, entries, page, 100) == ids
+    problem = f"step {head + 1} of {name} is damaged: it was changed after it was sealed"
+    assert f"{problem}; its domain events are not sent" in caplog.messages
+    # Its state is not known any more.
+    last = Append(name, head + 2, "last", changed.body)
+    assert await engine.append([last]) == [Appended()]
+    assert await read(engine, await follow(engine), 1, 100) == ids
+
+
 async def test_a_step_of_a_later_version_is_not_passed_over(engine: Engine) -> None:
     """This version cannot translate the step: a version that knows it continues."""
     await stored(engine)

@@ -132,36 +132,43 @@ def gsm(kind: str, psi: int = 1, pti: int = 1, /, **more: Any) -> dict[str, Any]
 
 
 def _of_gnb(bench: Bench, place: Place) -> list[Answer]:
-    """Return the next answer of a gNB to the requests for a connection."""
+    """Return the answers of a gNB to the requests for a connection."""
     if place.ue.successor:
         return []
     handover = _of_handover(bench, place)
-    asked = _asked(place)
-    if handover or not asked:
+    if handover:
         return handover
-    return [Answer(asked, functools.partial(_answered, bench, place, asked))]
+    asked = _asked(place)
+    return [Answer(name, functools.partial(_answered, bench, place, name)) for name in asked]
 
 
 _CONTEXT: Final = "InitialContextSetupRequest"
 _RESOURCES: Final = "PDUSessionResourceSetupRequest"
+_MODIFY: Final = "PDUSessionResourceModifyRequest"
+_RELEASE: Final = "PDUSessionResourceReleaseCommand"
 _ANSWERS: Final = {
     "UEContextReleaseCommand": "UEContextReleaseComplete",
     _CONTEXT: "InitialContextSetupResponse",
     "UEContextModificationRequest": "UEContextModificationResponse",
     _RESOURCES: "PDUSessionResourceSetupResponse",
+    _MODIFY: "PDUSessionResourceModifyResponse",
+    _RELEASE: "PDUSessionResourceReleaseResponse",
 }
 
 
-def _asked(place: Place) -> str:
-    """Return the name of the request that the gNB has not answered, or an empty string."""
+def _asked(place: Place) -> list[str]:
+    """Return the names of the requests that the gNB has not answered."""
     here = place.connection
     if here.releasing:
-        return "UEContextReleaseCommand"
-    if here.context == "pending":
-        return _CONTEXT
-    if here.modifying:
-        return "UEContextModificationRequest"
-    return _RESOURCES if _waiting(place) else ""
+        return ["UEContextReleaseCommand"]
+    waiting = {
+        _CONTEXT: here.context == "pending",
+        "UEContextModificationRequest": bool(here.modifying),
+        _RESOURCES: "setup" in here.asked,
+        _MODIFY: "modify" in here.asked,
+        _RELEASE: "release" in here.asked,
+    }
+    return [name for name, waits in waiting.items() if waits]
 
 
 def _waiting(place: Place) -> list[PduSession]:

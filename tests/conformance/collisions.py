@@ -40,7 +40,7 @@ from tests.conformance.answers import answers, gsm
 from tests.conformance.bench import SUPI, Bench
 from tests.conformance.messages import deregistration, encoded, registration, service
 from tests.conformance.ngap import SAMPLES
-from tests.conformance.state import event_of, report, respond, told
+from tests.conformance.state import event_of, report, respond, say, told
 from tests.functions.world import SLICE
 
 STATES: Final = (
@@ -280,6 +280,20 @@ def _need_resources(bench: Bench) -> bool:
     return True
 
 
+def _need_release(bench: Bench) -> bool:
+    """Let the gNB have resources that are not needed."""
+    place = bench.place()
+    if place is None:
+        return False
+    change(bench, connection=replace(place.connection, unneeded=(7,)))
+    return True
+
+
+def _is_unneeded(result: Result) -> bool:
+    here = result.ue.connection
+    return here is not None and not here.releasing and bool(here.unneeded)
+
+
 def _other_session_ambr(bench: Bench) -> bool:
     core = bench.core
     first = core.subscribers[SUPI]
@@ -415,6 +429,12 @@ TRIALS: Final[dict[Start, Trial]] = {
         lambda result: result.has("UserPlaneRequested"),
         waits=lambda result: result.ue.sessions[-1].user_plane == "pending",
     ),
+    Start.RESOURCE_RELEASE: Trial(
+        _need_release,
+        _reconcile,
+        lambda result: result.sent("PDUSessionResourceReleaseCommand"),
+        waits=_is_unneeded,
+    ),
     Start.SESSION_MODIFICATION_BY_NETWORK: Trial(
         _other_session_ambr,
         _reconcile,
@@ -507,6 +527,23 @@ def _taking_a_key() -> Bench:
     return bench
 
 
+def _reactivating() -> Bench:
+    """The gNB is asked for the resources of a session that the UE has had before."""
+    asked = {"pdu-session-status": [1], "uplink-data-status": [1]}
+    return say(states_sessions.active_signalling(), service("data", **asked))
+
+
+def _modified_by_the_ue() -> Bench:
+    """The UE has completed a modification that the gNB has not answered."""
+    bench = states_sessions.active()
+    core, first = bench.core, bench.core.subscribers[SUPI]
+    dnn = replace(first.slices[0].dnns[0], ambr=Ambr(3_000_000, 4_000_000))
+    slices = (replace(first.slices[0], dnns=(dnn,)), *first.slices[1:])
+    core.subscribers[SUPI] = replace(first, slices=slices)
+    told(bench, EventType.SUBSCRIPTION_CHANGED, SubscriptionChanged(1))
+    return respond(bench, "T3591")
+
+
 _BEGUN: Final = Registration(b"", b"", None, "guti")
 
 
@@ -519,6 +556,8 @@ SITUATIONS: Final[dict[str, Callable[[], Bench]]] = {
         states_sessions.active(), EventType.DEREGISTER, Deregister(cause=12)
     ),
     "indicated": _after("PDUSessionResourceModifyIndication"),
+    "reactivating": _reactivating,
+    "modified-by-the-ue": _modified_by_the_ue,
     "active-releasing": _after("UEContextReleaseRequest: user inactivity"),
     "active-handover-triggered": _after("NASNonDeliveryIndication: handover"),
     # Transient states, and states after a fault
@@ -531,6 +570,7 @@ SITUATIONS: Final[dict[str, Callable[[], Bench]]] = {
     "not-secured": _other_connection(states_sessions.active, secured=False),
     "without-context": _other_connection(states_sessions.active_signalling, context="none"),
     "active-without-context": _other_connection(states_sessions.active, context="none"),
+    "active-release-unanswered": _other_connection(states_sessions.active, asked={"release": 1}),
     "context-pending": _other_connection(states_sessions.active, context="pending"),
 }
 """The states of the table of messages, and more states."""

@@ -41,8 +41,8 @@ class Core(World):
         made.steps = defaultdict(list, {name: [*steps] for name, steps in self.steps.items()})
         return made
 
-    def congested(self) -> bool:
-        return self.busy
+    def back_off(self) -> int:
+        return 30 if self.busy else 0
 
     def inputs(self, name: str) -> Inputs:
         given = super().inputs(name)

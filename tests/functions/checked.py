@@ -25,7 +25,10 @@ from schemas.ran import Gnb, NgSetupFailed
 from schemas.step import FanOut, SendNgap, Step, Wake, encode
 from schemas.ue.events import TimerStarted
 from schemas.ue.state import Ue, connections
+from schemas.ue.waking import WAKE, shared_by
+from schemas.upf import Upf
 from tests.functions.handover_checks import check_handover, check_next_hops
+from tests.functions.outstanding import Outstanding
 from tests.functions.world import World
 
 RELEASE_COMMAND, ERROR_INDICATION = "UEContextReleaseCommand", "ErrorIndication"
@@ -79,6 +82,7 @@ class CheckedWorld(World):
         self.kgnbs: dict[str, int] = {}
         """The connection of each K_gNB."""
         self.next_hops: set[str] = set()
+        self.outstanding = Outstanding()
         self.checked = 0
 
     def record(self, name: str, step: Step[Any]) -> None:
@@ -90,6 +94,7 @@ class CheckedWorld(World):
         assert kind_of(name).decode_state(encode(after)) == after
         downlinks = [read(output.pdu) for output in step.outputs if isinstance(output, SendNgap)]
         self.checked += 1
+        _check_index_of_wakes(name, after)
         if isinstance(after, Ue):
             self._check_counts(before, after)
             self._check_context(before, step, after)
@@ -100,6 +105,7 @@ class CheckedWorld(World):
             _check_wakes(step)
             check_handover(after)
             check_next_hops(step, self.next_hops)
+            self.outstanding.check(step)
         elif isinstance(after, Gnb):
             _check_ran(before, step, after, downlinks)
 
@@ -311,6 +317,15 @@ def _relayed(output: SendNgap) -> bool:
         "DownlinkRANConfigurationTransfer",
         "DownlinkRIMInformationTransfer",
     )
+
+
+def _check_index_of_wakes(name: str, state: Ue | Gnb | Upf) -> None:
+    """A wake-up that JetStream loses is made again from the index."""
+    runs = bool(state.timers if isinstance(state, Ue) else state.wake_at)
+    entries = [key for kind, key in kind_of(name).indexes(state) if kind == WAKE]
+    assert len(entries) == runs, (name, entries, state)
+    for key in entries:
+        assert state.wake_at <= shared_by(key)[0] < state.wake_at + 65_536
 
 
 def _check_wakes(step: Step[Any]) -> None:

@@ -127,6 +127,13 @@ class Site:
         self.phone.ngap(f"{message}Response", **lists)
         self.upfs.serve()
 
+    def released(self, psi: int = 1) -> None:
+        """Respond that the gNB has released the resources of a session."""
+        item = {"pDUSessionID": psi, "pDUSessionResourceReleaseResponseTransfer": {}}
+        name = "PDUSessionResourceReleaseResponse"
+        self.phone.ngap(name, PDUSessionResourceReleasedListRelRes=[item])
+        self.upfs.serve()
+
     def lose(self, seid: int, at: int, *, kept: bool = False) -> None:
         """Report that the UPF of a session restarted, or was associated again, at a time."""
         self.world.count += 1

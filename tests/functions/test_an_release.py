@@ -36,7 +36,7 @@ def test_inactivity_leads_to_cm_idle(phone: Phone) -> None:
     assert ue.connection is None
     assert ue.registered
     assert phone.world.timers() == set()
-    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "tai", "wake"}
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "tai", "wake", "ngap"}
     phone.world.verify()
 
 
@@ -73,7 +73,7 @@ def test_a_release_during_a_registration_aborts_it() -> None:
 def test_a_lost_association_releases_its_ues(phone: Phone) -> None:
     phone.world.lose()
     assert phone.world.ue().connection is None
-    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "wake"}
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "wake", "ngap"}
     assert phone.world.states[f"gnb/{GNB}"].association == ""
     phone.world.verify()
 

@@ -30,9 +30,9 @@ class BusyWorld(CheckedWorld):
     def __init__(self, **policy: Any) -> None:
         network = replace(NETWORK, congestion=Congestion(**policy), emergency=True)
         super().__init__(*(subscriber(n) for n in range(1, 40)), network=network)
-        self.behind = False
+        self.behind = 0
 
-    def congested(self) -> bool:
+    def back_off(self) -> int:
         return self.behind
 
 
@@ -41,7 +41,7 @@ def phone() -> Phone:
     return Phone(BusyWorld())
 
 
-def busy(phone: Phone, *, behind: bool = True) -> None:
+def busy(phone: Phone, *, behind: int = 90) -> None:
     world = phone.world
     assert isinstance(world, BusyWorld)
     world.behind = behind
@@ -63,22 +63,23 @@ def idle(phone: Phone) -> None:
     phone.idle()
 
 
-def put_off(phone: Phone, rejection: str) -> int:
-    """Check the rejection and return its T3346."""
+def put_off(phone: Phone, rejection: str, timer: str = "t3346-value") -> int:
+    """Check the rejection and return its back-off timer."""
     reject, release = phone.hear()
     assert (reject[MESSAGE], reject["5gmm-cause"]) == (rejection, "congestion")
     assert release[MESSAGE] == "UEContextReleaseCommand"
-    value: int = reject["t3346-value"]
+    assert timer == "t3346-value" or reject["t3346-value"] == 0
+    value: int = reject[timer]
     return value
 
 
 def test_a_registration_is_put_off_before_anything_is_done_for_it(phone: Phone) -> None:
     busy(phone)
     phone.initial(wire.nas_encode(phone.request()))
-    assert 60 <= put_off(phone, "registration-reject") <= 300
+    assert put_off(phone, "registration-reject", "t3502-value") in (62, 120)
     ue = phone.world.ue()
     assert (ue.challenge, ue.sqn, ue.registration) == (None, 0, None)
-    assert phone.world.order[-1][1].lookups == (CongestionLookup(),)
+    assert phone.world.order[-1][1].lookups == (CongestionLookup(90),)
     phone.world.verify()
 
 
@@ -86,10 +87,10 @@ def test_an_update_is_put_off_and_the_ue_stays_registered(phone: Phone) -> None:
     idle(phone)
     busy(phone)
     phone.open_again(phone.request(MOBILITY))
-    put_off(phone, "registration-reject")
+    assert put_off(phone, "registration-reject") in (62, 120)
     phone.ngap("UEContextReleaseComplete")
     assert phone.world.ue().registered
-    busy(phone, behind=False)
+    busy(phone, behind=0)
     phone.open_again(phone.request(MOBILITY), ran_id=10)
     phone.finish()
     phone.world.verify()
@@ -99,7 +100,7 @@ def test_a_service_request_is_put_off_and_the_ue_stays_registered(phone: Phone) 
     idle(phone)
     busy(phone)
     phone.open_again(service_request(phone, "signalling"))
-    assert 60 <= put_off(phone, "service-reject") <= 300
+    assert put_off(phone, "service-reject") in (62, 120)
     assert phone.world.ue().registered
     phone.world.verify()
 
@@ -143,26 +144,47 @@ def test_a_question_that_has_no_answer_leaves_nothing_in_the_log(phone: Phone) -
     phone.world.verify()
 
 
-def test_ues_do_not_come_back_together() -> None:
-    world = BusyWorld(t3346_min=10, t3346_max=40)
-    world.behind = True
-    drawn: list[int] = []
-    for number in range(1, 30):
+def drawn(seconds: int, ues: int = 30, **policy: Any) -> list[int]:
+    """Return T3346 of UEs that a worker cannot serve for some seconds."""
+    found: list[int] = []
+    for number in range(1, ues + 1):
+        world = BusyWorld(**policy)
         phone = Phone(world, number)
-        phone.initial(wire.nas_encode(phone.request()))
-        drawn.append(put_off(phone, "registration-reject"))
-    assert min(drawn) >= 10
-    assert max(drawn) <= 40
-    assert len(set(drawn)) > 8
+        idle(phone)
+        world.behind = seconds
+        phone.open_again(service_request(phone, "signalling"))
+        found.append(put_off(phone, "service-reject"))
+    return found
 
 
-@pytest.mark.parametrize(("least", "expected"), [(63, 120), (20_000, 11_160)])
-def test_a_range_without_a_value_gives_the_next_that_there_is(least: int, expected: int) -> None:
-    world = BusyWorld(t3346_min=least, t3346_max=least)
-    world.behind = True
-    phone = Phone(world)
+def test_t3346_is_the_time_that_the_backlog_needs() -> None:
+    assert set(drawn(30, ues=3)) == {30}
+    between = drawn(7)
+    assert set(between) == {6, 8}
+    assert 6.5 <= sum(between) / len(between) <= 7.5
+
+
+def test_ues_do_not_come_back_together_where_t3346_is_coarse() -> None:
+    between = drawn(200)
+    assert set(between) == {180, 240}
+    assert 185 <= sum(between) / len(between) <= 215
+
+
+@pytest.mark.parametrize(
+    ("seconds", "least", "most", "expected"),
+    [(1, 2, 600, 2), (5000, 2, 600, 600), (1, 63, 63, 120), (1, 20_000, 20_000, 11_160)],
+)
+def test_the_range_of_t3346(seconds: int, least: int, most: int, expected: int) -> None:
+    """A range without a value gives the next one that there is."""
+    assert drawn(seconds, ues=1, t3346_min=least, t3346_max=most) == [expected]
+
+
+def test_a_reject_that_the_ue_cannot_check_has_no_t3346() -> None:
+    """It would take 15 to 30 minutes for T3346 (TS 24.501 5.5.1.2.5)."""
+    phone = Phone(BusyWorld())
+    busy(phone, behind=14)
     phone.initial(wire.nas_encode(phone.request()))
-    assert put_off(phone, "registration-reject") == expected
+    assert put_off(phone, "registration-reject", "t3502-value") == 14
 
 
 @pytest.mark.parametrize("value", BACK_OFFS)

@@ -46,7 +46,7 @@ def test_from_idle(phone: Phone) -> None:
     heard = [m[MESSAGE] for m in phone.hear()]
     assert heard == ["deregistration-accept-ue-originating", "UEContextReleaseCommand"]
     phone.ngap("UEContextReleaseComplete")
-    assert {kind for kind, _ in phone.world.owners} == {"tmsi"}
+    assert {kind for kind, _ in phone.world.owners} == {"tmsi", "ngap"}
     phone.world.verify()
 
 

@@ -23,7 +23,7 @@ from tests.functions.test_handover import STATUS
 EXAMPLES = max(1, int(60 * float(os.environ.get("EVCORE_FUZZ_EXAMPLES", "1"))))
 
 HEAD = {"procedure-transaction-identity": 5}
-LEFT = ("seid", "upf", "address", "ngap", "gnb")
+LEFT = ("seid", "upf", "address", "gnb")
 TRIGGERED = {"radioNetwork": "xn-handover-triggered"}
 
 gnbs = st.integers(1, 3)

@@ -14,7 +14,7 @@ from tests.functions.world import World
 EXAMPLES = max(1, int(60 * float(os.environ.get("EVCORE_FUZZ_EXAMPLES", "1"))))
 
 HEAD = {"procedure-transaction-identity": 5}
-LEFT = ("seid", "teid", "upf", "address", "ngap", "gnb")
+LEFT = ("seid", "teid", "upf", "address", "gnb")
 
 messages = st.sampled_from(
     [

@@ -270,6 +270,28 @@ def test_what_the_gnb_before_says_late_changes_nothing() -> None:
     assert site.world.ue().connection is None
 
 
+def test_the_response_of_the_gnb_before_may_come_after_the_path_switch() -> None:
+    """The gNBs have an association each: INITIAL CONTEXT SETUP RESPONSE is on its way."""
+    site = Mobile()
+    site.idle()
+    site.service_request("data", **{"uplink-data-status": [1]})
+    asked = site.world.ue().connection
+    assert asked is not None
+    assert asked.context == "pending"
+    site.world.downlink.clear()
+    site.path_switch_request(2, 21)
+    site.upfs.serve()
+    site.one("a2", ACK)
+    site.set_up("InitialContextSetup")
+    assert notes(site) == ["InitialContextSetupResponse of the gNB before the path switch"]
+    assert site.heard() == []
+    here = site.world.ue().connection
+    assert here is not None
+    assert (here.association, here.context, here.ran_ue_ngap_id) == ("a2", "set-up", 21)
+    assert site.session().user_plane == "on"
+    assert site.downlink_at_upf(site.address[0]) == (2001, "10.4.0.2")
+
+
 def test_gnb_is_lost_while_the_upf_is_asked() -> None:
     site = Mobile()
     site.path_switch_request(2, 21)

@@ -203,4 +203,5 @@ def test_a_ran_ue_ngap_id_used_again_frees_the_connection_before() -> None:
     phone.register()
     assert world.ue().stale == ()
     assert phone.amf_id != first
-    assert len([1 for kind, _ in world.owners if kind == "ngap"]) == 1
+    assert len([1 for kind, _ in world.owners if kind == "gnb"]) == 1
+    assert world.ue().released == (first,)

@@ -65,7 +65,8 @@ def test_t3550_repeats_the_accept_and_not_the_context_setup() -> None:
     world.verify()
 
 
-def test_a_context_setup_that_was_lost_is_sent_again_after_the_ue_has_answered() -> None:
+def test_the_ue_answers_before_the_gnb() -> None:
+    """No clause says that INITIAL CONTEXT SETUP RESPONSE comes first."""
     world = World()
     phone = Phone(world)
     phone.initial(wire.nas_encode(phone.request()))
@@ -74,9 +75,7 @@ def test_a_context_setup_that_was_lost_is_sent_again_after_the_ue_has_answered()
     phone.say({MESSAGE: "security-mode-complete"}, 4)
     phone.hear()
     phone.say({MESSAGE: "registration-complete"})
-    again = phone.hear()[-1]
-    assert again[MESSAGE] == "InitialContextSetupRequest"
-    assert again["SecurityKey"] == wire.kgnb(phone.kamf, 0).hex()
+    assert phone.hear() == [], "the gNB has one INITIAL CONTEXT SETUP REQUEST to answer"
     phone.ngap("InitialContextSetupResponse")
     connection = world.ue().connection
     assert connection is not None

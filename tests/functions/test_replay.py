@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from functions.decider import Inputs
 from functions.decision.ue_decision import UeDecision
 from functions.runtime import resolve
-from functions.runtime.job import out_of_turn
+from functions.runtime.turn import is_early
 from functions.ue import dispatch
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step, encode
@@ -77,7 +77,7 @@ class Shuffled(Recording):
 
     def _processed(self, event: CloudEvent) -> None:
         name = self.owners.get(("ngap", event.partitionkey), "")
-        if out_of_turn(event, self.states.get(name)):
+        if is_early(event, self.states.get(name), 0):
             self.waiting[event.partitionkey].append(event)
             return
         super()._processed(event)

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 import wire
+from functions.gsm.establishment import OVERDUE
 from functions.messages.pfcp import rules
 from loadgen.upf.messages import session_refused
 from schemas.aggregates import upf_aggregate
+from schemas.connection.state import Connection
 from schemas.subscriber import Ambr, PduSessionType
 from tests.functions.site import MESSAGE, Site
 
@@ -311,8 +313,9 @@ def test_the_same_identity_again_is_another_session() -> None:
     site = Site()
     first = site.establish()
     site.ask(pti=2)
-    names = [tree[MESSAGE] for tree in site.hear()]
-    assert names == ["PDUSessionResourceReleaseCommand", "PDUSessionResourceSetupRequest"]
+    assert [tree[MESSAGE] for tree in site.hear()] == ["PDUSessionResourceReleaseCommand"]
+    site.released()
+    assert [tree[MESSAGE] for tree in site.hear()] == ["PDUSessionResourceSetupRequest"]
     site.set_up()
     with pytest.raises(KeyError):
         site.upfs.session(first)
@@ -557,13 +560,139 @@ def test_a_upf_that_leaves_f_teids_to_the_core() -> None:
     site.world.verify()
 
 
-def test_a_connection_that_is_lost_while_a_session_is_made() -> None:
+def test_a_connection_that_is_lost_before_a_session_is_accepted() -> None:
+    site = Site()
+    site.upfs.silent = True
+    site.ask()
+    site.world.lose()
+    site.upfs.silent = False
+    site.upfs.serve()
+    assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    site.world.verify()
+
+
+def interrupted() -> Site:
+    """The UE has the accept of its session, and its connection is released before the gNB has
+    answered."""
+    site = Site()
+    site.ask()
+    assert accept_of(site)["pdu-session-identity"] == 1
+    site.idle()
+    assert (site.session().stage, site.session().user_plane) == ("active", "off")
+    return site
+
+
+def here(site: Site) -> Connection:
+    found = site.world.ue().connection
+    assert found is not None
+    return found
+
+
+def accept_of(site: Site) -> dict[str, Any]:
+    return site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
+
+
+def test_a_ue_keeps_a_session_whose_connection_ended_before_the_gnb_answered() -> None:
+    site = interrupted()
+    status = {"pdu-session-status": [1], "uplink-data-status": [1]}
+    accept = site.service_request(**status)[-1]
+    assert accept["ngap"] == "InitialContextSetupRequest"
+    assert accept["pdu-session-status"] == [1]
+    assert site.session().user_plane == "requested"
+    site.set_up("InitialContextSetup")
+    assert (site.session().stage, site.session().user_plane) == ("active", "on")
+    site.world.verify()
+
+
+def test_downlink_packets_reach_a_ue_whose_connection_ended_before_the_gnb_answered() -> None:
+    site = interrupted()
+    site.upfs.downlink_data(site.session().address.ipv4)
+    assert site.world.pages
+    site.service_request("mobile-terminated-services", **{"pdu-session-status": [1]})
+    assert site.session().user_plane == "requested"
+    site.world.verify()
+
+
+def test_a_session_whose_accept_did_not_reach_the_ue_ends_by_its_status() -> None:
+    site = interrupted()
+    site.service_request("signalling", **{"pdu-session-status": []})
+    assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    site.world.verify()
+
+
+def test_a_session_whose_accept_did_not_reach_the_ue_is_requested_again() -> None:
+    site = interrupted()
+    before = site.session().n4.seid
+    site.service_request("signalling")
+    site.phone.ngap("InitialContextSetupResponse")
+    site.ask()
+    assert accept_of(site)["pdu-session-identity"] == 1
+    site.set_up()
+    assert site.session().n4.seid != before
+    assert len(site.world.ue().sessions) == 1
+    site.world.verify()
+
+
+def test_an_error_indication_ends_the_request_that_it_names() -> None:
     site = Site()
     site.ask()
     site.hear()
-    site.world.lose()
+    cause = {"protocol": "abstract-syntax-error-reject"}
+    for code in (28, 29):
+        assert here(site).asked.keys() == {"setup"}
+        about = {"procedureCode": code, "triggeringMessage": "initiating-message"}
+        site.phone.ngap("ErrorIndication", Cause=cause, CriticalityDiagnostics=about)
+    assert answer_of(site.hear())[MESSAGE] == "pdu-session-establishment-reject"
     site.upfs.serve()
     assert (site.world.ue().sessions, site.upfs.rules) == ((), 0)
+    assert not here(site).asked
+    site.world.verify()
+
+
+def test_requests_about_resources_wait_for_the_answer_to_the_one_before() -> None:
+    """Two sessions at a time, and each kind of request (TS 38.413 8.2)."""
+    site = Site()
+    site.ask()
+    site.ask(psi=2, pti=2)
+    assert [ids(tree, "SetupListSUReq") for tree in site.hear()] == [[1]]
+    site.set_up()
+    assert [ids(tree, "SetupListSUReq") for tree in site.hear()] == [[2]]
+    site.set_up("PDUSessionResourceSetup", 2)
+    site.subscribe(Ambr(1_000_000, 2_000_000))
+    site.phone.ngap("PDUSessionResourceNotify")
+    assert [ids(tree, "ModifyListModReq") for tree in site.hear()] == [[1]]
+    site.phone.ngap("PDUSessionResourceModifyResponse")
+    assert [ids(tree, "ModifyListModReq") for tree in site.hear()] == [[2]]
+    site.phone.ngap("PDUSessionResourceModifyResponse")
+    site.release(1)
+    site.release(2)
+    first, second = site.hear()
+    assert (first["ngap"], second["ngap"]) == (
+        "PDUSessionResourceReleaseCommand",
+        "DownlinkNASTransport",
+    )
+    assert here(site).unneeded == (2,)
+    site.released()
+    assert [ids(tree, "ToReleaseListRelCmd") for tree in site.hear()] == [[2]]
+    site.released(2)
+    assert not here(site).asked
+
+
+def ids(tree: dict[str, Any], name: str) -> list[int]:
+    return [item["pDUSessionID"] for item in tree[f"PDUSessionResource{name}"]]
+
+
+def test_an_answer_of_the_gnb_that_comes_after_the_release_request() -> None:
+    """Message 8 of the connection before message 7: nothing has failed."""
+    site = Site()
+    site.ask()
+    site.hear()
+    site.phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    site.set_up()
+    site.phone.ngap("UEContextReleaseComplete")
+    site.upfs.serve()
+    assert (site.session().stage, site.session().user_plane) == ("active", "off")
+    assert site.upfs.rules > 0
     site.world.verify()
 
 
@@ -693,10 +822,13 @@ def test_a_session_that_the_ue_has_lost_is_established_again() -> None:
 
 @pytest.mark.parametrize("seconds", [1, 16])
 def test_a_session_without_an_answer_of_the_gnb_is_established_again(seconds: int) -> None:
-    """The UE repeats its request when T3580 expires (TS 24.501 6.4.1.7)."""
+    """The UE repeats its request when T3580 expires (TS 24.501 6.4.1.7).
+
+    A gNB that has been silent for ten seconds loses the connection.
+    """
     site = Site()
     site.ask()
-    before = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
+    before = accept_of(site)
     site.world.advance(seconds)
     site.ask()
     heard = site.hear()
@@ -704,9 +836,12 @@ def test_a_session_without_an_answer_of_the_gnb_is_established_again(seconds: in
         assert heard == []
         site.set_up()
     else:
-        names = [tree[MESSAGE] for tree in heard]
-        assert names == ["PDUSessionResourceReleaseCommand", "PDUSessionResourceSetupRequest"]
-        accept = heard[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
+        assert [tree[MESSAGE] for tree in heard] == ["UEContextReleaseCommand"]
+        site.phone.ngap("UEContextReleaseComplete")
+        site.service_request("signalling")
+        site.phone.ngap("InitialContextSetupResponse")
+        site.ask()
+        accept = accept_of(site)
         assert accept["procedure-transaction-identity"] == 1
         assert accept["pdu-address"] != before["pdu-address"]
         site.set_up()
@@ -716,22 +851,57 @@ def test_a_session_without_an_answer_of_the_gnb_is_established_again(seconds: in
     site.world.verify()
 
 
+@pytest.mark.parametrize("stalled", ["UPF", "gNB"])
+def test_the_time_of_the_core_is_not_that_of_the_gnb(stalled: str) -> None:
+    """The core stalls for 20 s, and T3580 expires meanwhile: the gNB has just been asked, or its
+    answer stands before the UE's request in the stream."""
+    site = Site()
+    site.upfs.silent = stalled == "UPF"
+    site.ask()
+    site.world.advance(2 if stalled == "UPF" else 20)
+    site.upfs.silent = False
+    if stalled == "UPF":
+        asked = site.session().n4.sent
+        assert asked is not None
+        site.world.now += 18_000
+        site.upfs.serve()
+        assert site.session().n4.since < site.world.now - OVERDUE
+    else:
+        site.set_up()
+    site.hear()
+    seid = site.session().n4.seid
+    site.ask()
+    heard = [tree[MESSAGE] for tree in site.hear()]
+    if stalled == "UPF":
+        assert heard == []
+        site.set_up()
+    else:
+        assert heard == ["dl-nas-transport"], "the accept again"
+    assert site.session().n4.seid == seid
+    assert (site.session().stage, site.session().user_plane) == ("active", "on")
+    site.world.verify()
+
+
 def test_a_session_on_a_connection_without_a_confirmed_context() -> None:
-    """INITIAL CONTEXT SETUP RESPONSE was lost: the request is repeated when T3580 expires."""
+    """INITIAL CONTEXT SETUP RESPONSE is lost: when T3580 expires, the connection is released."""
     site = Site()
     site.establish()
     site.idle()
     site.service_request("signalling")
     site.ask(psi=2, pti=2)
     assert site.hear() == []
-    for _ in range(2):
-        site.world.advance(16)
-        site.ask(psi=2, pti=2)
-        context = site.hear()[-1]
-        assert context[MESSAGE] == "InitialContextSetupRequest"
-        item = context["PDUSessionResourceSetupListCxtReq"][0]
-        assert item["nas"][MESSAGE] == "pdu-session-establishment-accept"
-    site.set_up("InitialContextSetup", 2)
+    site.world.advance(9)
+    site.ask(psi=2, pti=2)
+    assert site.hear() == []
+    site.world.advance(7)
+    site.ask(psi=2, pti=2)
+    assert [tree[MESSAGE] for tree in site.hear()] == ["UEContextReleaseCommand"]
+    site.phone.ngap("UEContextReleaseComplete")
+    site.service_request("signalling")
+    site.phone.ngap("InitialContextSetupResponse")
+    site.ask(psi=2, pti=2)
+    assert accept_of(site)[MESSAGE] == "pdu-session-establishment-accept"
+    site.set_up("PDUSessionResourceSetup", 2)
     session = site.session(2)
     assert (session.stage, session.user_plane) == ("active", "on")
     site.idle()

@@ -54,3 +54,9 @@ def test_a_wake_up_that_comes_before_is_relied_on() -> None:
     assert started(waiting("T3560", T), T - 10, "n4", 4) == []
     ended = replace(waiting("T3560", T), timers={})
     assert started(ended, T + 10, "n4", 4) == [Wake(T + 4010, Procedure.SESSION)]
+
+
+def test_a_timer_that_relied_on_a_wake_up_gets_the_next_one() -> None:
+    """The wake-up is for a timer that was stopped, and is a little late. A later timer starts."""
+    ue = replace(waiting("T3560", T), timers={"n4": Timer(T + 2000)})
+    assert started(ue, T + 10, "handover", 10) == [Wake(T + 2000, Procedure.SESSION)]

@@ -17,9 +17,9 @@ from functions.decision.connection import source
 from functions.gmm import identification
 from functions.gmm.identification import HomeNetworkKey
 from functions.runtime import resolve
+from functions.runtime.due import due, is_due
 from functions.runtime.pure import pure
 from functions.runtime.replay import RecordedLookups
-from functions.runtime.resendable import is_resendable
 from functions.ue.dispatch import Procedures
 from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
@@ -34,13 +34,12 @@ from schemas.cloudevents import (
 from schemas.flags import DEFAULT_FLAGS
 from schemas.gmm.fold import unwatched
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
-from schemas.network import Network, TrackingArea
+from schemas.network import Congestion, Network, TrackingArea
 from schemas.procedures import OPENING, Procedure
 from schemas.step import (
     FanOut,
     FanOutSessions,
     HandOff,
-    Output,
     Page,
     SendNgap,
     SendPfcp,
@@ -65,7 +64,9 @@ NETWORK = Network(
         TrackingArea(2, "001-01", (SLICE, OTHER_SLICE)),
     ),
     tmsi_key=TMSI_KEY,
+    congestion=Congestion(after=0.0),
 )
+"""A slow machine is no overload of this network."""
 N4_NETWORK = replace(NETWORK, n4_address="10.9.0.254", upfs=UPF_NODES)
 """A network with two UPFs; `World.associate` associates them."""
 K, OPC = bytes(range(16)), bytes(range(16, 32))
@@ -98,6 +99,8 @@ class World(N4Side):
         self.taken: dict[tuple[str, str], int] = {}
         self.delivered: dict[str, CloudEvent] = {}
         self.downlink: deque[tuple[str, str, bytes]] = deque()
+        self.sent_ids: set[str] = set()
+        """The ids of the messages that the gateway has sent."""
         self.wakes: dict[str, tuple[int, CloudEvent]] = {}
         self.events: deque[CloudEvent] = deque()
         self.procedures = Procedures()
@@ -184,7 +187,9 @@ class World(N4Side):
         if not name:
             return
         if (name, event.id) in self.taken:
-            self._effects(name, self.steps[name][self.taken[name, event.id] - 1], again=True)
+            seq = self.taken[name, event.id]
+            later = self.steps[name][seq:]
+            self._effects(name, due(self.steps[name][seq - 1], later, self.states[name]))
             return
         state = self.states.get(name, kind_of(name).new())
         step = decide(self.procedures, state, len(self.steps[name]) + 1, event, self.inputs(name))
@@ -192,11 +197,10 @@ class World(N4Side):
             return
         assert isinstance(step, Step)
         self.record(name, step)
+        for output in step.outputs:
+            if isinstance(output, SendNgap | Page):
+                assert is_due(output, step, (), self.states[name]), (name, step.seq, output)
         self._effects(name, step)
-
-    def _stands(self, name: str, step: Step[Any], output: Output) -> bool:
-        """Whether a copy of the trigger sends an output again, as in the runtime (0008)."""
-        return step is self.steps[name][-1] or is_resendable(output, self.states[name])
 
     def inputs(self, name: str) -> Inputs:
         number = sum(map(len, self.steps.values()))
@@ -234,18 +238,20 @@ class World(N4Side):
             assert owner in (None, name) or step.trigger.type == EventType.IDENTIFIED
             self.owners[entry] = name
 
-    def _effects(self, name: str, step: Step[Any], *, again: bool = False) -> None:
+    def _effects(self, name: str, step: Step[Any]) -> None:
         for index, output in enumerate(step.outputs):
-            if again and not self._stands(name, step, output):
-                continue
             number = f"{name}/{step.seq}/{index}"
             match output:
+                case SendNgap() | Page() if number in self.sent_ids:
+                    pass  # the gateway drops what it has sent before
                 case SendNgap(gnb, association, pdu):
+                    self.sent_ids.add(number)
                     self.downlink.append((gnb, association, pdu))
                 case SendPfcp():
                     sent = (output.upf, output.partitionkey, output.number, output.pdu)
                     self.pfcp.append(sent)
                 case Page():
+                    self.sent_ids.add(number)
                     self.page(output)
                 case FanOutSessions():
                     self.fan_out_sessions(number, name, output)

@@ -208,8 +208,8 @@ class N4Side:
         found = (key for index, key in self.owners if index == "tai" and key.startswith(prefix))
         return next((key.removeprefix(prefix) for key in found), "")
 
-    def congested(self) -> bool:
-        return False
+    def back_off(self) -> int:
+        return 0
 
     def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
         """Return the first free address."""

@@ -14,7 +14,7 @@ from functions.runtime.effects import Effects
 from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
-from schemas.cloudevents import CloudEvent
+from schemas.cloudevents import CloudEvent, EventType
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
@@ -54,6 +54,13 @@ def jobs(events: Iterable[CloudEvent]) -> list[Job]:
     return [job(event) for event in events]
 
 
+def first_in_the_stream(some: Sequence[Job]) -> Sequence[Job]:
+    """Return jobs for which the stream has no earlier event."""
+    for one in some:
+        one.is_first = True
+    return some
+
+
 def ids(some: Sequence[Job | tuple[Job, Any]]) -> list[str]:
     """Return the event ids of jobs or of their results."""
     return [(one[0] if isinstance(one, tuple) else one).event.id for one in some]
@@ -64,7 +71,7 @@ class Bench:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._effects = Effects(store, PARTITIONS)
+        self._effects = Effects(store.log, PARTITIONS)
 
     async def take(self, decider: Decider, event: CloudEvent) -> None:
         """Decide an event and all events that follow from it, each until it is appended."""
@@ -73,19 +80,23 @@ class Bench:
             rounds += 1
             assert rounds < 50, event
             one = todo.popleft()
+            if one.event.type == EventType.FAN_OUT:
+                page = await self._effects.page(one.event, 0.0)
+                todo.extend(_job(message, 1) for message in page.messages)
+                continue
             if one.event.procedure == Procedure.IDENTIFICATION:
                 todo.append(job(identification.decide(one.event, HOME_KEYS)))
                 continue
             try:
-                done = await decider.run([one], patient=True)
+                done = await decider.run([one])
             except StoreUnavailable:
                 one.repeated = True
                 todo.append(one)
                 continue
             assert (done.failed, done.forward) == ([], [])
-            for early in done.out_of_turn:
+            for early in first_in_the_stream(done.early):
                 decider.cache.drop(early.aggregate)
-            todo.extend([*done.conflicts, *done.out_of_turn, *self._moved(done)])
+            todo.extend([*done.conflicts, *done.early, *self._moved(done)])
             for by, step in done.appended:
                 todo.extend(self._handed_on(by, step))
             for by, seq in done.duplicate:

@@ -8,10 +8,15 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from msgspec import msgpack
+
 import wire
 from functions.decision.env import ENTROPY_OCTETS
-from schemas.aggregates import gnb_aggregate
-from schemas.cloudevents import CloudEvent
+from functions.runtime.wakes import wake_up
+from schemas.aggregates import gnb_aggregate, ue_aggregate
+from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
 from schemas.step import Step, encode
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
@@ -109,9 +114,25 @@ def _fanned_out(event_id: str) -> str:
 def told(steps: Iterable[Step[Any]]) -> list[bytes]:
     """Return steps without the fields that depend on the transport of their triggers."""
     return [
-        encode((s.seq, s.at, s.entropy, s.procedure, s.events, s.outputs, s.poisoned))
+        unplaced((s.seq, s.at, s.entropy, s.procedure, s.events, s.outputs, s.poisoned))
         for s in steps
     ]
+
+
+def unplaced(value: object) -> bytes:
+    """Return a value without the positions in it: a script is not in a stream."""
+    return encode(_without_positions(msgpack.decode(encode(value))))
+
+
+def _without_positions(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_positions(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    found = {key: one for key, one in value.items() if key not in ("position", "proved_at")}
+    if found.get("type") == EventType.IDENTIFIED:
+        found["data"] = msgpack.decode(found["data"])
+    return {key: _without_positions(one) for key, one in found.items()}
 
 
 def foreign(phone: Phone, scheme: str) -> None:
@@ -124,6 +145,12 @@ def foreign(phone: Phone, scheme: str) -> None:
     phone.say(response, header=0)
     phone.authenticate()
     phone.secure(request)
+
+
+def woken(supi: str, number: int) -> CloudEvent:
+    """Return a wake-up of a UE for its registration."""
+    name = ue_aggregate(supi)
+    return wake_up(f"wake-{number}", f"/{name}", name, Procedure.REGISTRATION, slot_of(supi))
 
 
 def deregister(phone: Phone) -> None:

@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from functions.runtime.replay import all_aggregates
-from schemas.step import Step, encode
+from schemas.step import Step
 from statestore.contract import Append, Appended, IndexKey, Loaded, Outcome
 from statestore.log import EventLog
 from statestore.sqlite.engine import SqliteEngine
 from statestore.subscribers import SubscriberStore
 from statestore.vault import Vault
-from tests.runtime.script import Script, Story, told
+from tests.runtime.script import Script, Story, told, unplaced
 
 Fault = Callable[[str], Awaitable[None]]
 """Called with the name of an engine method. It may wait or raise."""
@@ -66,7 +66,7 @@ class Store(SqliteEngine):
         assert heads == script.heads, await self.otherwise(script)
         assert story == script.story(), [n for n in story if story[n] != script.story()[n]]
         for aggregate in await self.log.load(list(script.states)):
-            assert encode(aggregate.state) == encode(script.states[aggregate.name])
+            assert unplaced(aggregate.state) == unplaced(script.states[aggregate.name])
         entries = sorted(script.owners)
         owners = await self.owners([IndexKey(*entry) for entry in entries])
         assert dict(zip(entries, owners, strict=True)) == script.owners

@@ -13,11 +13,12 @@ from functions.runtime.addresses import Addresses
 from functions.runtime.pools import Pool
 from schemas.network import UpfNode, UpfPool
 from schemas.ue.index import address_index_key
-from statestore.contract import Append, Appended, IndexConflict, IndexKey
+from statestore.contract import QUARANTINE, Append, Appended, IndexConflict, IndexKey
 from statestore.sqlite.engine import SqliteEngine
 from tests.functions.world import NETWORK
 
 WHERE = ("internet", "upf-1", 4)
+NOW = 10_000_000
 
 
 class Clock:
@@ -43,12 +44,12 @@ def worker(
     return Addresses(engine, network, 4, clock=clock or Clock(), random=Random(seed))
 
 
-async def take(found: Addresses, partition: int = 0) -> str:
+async def take(found: Addresses, partition: int = 0, now: int = NOW) -> str:
     """Take an address, after a lookup if necessary."""
     try:
         return found.allocate(*WHERE, partition)
     except NotReadyError:
-        await found.load(*WHERE, partition)
+        await found.load(*WHERE, partition, now)
         try:
             return found.allocate(*WHERE, partition)
         except NotReadyError:
@@ -62,13 +63,26 @@ class Ues:
         self._engine = engine
         self._heads: dict[str, int] = {}
 
-    async def append(self, found: Addresses, ue: str, put: str = "", drop: str = "") -> bool:
+    async def append(
+        self, found: Addresses, ue: str, put: str = "", drop: str = "", at: int = NOW
+    ) -> bool:
+        ended = found.end_quarantines([("internet", put)] if put else [])
         seq = self._heads.get(ue, 0) + 1
         put_, drop_ = (
             (IndexKey("address", address_index_key("internet", a)),) if a else ()
             for a in (put, drop)
         )
-        made = Append(ue, seq, f"t-{ue}-{seq}", b"x", data_key=b"k", put=put_, drop=drop_)
+        made = Append(
+            ue,
+            seq,
+            f"t-{ue}-{seq}",
+            b"x",
+            data_key=b"k",
+            put=put_,
+            at=at,
+            give_up=drop_,
+            end_quarantines=ended,
+        )
         (outcome,) = await self._engine.append([made])
         if isinstance(outcome, IndexConflict):
             found.conflict(outcome.entry)
@@ -95,8 +109,8 @@ async def test_what_is_not_known_is_looked_up(engine: SqliteEngine) -> None:
         found.allocate(*WHERE, 0)
     assert found.allocate("internet", "upf-9", 4, 0) == ""
     assert found.allocate("ims", "upf-1", 4, 0) == ""
-    assert not await found.load("ims", "upf-1", 4, 0)
-    await found.load("internet", "upf-1", 6, 3)
+    assert not await found.load("ims", "upf-1", 4, 0, NOW)
+    await found.load("internet", "upf-1", 6, 3, NOW)
     assert found.allocate("internet", "upf-1", 6, 3).startswith("2001:db8:1:3")
 
 
@@ -113,15 +127,79 @@ async def test_what_was_not_stored_comes_back(engine: SqliteEngine) -> None:
     assert await take(found) == "", "it is given already"
 
 
-async def test_what_is_released_rests_longest(engine: SqliteEngine) -> None:
-    found, ues = worker(engine), Ues(engine)
+async def use_up(found: Addresses, ues: Ues, but: int = 0, at: int = NOW) -> None:
+    """Give an address to a UE of its own until `but` addresses are left."""
+    pool = Pool("upf-1", "internet", "10.45.0.0/28")
+    for _ in range(pool.size - but):
+        address = await take(found, now=at)
+        assert await ues.append(found, f"ue/of-{address}", put=address, at=at)
+        found.release_unstored()
+
+
+@pytest.mark.parametrize("restarted", [False, True])
+async def test_what_was_given_up_is_not_given_again_while_others_are_free(
+    engine: SqliteEngine, *, restarted: bool
+) -> None:
+    """In this worker, in another one that thinks it is free, and after a restart."""
+    found, other, ues = worker(engine), worker(engine, seed=2), Ues(engine)
+    await take(other)
+    other.release_unstored()
     first = await take(found)
     await ues.append(found, "ue/1", put=first)
     await ues.append(found, "ue/1", drop=first)
     found.release_unstored()
-    rest = [await take(found) for _ in range(13)]
-    assert rest[-1] == first
-    assert len(set(rest)) == 13
+    used = worker(engine) if restarted else found
+    for number, one in enumerate([used, other] * 6):
+        while True:
+            address = await take(one, now=NOW + number)
+            taken = await ues.append(one, f"ue/of-{number}", put=address, at=NOW + number)
+            one.release_unstored()
+            if taken:
+                break
+        assert address != first
+    assert await take(worker(engine), now=NOW + 100) == first, "no other is left"
+
+
+async def test_what_was_given_up_is_free_after_the_quarantine(engine: SqliteEngine) -> None:
+    found, ues = worker(engine), Ues(engine)
+    await use_up(found, ues, but=1)
+    last = await take(found)
+    await ues.append(found, "ue/1", put=last)
+    await ues.append(found, "ue/1", drop=last)
+    found.release_unstored()
+    later = NOW + QUARANTINE
+    fresh = worker(engine)
+    assert await take(fresh, now=later) == last
+    assert fresh.end_quarantines([("internet", last)]) == ()
+    assert await ues.append(fresh, "ue/2", put=last, at=later)
+
+
+async def test_an_exhausted_pool_gives_what_rested_longest(engine: SqliteEngine) -> None:
+    """A small pool with UEs that come and go keeps working."""
+    found, ues = worker(engine), Ues(engine)
+    await use_up(found, ues)
+    left = ["10.45.0.9", "10.45.0.4", "10.45.0.11"]
+    for late, address in enumerate(left):
+        await ues.append(worker(engine), f"ue/of-{address}", drop=address, at=NOW + late)
+    for number, address in enumerate(left):
+        at = NOW + 10 + number
+        assert await take(found, now=at) == address
+        assert await ues.append(found, f"ue/{number}", put=address, at=at)
+        found.release_unstored()
+    assert await take(found, now=NOW + 20) == ""
+
+
+async def test_two_workers_do_not_give_the_same_out_of_quarantine(engine: SqliteEngine) -> None:
+    one, other, ues = worker(engine), worker(engine), Ues(engine)
+    await use_up(one, ues)
+    for late, address in enumerate(["10.45.0.9", "10.45.0.4"]):
+        await ues.append(worker(engine), f"ue/of-{address}", drop=address, at=NOW + late)
+    assert await take(one, now=NOW + 9) == await take(other, now=NOW + 9) == "10.45.0.9"
+    assert await ues.append(one, "ue/1", put="10.45.0.9", at=NOW + 9)
+    assert not await ues.append(other, "ue/2", put="10.45.0.9", at=NOW + 9)
+    other.release_unstored()
+    assert await take(other, now=NOW + 9) == "10.45.0.4"
+    assert await ues.append(other, "ue/2", put="10.45.0.4", at=NOW + 9)
 
 
 async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: SqliteEngine) -> None:
@@ -139,7 +217,7 @@ async def test_workers_that_think_the_same_free_do_not_both_have_it(engine: Sqli
 async def test_a_ue_does_not_get_what_it_has(engine: SqliteEngine) -> None:
     """The store accepts an entry of the same UE twice, so the worker must not offer it again."""
     found = worker(engine, "10.45.0.0/30")
-    await found.load(*WHERE, 0)
+    await found.load(*WHERE, 0, NOW)
     held = {address_index_key("internet", "10.45.0.2")}
     with pytest.raises(NotReadyError):
         found.allocate(*WHERE, 0, held)

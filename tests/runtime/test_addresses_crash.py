@@ -2,7 +2,7 @@
 
 import asyncio
 import tempfile
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from schemas.step import Step
 from schemas.subscriber import Ambr, PduSessionType
 from schemas.ue.state import Ue
 from schemas.upf import UpfAssociated
-from statestore.contract import Appended, StoreUnavailable
+from statestore.contract import QUARANTINE, Appended, StoreUnavailable
 from statestore.log import EventLog
 from tests.functions.world import NETWORK
 from tests.runtime.deciders import decider, job
@@ -123,6 +123,8 @@ class Site:
         self.stores = stores
         self.deciders = deciders
         self.left: list[CloudEvent] = []
+        self.beside: set[str] = set()
+        """Events of batches with several: one may reserve an address that it does not get."""
         self.exhausted = 0
 
     async def batch(self, worker: int, events: list[CloudEvent], fault: str) -> None:
@@ -134,7 +136,7 @@ class Site:
         store.after = unavailable if fault == "after" else _no_fault
         try:
             for _ in range(10):
-                done = await self.deciders[worker].run(todo, patient=True)
+                done = await self.deciders[worker].run(todo)
                 assert not done.failed, done.failed
                 assert not done.forward
                 for _, step in done.appended:
@@ -173,6 +175,49 @@ class Site:
         return [key for key in found if len(key) == len(f"{DNN}/0a2d0001")]
 
 
+async def check_quarantines(store: Store, but: Collection[str]) -> None:
+    """Assert that no UE got what another had given up, while the pool had something else."""
+    owners: dict[str, str] = {}
+    given_up: dict[str, tuple[str, int]] = {}
+    held: dict[str, PduAddress] = {}
+    pools = {
+        4: [f"10.45.0.{n}" for n in range(2, 7)],
+        6: [f"2001:db8:1:{n}::" for n in range(1, 8)],
+    }
+    async for name, step in sessions(store):
+        for event in step.events:
+            if isinstance(event, SessionRequested):
+                address = event.session.address
+                held[f"{name}/{event.session.n4.seid}"] = address
+                for pool, text in ((pools[4], address.ipv4), (pools[6], address.ipv6)):
+                    if not text:
+                        continue
+                    last, since = given_up.pop(text, (name, 0))
+                    early = last != name and since > step.at - QUARANTINE
+                    if early and step.trigger.id not in but:
+                        resting = {
+                            a for a, (_, at) in given_up.items() if at > step.at - QUARANTINE
+                        }
+                        assert set(pool) - {text} <= resting | owners.keys()
+                    owners[text] = name
+            elif isinstance(event, SessionDeleted):
+                address = held.pop(f"{name}/{event.seid}")
+                for text in filter(None, (address.ipv4, address.ipv6)):
+                    del owners[text]
+                    given_up[text] = name, step.at
+
+
+async def sessions(store: Store) -> AsyncIterator[tuple[str, Step[Any]]]:
+    """Yield the steps of all UEs in the order in which they were stored."""
+    after = b""
+    while entries := await store.feed(after):
+        after = entries[-1].cursor
+        for entry in entries:
+            step = await store.log.step(entry.aggregate, entry.seq)
+            if entry.aggregate.startswith("ue/") and step is not None:
+                yield entry.aggregate, step
+
+
 async def _no_fault(_: str) -> None:
     pass
 
@@ -181,19 +226,29 @@ async def fresh(store: Store) -> Decider:
     return await decider(store, SCRIPT, Hosting(), network=N4_NETWORK, draw=draw, partitions=2)
 
 
+class Clock:
+    """The time of the workers in milliseconds. Each decision takes one."""
+
+    now = 1_000_000
+
+
 def draw(event: CloudEvent) -> tuple[int, bytes]:
     del event
-    return 1, entropies.pop()
+    Clock.now += 1
+    return Clock.now, entropies.pop()
 
 
 entropies: list[bytes] = [n.to_bytes(32, "big") for n in range(1, 100_000)]
 
 ACTIONS = st.tuples(st.integers(1, 6), st.sampled_from(["take", "take", "take", "release"]))
+_Batch = tuple[int, list[tuple[int, str]], str, int]
+"""The worker, what the UEs ask for, the fault, and the milliseconds before the batch."""
 BATCHES = st.lists(
     st.tuples(
         st.integers(0, 2),
         st.lists(ACTIONS, min_size=1, max_size=4),
         st.sampled_from(["", "", "before", "after", "crash"]),
+        st.sampled_from([0, 0, QUARANTINE // 3, QUARANTINE]),
     ),
     min_size=4,
     max_size=12,
@@ -202,7 +257,7 @@ BATCHES = st.lists(
 
 @given(BATCHES)
 @settings(max_examples=60, deadline=None)
-def test_never_two_owners(batches: list[tuple[int, list[tuple[int, str]], str]]) -> None:
+def test_never_two_owners_nor_a_second_within_the_quarantine(batches: list[_Batch]) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         pytest.MonkeyPatch.context() as patch,
@@ -212,17 +267,22 @@ def test_never_two_owners(batches: list[tuple[int, list[tuple[int, str]], str]])
         asyncio.run(_play(Path(folder), batches))
 
 
-async def _play(path: Path, batches: list[tuple[int, list[tuple[int, str]], str]]) -> None:
+async def _play(path: Path, batches: list[_Batch]) -> None:
     stores = [await opened(path, SCRIPT) for _ in range(3)]
     await associate(stores[0].log)
     site = Site(stores, [await fresh(store) for store in stores])
     number = 0
     try:
-        for worker, actions, fault in batches:
+        for worker, actions, fault, pause in batches:
+            if pause:  # what a worker knows is a second old at most: the others are new
+                Clock.now += pause
+                site.deciders = [await fresh(store) for store in stores]
             events, site.left = site.left, []
             for ue, what in actions:
                 number += 1
                 events.append(ask(ue, what, number))
+            if len(events) > 1:
+                site.beside.update(event.id for event in events)
             await site.batch(worker, events, fault)
             await site.held()
         await site.batch(0, site.left, "")
@@ -237,6 +297,7 @@ async def _play(path: Path, batches: list[tuple[int, list[tuple[int, str]], str]
             await site.batch((ue + 1) % 3, [ask(ue, "take", number)], "")
         assert len(await site.held()) == SIZE
         assert site.exhausted
+        await check_quarantines(stores[0], site.beside)
     finally:
         for store in stores:
             await store.close()
@@ -253,8 +314,35 @@ async def test_the_upfs_are_read_once_for_a_while(tmp_path: Path) -> None:
     worker = await fresh(store)
     store.before = loaded
     for number in range(1, 4):
-        done = await worker.run([job(ask(1, "take", number))], patient=True)
+        done = await worker.run([job(ask(1, "take", number))])
         ((_, step),) = done.appended
         assert step.lookups[0] == UpfsLookup((UsableUpf(UPF, 0),))
     assert loads.count("load") == 2, "the UE's, and the UPF's"
     await store.close()
+
+
+async def test_a_ue_that_missed_the_end_of_its_session_has_its_address_alone(
+    tmp_path: Path,
+) -> None:
+    """The core has dropped the session, and the UE does not know yet."""
+    stores = [await opened(tmp_path, SCRIPT) for _ in range(2)]
+    await associate(stores[0].log)
+    site = Site(stores, [await fresh(store) for store in stores])
+    await site.batch(1, [ask(9, "take", 1)], "")
+    await site.batch(1, [ask(9, "release", 2)], "")
+    await site.batch(0, [ask(1, "take", 3)], "")
+    (its_own,) = await site.held()
+    await site.batch(0, [ask(1, "release", 4)], "")
+    for ue in range(2, 2 + SIZE - 2):
+        fault = "crash" if ue % 2 else ""
+        await site.batch(ue % 2, [ask(ue, "take", 10 + ue)], fault)
+    held = await site.held()
+    assert len(held) == SIZE - 2
+    assert its_own not in held
+    await check_quarantines(stores[0], ())
+    Clock.now += QUARANTINE
+    site.deciders = [await fresh(store) for store in stores]
+    await site.batch(0, [ask(8, "take", 30), ask(7, "take", 31)], "")
+    assert its_own in await site.held(), "after the quarantine"
+    for store in stores:
+        await store.close()

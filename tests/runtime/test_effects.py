@@ -8,6 +8,7 @@ import pytest
 
 from functions.runtime import fan_out
 from functions.runtime.effects import event_id
+from schemas.cloudevents import EventType
 from schemas.procedures import Procedure
 from schemas.step import HandOff, SendNgap, Step, Wake
 from schemas.ue.waking import MOBILE_REACHABLE, shared_by, wake_key
@@ -17,6 +18,7 @@ from tests.runtime.plant import Heard, Plant, listen
 from tests.runtime.script import registrations
 
 APPENDED = "the steps are appended"
+CONNECTION_LOST = EventType.CONNECTION_LOST
 
 
 class Tap:
@@ -134,7 +136,7 @@ async def test_a_worker_that_dies_after_the_append_leaves_the_sending_to_the_nex
     assert {**plant.script.story(), **await plant.store.story()} == plant.script.story()
 
 
-async def test_a_copy_is_answered_again_while_its_answer_is_the_last(plant: Plant) -> None:
+async def test_a_copy_is_answered_again_until_the_ue_has_answered(plant: Plant) -> None:
     await plant.worker()
     initial, connected, *_ = plant.script.lanes[1]
     answer = "ue/imsi-001010000000001/1/"
@@ -174,3 +176,77 @@ async def test_each_ue_of_a_lost_association_is_told_once(
         await plant.idle()
         await plant.store.holds(script)
         assert await plant.store.scan("gnb", "") == []
+
+
+async def test_a_fan_out_goes_on_where_its_worker_died(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fan_out, "PAGE", 1)
+    script = registrations(7)
+    with script.lane():
+        script.lose()
+    async with plants.running(tmp_path, script) as plant:
+        *setups, lost = script.lanes
+        dying, pages = await plant.worker(), 0
+        await plant.play(*setups)
+        scan = dying.store.scan
+
+        async def third_page(
+            kind: str, prefix: str, after: str = "", limit: int = 1000
+        ) -> list[tuple[str, str]]:
+            nonlocal pages
+            pages += kind == "gnb"
+            if pages == 3:
+                await for_ever("scan")
+            return await scan(kind, prefix, after, limit)
+
+        dying.store.scan = third_page
+        await plant.publish(lost[0].events[:1])
+        await until(lambda: pages == 3)
+        left = await plant.store.scan("gnb", "")
+        assert len(left) >= 5
+        await dying.kill()
+        events: list[Heard] = []
+        await listen(plant.client, "ue.>", events)
+        await plant.worker()
+
+        async def all_are_told() -> bool:
+            return await plant.store.scan("gnb", "") == []
+
+        await until(all_are_told)
+        told = {heard.id for heard in events if heard.headers["ce-type"] == CONNECTION_LOST}
+        assert len(told) == 5, "the two before were told by the first worker"
+
+
+async def test_few_events_of_a_fan_out_wait_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request of a UE finds a short queue. All of them at once would be 60."""
+    monkeypatch.setattr(fan_out, "PAGE", 4)
+    script = registrations(60)
+    with script.lane():
+        script.lose()
+    async with plants.running(tmp_path, script) as plant:
+        *setups, lost = script.lanes
+        worker = await plant.worker()
+        await plant.play(*setups)
+        scan, waiting = worker.store.scan, list[int]()
+        decided = len([one for batch in worker.store.appended for one in batch])
+
+        async def noted(
+            kind: str, prefix: str, after: str = "", limit: int = 1000
+        ) -> list[tuple[str, str]]:
+            if kind == "gnb":
+                done = len([one for batch in worker.store.appended for one in batch]) - decided - 1
+                waiting.append(4 * len(waiting) - done)
+            return await scan(kind, prefix, after, limit)
+
+        worker.store.scan = noted
+        await plant.publish(lost[0].events[:1])
+
+        async def all_are_told() -> bool:
+            return await plant.store.scan("gnb", "") == []
+
+        await until(all_are_told)
+        assert len(waiting) >= 60 / 4
+        assert max(waiting) <= 3 * 4

@@ -5,18 +5,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from msgspec.structs import replace
 
 from eventing.cloudevents.nats_binding import from_message
 from eventing.jetstream.messages import Outgoing
-from functions.runtime import fan_out, lookups
+from functions.runtime import lookups
+from functions.runtime.due import is_due
 from functions.runtime.effects import Effects
-from functions.runtime.resendable import is_last_word, is_resendable
-from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType, SessionLost
-from schemas.connection.events import ConnectionReleasing
-from schemas.connection.state import Connection
+from schemas.cloudevents import PFCP_MEDIA_TYPE, CloudEvent, EventType
 from schemas.gsm.state import N4Request, N4Session, PduAddress, PduSession
-from schemas.identity import SNssai, Tai, index_seid, make_seid, slot_of
+from schemas.identity import SNssai, Tai
 from schemas.procedures import Procedure
 from schemas.step import (
     FanOutSessions,
@@ -27,7 +24,6 @@ from schemas.step import (
     SendPfcp,
     Step,
     Wake,
-    encode,
 )
 from schemas.subscriber import Ambr, PduSessionType
 from schemas.ue.state import Ue
@@ -63,7 +59,7 @@ def step(*outputs: Output) -> Step[Any]:
 @pytest.fixture
 async def out(tmp_path: Path) -> AsyncGenerator[Out]:
     store = await opened(tmp_path, registrations(1))
-    yield Out(Effects(store, 2), store)
+    yield Out(Effects(store.log, 2), store)
     await store.close()
 
 
@@ -124,31 +120,6 @@ async def test_a_page_that_cannot_be_sent_holds_up_nothing(
     assert heard.data == b"after"
 
 
-@pytest.mark.parametrize("page", [1, 3, 100])
-async def test_each_session_of_a_upf_is_told_once(
-    out: Out, page: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fan_out, "PAGE", page)
-    seids = [make_seid(n, n) for n in range(1, 6)]
-    for n, seid in enumerate(seids):
-        await out.put(f"ue/imsi-00101000000000{n}", "upf", f"10.9.0.1/{seid:016x}")
-    await out.put("ue/other", "upf", f"10.9.0.11/{seids[0] + 1:016x}")
-    output = FanOutSessions("10.9.0.1", 3_900_000_000)
-    pages = [found async for found in out.effects.fan_out("upf/10.9.0.1", step(output))]
-    messages = [message for found in pages for message in found]
-    events = [message.event for message in messages]
-    for n, (seid, event) in enumerate(zip(seids, events, strict=True)):
-        slot = slot_of(f"imsi-00101000000000{n}")
-        assert event.partitionkey == index_seid(seid)
-        assert (event.type, event.procedure, event.slot) == (
-            "org.evcore.ue.session-lost",
-            "session",
-            slot,
-        )
-        assert event.data == encode(SessionLost(seid, 3_900_000_000))
-        assert messages[n].subject == f"ue.{slot % 2}.session.{slot}"
-
-
 SESSION = PduSession(
     id=1,
     pti=1,
@@ -184,21 +155,7 @@ SESSION = PduSession(
 def test_what_leaves_again_with_a_copy_of_its_trigger(
     output: Output, state: object, stays: bool
 ) -> None:
-    assert is_resendable(output, state) is stays
-
-
-@pytest.mark.parametrize(
-    ("releasing", "amf_ue_ngap_id", "last"),
-    [("nas: deregister", 7, True), ("nas: deregister", 8, False), ("", 7, False)],
-)
-def test_the_last_word_on_a_connection_leaves_again(
-    releasing: str, amf_ue_ngap_id: int, last: bool
-) -> None:
-    here = Connection("gnb", "a", 1, 7, 0, TAI, 0, releasing=releasing)
-    said = replace(step(), events=(ConnectionReleasing(amf_ue_ngap_id, "nas: deregister"),))
-    assert is_last_word(said, Ue(connection=here)) is last
-    assert not is_last_word(step(), Ue(connection=here))
-    assert not is_last_word(said, Ue())
+    assert is_due(output, step(output), (), state) is stays
 
 
 @pytest.mark.parametrize(("after", "own"), [(1, True), (511, True), (512, False)])

@@ -9,12 +9,13 @@ import pytest
 from msgspec.structs import replace
 
 from functions.decision.env import NotReadyError
-from functions.runtime.job import in_turn, out_of_turn
 from functions.runtime.lookups import DecisionLookups, WorkerLookups
+from functions.runtime.turn import in_order, is_early
 from schemas.aggregates import upf_aggregate
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection, Place
 from schemas.identity import Tai, index_ngap
 from schemas.mobility.state import Handover
+from schemas.position import Position
 from schemas.ran import tai_index_prefix
 from schemas.step import encode
 from schemas.ue.state import Ue
@@ -34,7 +35,6 @@ BEFORE = Place("gnb-1", "a1", 7, 4, TAI)
 HERE = Connection("gnb-2", "a2", 8, AMF_ID, 2, TAI, before=BEFORE)
 TARGET = Connection("gnb-3", "a3", NO_RAN_UE_NGAP_ID, NEW_ID, -1, TAI)
 SWITCHED = Ue(connection=HERE)
-ASKED = Ue(connection=replace(HERE, context="pending"))
 PREPARING = Ue(connection=HERE, handover=Handover("preparing", AMF_ID), target=TARGET)
 UPLINK = event(1, partitionkey=index_ngap(AMF_ID), source="/n2/gnb-2/a2", sequence=3)
 
@@ -44,12 +44,10 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), source="/n2/gnb-2/a2", sequen
     [
         ({}, SWITCHED, False),
         ({"sequence": 4}, SWITCHED, True),
-        # A late message of the source gNB does not wait, nor does the next PATH SWITCH REQUEST.
+        # A late message of the source gNB does not wait. A PATH SWITCH REQUEST waits for them.
         ({"source": "/n2/gnb-1/a1", "sequence": 9}, SWITCHED, False),
-        ({"source": "/n2/gnb-3/a3", "sequence": 0}, SWITCHED, False),
-        # Except answers that the gNB has sent before.
-        ({"source": "/n2/gnb-3/a3", "sequence": 0}, ASKED, True),
-        ({"source": "/n2/gnb-2/a2", "sequence": 0}, ASKED, False),
+        ({"source": "/n2/gnb-3/a3", "sequence": 0}, SWITCHED, True),
+        ({"source": "/n2/gnb-2/a2", "sequence": 0}, SWITCHED, False),
         # A message after a request in flight waits.
         ({"source": "/n2/gnb-3/a3", "sequence": 1}, SWITCHED, True),
         ({"source": "/n2/gnb-3/a3", "sequence": 3}, SWITCHED, True),
@@ -65,17 +63,26 @@ UPLINK = event(1, partitionkey=index_ngap(AMF_ID), source="/n2/gnb-2/a2", sequen
             True,
         ),
         ({"sequence": 4}, PREPARING, True),
+        # HANDOVER NOTIFY waits for the last messages of the source.
+        (
+            {"partitionkey": index_ngap(NEW_ID), "source": "/n2/gnb-3/a3", "sequence": 0},
+            replace(PREPARING, handover=Handover("executing", AMF_ID)),
+            True,
+        ),
     ],
 )
 def test_what_has_to_wait(changes: dict[str, Any], state: Ue, early: bool) -> None:
-    assert out_of_turn(replace(UPLINK, **changes), state) is early
+    assert is_early(replace(UPLINK, **changes), state, 0) is early
 
 
 def test_messages_of_two_gnbs_are_not_mixed() -> None:
     """The last messages of the source gNB stay before the PATH SWITCH REQUEST."""
-    old = [replace(UPLINK, id=f"o-{n}", source="/n2/gnb-1/a1", sequence=n) for n in (5, 4)]
-    new = [replace(UPLINK, id=f"n-{n}", sequence=n) for n in (1, 0)]
-    found = in_turn([job(one) for one in (new[0], old[0], new[1], old[1])])
+    old = [
+        replace(UPLINK, id=f"o-{n}", source="/n2/gnb-1/a1", sequence=n, position=Position(n, 0, 0))
+        for n in (5, 4)
+    ]
+    new = [replace(UPLINK, id=f"n-{n}", sequence=n, position=Position(9, n, 0)) for n in (1, 0)]
+    found = in_order([job(one) for one in (new[0], old[0], new[1], old[1])])
     assert [one.event.id for one in found] == ["o-4", "o-5", "n-0", "n-1"]
 
 

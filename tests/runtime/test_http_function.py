@@ -22,7 +22,7 @@ from functions.runtime import service as module
 from functions.runtime.http_function import DELIVERY, application
 from functions.runtime.service import Service
 from functions.runtime.worker import WorkerConfig, open_decider
-from schemas.cloudevents import CloudEvent, EventType, TimersDue
+from schemas.cloudevents import CloudEvent, EventType, FanOutDue, TimersDue
 from schemas.procedures import MODULES, Procedure
 from schemas.step import encode
 from schemas.ue.waking import WAKE
@@ -282,33 +282,19 @@ async def test_what_fails_each_time_is_a_dead_letter(
         assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
 
 
-async def test_a_store_that_is_away_wakes_nobody_yet(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("kind", [EventType.TIMERS_DUE, EventType.FAN_OUT])
+async def test_a_store_that_is_away_tells_nobody_yet(
+    plant: Plant, monkeypatch: pytest.MonkeyPatch, kind: EventType
 ) -> None:
-    async def away(*_: object) -> AsyncGenerator[list[object]]:
+    async def away(*_: object) -> None:
         raise StoreUnavailable("the store is away")
-        yield []
 
-    monkeypatch.setattr(module.Effects, "wake_ups", away)
+    event = due(1024, 0)
+    if kind == EventType.FAN_OUT:
+        data = encode(FanOutDue("gnb/none", 1, 0))
+        event = replace(event, type=kind, partitionkey="gnb/none", data=data)
     async with serving(plant) as called:
-        assert (await called.post(due(1024, 0)))[0] == 503
-
-
-async def test_a_store_that_goes_away_while_ues_are_told_is_no_end(
-    plant: Plant, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with serving(plant) as called:
-        (set_up,) = plant.script.lanes[0][0].events
-        assert (await called.post(set_up))[0] == 204
-        effects = module.Effects
-
-        async def away(*_: object) -> AsyncGenerator[list[object]]:
-            raise StoreUnavailable("the store is away")
-            yield []
-
         with monkeypatch.context() as patch:
-            patch.setattr(effects, "fan_out", away)
-            patch.setattr(module, "fans_out", lambda _: True, raising=False)
-            again = replace(set_up, id="again")
-            assert (await called.post(again))[0] == 503
-        assert (await called.post(again))[0] in (200, 204)
+            patch.setattr(module.Effects, "page", away)
+            assert (await called.post(event))[0] == 503
+        assert (await called.post(event))[0] == 204

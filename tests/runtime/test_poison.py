@@ -78,7 +78,7 @@ async def test_what_fails_each_time_is_a_dead_letter_and_the_ue_goes_on(
     (letter,) = await wrong.letters()
     assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
     kept = nats_binding.from_message(letter.headers, letter.data)
-    assert replace(kept, procedure=poison.procedure) == poison
+    assert replace(kept, procedure=poison.procedure, position=None) == poison
     assert letter.subject.startswith("dead.ue.")
     last = (await wrong.store.steps(UE))[-1]
     assert (last.trigger.id, last.poisoned) == (poison.id, True)
@@ -119,7 +119,7 @@ async def test_what_fails_harms_nothing_that_came_with_it(wrong: Plant) -> None:
     (letter,) = await wrong.letters()
     assert letter.headers["evcore-reason"] == "ZeroDivisionError:%20wrong%20on%20purpose"
     kept = nats_binding.from_message(letter.headers, letter.data)
-    assert replace(kept, procedure=poison.procedure) == poison
+    assert replace(kept, procedure=poison.procedure, position=None) == poison
     steps = await wrong.store.steps(OTHER)
     assert [step.trigger.id for step in steps].count(other.id) == 1
     assert (await wrong.store.steps(UE))[-1].trigger.id == poison.id

@@ -2,10 +2,12 @@
 
 import asyncio
 
+from eventing import subjects
+from eventing.jetstream.intake import Intake
 from statestore.contract import StoreUnavailable
 from tests.eventing import brokers
 from tests.eventing.brokers import until
-from tests.runtime.plant import Plant
+from tests.runtime.plant import BUS, Plant
 from tests.runtime.test_worker import holds
 
 
@@ -48,14 +50,23 @@ async def test_what_is_not_begun_is_given_back(plant: Plant) -> None:
 
 
 async def test_what_waits_for_its_turn_is_given_back(plant: Plant) -> None:
-    stopping = await plant.worker()
+    """It waits for an event that another worker has."""
+    before = await plant.worker()
     initial, connected, *rest = plant.script.lanes[1]
     await plant.play(plant.script.lanes[0], [initial])
+    await before.stop()
+    other = Intake(plant.client)
+    await plant.publish(connected.events[:1])
+    procedure = connected.events[0].procedure or ""
+    await other.consume(subjects.consumer(p, procedure) for p in range(BUS.partitions))
+    (taken,) = await other.take(1, 5)
+    await other.stop()
+    stopping = await plant.worker()
     await plant.publish(connected.events[1:3])
-    await until(lambda: _delivered(plant, 2))
+    await until(lambda: _delivered(plant, 3))
     await stopping.stop()
     await plant.worker()
-    await plant.publish(connected.events[:1])
+    await other.again(taken, 0)
     await plant.publish(connected.events[3:])
     await plant.reached(connected.heads)
     await plant.play(rest, *plant.script.lanes[2:])

@@ -31,7 +31,7 @@ async def test_a_withdrawal_is_seen_at_once(store: Store) -> None:
     assert await operator.registered(store.log, [SUPI, "imsi-001010000000002"]) == [SUPI]
     await store.subscribers.withdraw(SUPI)
     told = operator.event(EventType.SUBSCRIPTION_CHANGED, SUPI, SubscriptionChanged())
-    done = await worker.run([job(told)], patient=True)
+    done = await worker.run([job(told)])
     ((_, step),) = done.appended
     assert any(isinstance(event, NetworkDeregistrationPending) for event in step.events)
     assert step.subscription == 2

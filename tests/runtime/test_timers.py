@@ -28,6 +28,11 @@ def script() -> Script:
     return script
 
 
+def by_id(plant: Plant) -> dict[str, Heard]:
+    """Return the messages to gateways by event. A gateway sends the message of an event once."""
+    return {heard.id: heard for heard in plant.heard}
+
+
 def challenge(heard: Heard) -> str:
     nas: str = ies_of(wire.ngap_decode(heard.data))["NAS-PDU"]
     assert wire.nas_decode(bytes.fromhex(nas))["message-type"] == "authentication-request"
@@ -43,8 +48,9 @@ async def test_t3560_repeats_the_challenge(plant: Plant, another: bool) -> None:
         await plant.idle()
         await worker.stop()
         await plant.worker(clock=True, network=HASTY)
-    await until(lambda: len(plant.heard) == 2)
-    assert challenge(plant.heard[0]) == challenge(plant.heard[1])
+    await until(lambda: len(by_id(plant)) == 2)
+    one, two = by_id(plant).values()
+    assert challenge(one) == challenge(two)
     first, second = await plant.store.steps(UE)
     (started,) = [e for e in first.events if isinstance(e, TimerStarted)]
     assert (started.name, started.at) == ("T3560", first.at + 1000)

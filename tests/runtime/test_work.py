@@ -5,12 +5,15 @@ from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.earlier import Waiting
 from eventing.jetstream.messages import Addressed, outgoing
 from eventing.jetstream.streams import BusConfig
 from functions.runtime.job import Job
 from functions.runtime.work import Work
+from schemas.cloudevents import CloudEvent
 from schemas.step import Step
 from tests.functions.world import HOME_KEYS
 from tests.runtime.deciders import PARTITIONS, Bench, decider
@@ -26,9 +29,13 @@ class RecordingFinisher:
     def __init__(self) -> None:
         self.acknowledged: list[str] = []
         self.appended: list[str] = []
+        self.given_back: list[tuple[str, float]] = []
 
     async def steps(self, done: Sequence[tuple[Job, Step[object]]]) -> None:
         self.appended += [job.aggregate for job, _ in done]
+
+    async def again(self, unsent: Sequence[tuple[str, Step[object]]]) -> None:
+        pass
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
         assert not done
@@ -40,13 +47,17 @@ class RecordingFinisher:
         self.acknowledged.append(delivery.reply)
 
     async def retry(self, job: Job, after: float) -> None:
-        raise NotImplementedError
+        self.given_back.append((job.event.id, after))
 
     async def keep(self, delivery: Delivery, reason: str) -> None:
         raise NotImplementedError
 
     async def refuse(self, delivery: Delivery, reason: str) -> None:
         raise NotImplementedError
+
+
+async def nothing_earlier(waiting: Sequence[Waiting]) -> list[bool]:
+    return [True for _ in waiting]
 
 
 @pytest.fixture
@@ -60,7 +71,7 @@ async def store(tmp_path: Path) -> AsyncGenerator[Store]:
 async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
     store: Store, stood: str
 ) -> None:
-    """Another worker has processed the last message of a connection, which released it."""
+    """Another worker has processed the last message of a connection, which the UE has forgotten."""
     bench, worker = Bench(store), await decider(store, LIVES)
     for event in LIVES.outside[:8]:
         await bench.take(worker, event)
@@ -71,14 +82,49 @@ async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
         finisher,
         BusConfig(partitions=PARTITIONS),
         HOME_KEYS,
-        stopping=lambda: False,
+        lambda: False,
+        nothing_earlier,
     )
     if stood != "never":
         work.suspended(stored - 1 if stood == "before" else stored + 1)
-    subject, data, headers = outgoing(LIVES.outside[7], PARTITIONS)
+    forgotten = replace(LIVES.outside[7], partitionkey="ngap-0000000001")
+    subject, data, headers = outgoing(forgotten, PARTITIONS)
     reply = f"$JS.ACK.EVENTS.an-release-0001.1.12.7.{int(stored * 1e9)}.4"
     await work.run([Delivery(subject, data, headers, reply, 1, "an-release-0001")])
     if stood == "since":
         assert (finisher.acknowledged, finisher.appended) == ([reply], [])
     else:
         assert (finisher.acknowledged, finisher.appended) == ([], [GNB_AGGREGATE])
+
+
+async def test_only_what_waits_is_reported_as_in_progress(store: Store) -> None:
+    """The acknowledgement of the other event may be lost: its redelivery must not be put off while
+    the stream is asked for the events before an early one."""
+    bench, worker = Bench(store), await decider(store, LIVES)
+    for event in LIVES.outside[:4]:
+        await bench.take(worker, event)
+    active: list[list[str]] = []
+
+    async def first(waiting: Sequence[Waiting]) -> list[bool]:
+        active.append([job.event.id for job in work.active])
+        return [True for _ in waiting]
+
+    work = Work(
+        await decider(store, LIVES),
+        store.log,
+        RecordingFinisher(),
+        BusConfig(partitions=PARTITIONS),
+        HOME_KEYS,
+        lambda: False,
+        first,
+    )
+    decided, early = LIVES.outside[4], LIVES.outside[6]
+    await work.run([_delivery(event, 12 + i) for i, event in enumerate((decided, early))])
+    assert active == [[early.id]]
+    assert work.active == []
+
+
+def _delivery(event: CloudEvent, sequence: int) -> Delivery:
+    subject, data, headers = outgoing(event, PARTITIONS)
+    reply = f"$JS.ACK.EVENTS.consumer.1.{sequence}.7.{time.time_ns()}.4"
+    return Delivery(subject, data, headers, reply, 1, "consumer")

@@ -12,7 +12,7 @@ from functions.messages.nas import codec, gmm
 from functions.messages.nas.gmm import EMERGENCY, UPDATES, kind_of
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
-from schemas.connection.events import ContextRequested, RadioCapabilityReported
+from schemas.connection.events import RadioCapabilityReported
 from schemas.gmm.events import (
     Deregistered,
     GutiAllocated,
@@ -95,6 +95,7 @@ def _reconcile_sessions(d: UeDecision, request: Tree) -> Tree:
         by_network.abort(d, "an initial registration")
         for session in user_plane.live(d):
             release.forget(d, session, "an initial registration")
+        user_plane.release(d)  # before the accept
         return {}
     ies: Tree = {}
     release.match_status(d, request.get("pdu-session-status"))
@@ -149,8 +150,8 @@ def _accept(
     d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512))
     sessions = user_plane.wanted(d)
     if d.connection.context == "none" and (sessions or d.connection.context_requested):
-        d.emit(ContextRequested(uplink_count))
-        user_plane.request_context(d, d.protect(plain), sessions=sessions)
+        nas = d.protect(plain)
+        user_plane.request_context(d, nas, sessions=sessions, kgnb_count=uplink_count)
         d.start_timer("T3550", network.timers.t3550)
     else:
         send_accept(d)
@@ -159,8 +160,7 @@ def _accept(
 def send_accept(d: UeDecision, count: int = 0) -> None:
     """Send the REGISTRATION ACCEPT in a DOWNLINK NAS TRANSPORT, and start T3550.
 
-    A retransmission does not repeat the INITIAL CONTEXT SETUP REQUEST, because the gNB may have
-    received it. If the gNB has not, REGISTRATION COMPLETE triggers the request again.
+    A retransmission does not repeat the INITIAL CONTEXT SETUP REQUEST: the gNB gets it once.
     """
     if d.ue.registration is None:
         return

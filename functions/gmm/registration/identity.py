@@ -68,6 +68,7 @@ def _hand_over(d: UeDecision, registration: Registration, peek: wire.NasPeek) ->
         establishment_cause=here.establishment_cause,
         context_requested=here.context_requested,
         order=here.order,
+        position=here.position,
         request=registration.request,
         suci=peek.suci or b"",
     )

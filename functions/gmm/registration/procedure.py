@@ -111,9 +111,6 @@ def _complete(d: UeDecision, _: NasReceived) -> None:
     d.emit(GutiConfirmed())
     d.emit(RegistrationCompleted())
     configuration_update.registered(d)
-    if d.connection.context == "pending" and not d.connection.releasing:
-        # The gNB answers a context setup before it brings what the UE says next: it was lost.
-        user_plane.request_context(d)
 
 
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -125,11 +122,12 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
         case "InitialContextSetupResponse" if asked:
             d.emit(ContextSetUp())
             user_plane.answered(d, ies, amf_ue_ngap_id)
-            user_plane.unanswered(d)
+            user_plane.unanswered(d, amf_ue_ngap_id)
         case "InitialContextSetupFailure" if asked:
             d.emit(ContextSetupFailed(ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))))
             connection.abort(d, "the gNB did not set up the UE context")
             d.release(ngap.NAS_UNSPECIFIED)
+            user_plane.unanswered(d, amf_ue_ngap_id)
         case "InitialContextSetupResponse" | "InitialContextSetupFailure":
             d.note(f"{message} without a pending request")
         case "UERadioCapabilityInfoIndication":

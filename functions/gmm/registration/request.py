@@ -32,8 +32,10 @@ def take(d: UeDecision, received: NasReceived) -> None:
             d.note("the same REGISTRATION REQUEST again")
         return
     kind = kind_of(received.tree)
-    if received.initial and kind != EMERGENCY and admission.puts_off(d):
-        accept.reject(d, GmmCause.CONGESTION, admission.back_off(d))
+    back_off = admission.back_off(d) if received.initial and kind != EMERGENCY else None
+    if back_off is not None:
+        accept.reject(d, GmmCause.CONGESTION, back_off)
+        d.env.rejected = False  # it shows load, and no fault of this version
         return
     connection.abort(d, "another REGISTRATION REQUEST")
     begin(d, received.nas, received.tree)

@@ -293,12 +293,3 @@ def downlink_ran_status_transfer(target: Connection, container: Tree) -> bytes:
     """Return a DOWNLINK RAN STATUS TRANSFER (9.2.3.14)."""
     ies = [*ngap.ids(target), {"RANStatusTransfer-TransparentContainer": container}]
     return wire.ngap_encode({"message": "DownlinkRANStatusTransfer", "ies": ies})
-
-
-def resource_release_command(connection: Connection, sessions: Iterable[int]) -> bytes:
-    """Return a PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3) for unused resources of a target."""
-    transfer = {"cause": {"nas": "normal-release"}}
-    name = "pDUSessionResourceReleaseCommandTransfer"
-    items = [{"pDUSessionID": psi, name: transfer} for psi in sessions]
-    ies = [*ngap.ids(connection), {"PDUSessionResourceToReleaseListRelCmd": items}]
-    return wire.ngap_encode({"message": "PDUSessionResourceReleaseCommand", "ies": ies})

@@ -1,6 +1,6 @@
 """NGAP messages about UE contexts and PDU sessions at a gNB (TS 38.413 9.2.1, 9.2.2)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import wire
 from functions.messages import ngap
@@ -92,13 +92,12 @@ def pdu_session_resource_setup_request(
 
 
 def pdu_session_resource_release_command(
-    connection: Connection, sessions: Sequence[PduSession], cause: ngap.Cause, nas: bytes = b""
+    connection: Connection, psis: Iterable[int], nas: bytes = b""
 ) -> bytes:
-    """Return a PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3)."""
-    transfer = {"cause": dict(cause)}
+    """Return a PDU SESSION RESOURCE RELEASE COMMAND (9.2.1.3) for PDU session identities."""
+    transfer = {"cause": {"nas": "normal-release"}}
     items = [
-        {"pDUSessionID": s.id, "pDUSessionResourceReleaseCommandTransfer": transfer}
-        for s in sessions
+        {"pDUSessionID": psi, "pDUSessionResourceReleaseCommandTransfer": transfer} for psi in psis
     ]
     ies: list[Tree] = [
         *([{"NAS-PDU": EXAMPLE}] if nas else []),

@@ -1,0 +1,144 @@
+"""Admission by capacity: a worker that cannot serve the waiting requests in time puts some off.
+
+The queue of requests is judged by the time that this worker needs for it (`StandingQueue`). Of a
+standing queue, the first requests are put off until the rest can be served in the target time. Each
+gets a time of its own to come back: when the worker will have served all requests before it.
+
+All of it is soft state of one worker. Its decisions record what it answers (`CongestionLookup`).
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import wire
+from eventing.jetstream.deadline_queue import opens
+from eventing.jetstream.delivery import Delivery, event_of, stored_at
+from eventing.jetstream.intake import Backlog
+from eventing.standing_queue import StandingQueue
+from eventing.stats import Load
+from eventing.subjects import is_again
+from functions.runtime.deadlines import TIMER
+from schemas.network import Congestion
+
+UE_TIMERS: Final = {0x41: TIMER, 0x4C: TIMER}
+"""The seconds after which a UE gives up a REGISTRATION REQUEST (T3510) and a SERVICE REQUEST
+(T3517), by message type (TS 24.501 table 10.2.1)."""
+SHORTEST: Final = min(UE_TIMERS.values())
+
+MEMORY: Final = 4096
+"""Events after which their kind counts half: how many events a request causes changes."""
+EVENTS: Final = (2.0, 32.0)
+"""Limits of the events for each request. Without requests there is no such number."""
+REJECTED: Final = 2.0
+"""Events for a rejected request: itself, and the UE CONTEXT RELEASE COMPLETE."""
+EXPECTED: Final = 12.0
+"""Events for each request before any is measured: a registration with a session."""
+
+
+class Overload:
+    """The queue of requests of one worker, and its answer to each request."""
+
+    def __init__(
+        self,
+        policy: Congestion,
+        clock: Callable[[], float] = time.monotonic,
+        wall: Callable[[], float] = time.time,
+    ) -> None:
+        """`clock` has seconds, `wall` seconds since 1970."""
+        self._longest = policy.t3346_max
+        self._clock = clock
+        self._wall = wall
+        self._queue = StandingQueue(policy.after)
+        self._requests = MEMORY / EXPECTED
+        """Served requests, with exponential decay, and the events of them and of all else."""
+        self._events = float(MEMORY)
+        self._taken = 0
+        """Requests of the current batch that have no answer yet."""
+        self._cost = 0.0
+        """Seconds for an event; 0 before a measurement."""
+        self._free_at = 0.0
+        """When the worker will have served all requests that were put off."""
+        self.on_trial = False
+        """Whether the worker is a canary: if it is slow, it is rolled back, and puts no UE off."""
+        self.load = Load()
+
+    def begin(
+        self, deliveries: Sequence[Delivery], left: Backlog, cost: float | None
+    ) -> tuple[Sequence[Delivery], list[Delivery]]:
+        """Judge the queue before a batch.
+
+        Args:
+            deliveries: the batch.
+            left: the events that wait behind it.
+            cost: the seconds for an event in a full batch; None before a measurement.
+
+        Returns:
+            The deliveries to decide, and the requests that their UEs have given up.
+        """
+        requests = [delivery for delivery in deliveries if opens(delivery)]
+        given_up = [delivery for delivery in requests if self._given_up(delivery)]
+        decay = 0.5 ** (len(deliveries) / MEMORY)
+        self._events = self._events * decay + len(deliveries)
+        self._requests *= decay
+        self._cost = cost or 0.0
+        self._taken = len(requests) - len(given_up)
+        load = self.load
+        load.dropped += len(given_up)
+        load.requests = left.requests
+        load.capacity = self.capacity
+        load.wait = (left.others + left.requests * self.each) * self._cost
+        load.congested = self._queue.look(self._clock(), load.wait)
+        if not given_up:
+            return deliveries, given_up
+        late = {id(delivery) for delivery in given_up}
+        return [delivery for delivery in deliveries if id(delivery) not in late], given_up
+
+    def _given_up(self, request: Delivery) -> bool:
+        stored = stored_at(request.reply)
+        now = self._wall()
+        if stored is None or (now - stored < SHORTEST and not is_again(request.subject)):
+            return False
+        try:
+            event = event_of(request)
+            nas = wire.ngap_peek(event.data).nas
+        except (ValueError, wire.WireError):
+            return False
+        if event.position is not None:
+            stored = event.position.stored / 1000
+        timer = UE_TIMERS.get((nas.message_type if nas is not None else None) or 0)
+        return timer is not None and now - stored >= timer
+
+    @property
+    def excess(self) -> int:
+        """The waiting requests that are to be rejected."""
+        load = self.load
+        target = self._queue.target * load.capacity
+        return max(0, int(load.requests - target)) if load.congested else 0
+
+    @property
+    def each(self) -> float:
+        """The events that a request causes, itself included."""
+        least, most = EVENTS
+        return min(most, max(least, self._events / max(self._requests, 1e-9)))
+
+    @property
+    def capacity(self) -> float:
+        """The requests that this worker can serve in a second; 0 if unknown."""
+        return 1 / (self._cost * self.each) if self._cost else 0.0
+
+    def back_off(self) -> int:
+        """Return the seconds until this worker can serve a request; 0 to serve it now."""
+        load, capacity = self.load, self.capacity
+        self._taken = max(0, self._taken - 1)
+        behind = (self._taken + load.requests) / capacity if capacity else 0.0
+        if not load.congested or behind <= self._queue.target or self.on_trial:
+            load.admitted += 1
+            self._requests += 1.0
+            return 0
+        load.put_off += 1
+        self._events -= REJECTED
+        now = self._clock()
+        self._free_at = max(self._free_at, now + behind) + 1 / capacity
+        self._free_at = min(self._free_at, now + self._longest)
+        return max(1, round(self._free_at - now))

@@ -1,0 +1,1 @@
+"""A model of the order of the events of a UE (docs/architecture.md, "Order")."""
