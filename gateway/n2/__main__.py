@@ -36,7 +36,8 @@ async def serve(config: Config, secrets: Secrets) -> None:
         await ensure_streams(client, bus)
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
-        gateway = N2Gateway(client, publisher, router, n2.max_under_way, bus.max_bytes)
+        after = network.congestion.after
+        gateway = N2Gateway(client, publisher, router, n2.max_under_way, bus.max_bytes, after)
         transport = await listen(
             Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=Limits()
         )

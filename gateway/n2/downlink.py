@@ -1,4 +1,4 @@
-"""The order of a UE's downlink messages, and the downlink events that were sent already.
+"""The order of a UE's downlink messages.
 
 A UE drops a message with a lower NAS COUNT than it has seen (TS 24.501 4.4.3.1). Two functions may
 send to a UE one right after the other, each by its own way to the gateway. The gateway sees all of
@@ -6,8 +6,7 @@ their messages. It knows the COUNTs of a connection from earlier messages and wa
 message that seems to be missing. If it is wrong, the messages only leave a moment later.
 """
 
-from collections import OrderedDict
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 WAIT = 0.1
 """Seconds for which a message waits for the messages before it."""
@@ -16,8 +15,6 @@ FAR = 16
 that went by another gateway."""
 MOST = 64
 """Maximum messages that wait for a UE."""
-KEPT: Final = 1 << 15
-"""Ids of sent events that are kept: more than leave within JetStream's redelivery time."""
 
 
 class DownlinkPdu(NamedTuple):
@@ -99,26 +96,3 @@ class DownlinkOrder:
         # A repeated message has an old COUNT; a new security context starts with COUNT 0.
         new = self._next is None or message.first == 0 or message.last >= self._next
         self._next = message.last + 1 if new else self._next
-
-
-class SentEvents:
-    """The ids of recently sent downlink events: the PDU of an event is sent once.
-
-    The worker of a redelivered event sends the outputs of its step again, since the first worker
-    may have died before it sent them. A gNB must not get a PDU twice: an AUTHENTICATION REQUEST
-    after SECURITY MODE COMPLETE would tell the UE that the core is in another state.
-    """
-
-    __slots__ = ("_ids",)
-
-    def __init__(self) -> None:
-        self._ids: OrderedDict[str, None] = OrderedDict()
-
-    def check_and_add(self, identifier: str) -> bool:
-        """Whether the PDU of an event was sent already; from now on it counts as sent."""
-        if identifier in self._ids:
-            return True
-        self._ids[identifier] = None
-        if len(self._ids) > KEPT:
-            self._ids.popitem(last=False)
-        return False

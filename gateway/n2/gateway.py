@@ -2,7 +2,8 @@
 
 The gateway publishes each uplink PDU to JetStream. The number of PDUs that wait for JetStream has a
 bound. Beyond the bound the gateway reads from no gNB (their SCTP windows close) and sends OVERLOAD
-START. It drops no PDU that it has read.
+START. It drops no PDU that it has read. If workers do not keep up, OVERLOAD START asks for the
+reduction of traffic that they need (`gateway.n2.overload`).
 """
 
 import asyncio
@@ -21,11 +22,14 @@ from eventing.jetstream.connection import BusError, listen
 from eventing.jetstream.messages import is_batch, opened
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import waiting_bytes
+from eventing.stats import StatsWatch
 from gateway.n2 import downlink
-from gateway.n2.downlink import DownlinkPdu, SentEvents
-from gateway.n2.peer import MAX_DOWNLINK, GnbPeer, UeConnection
+from gateway.n2.downlink import DownlinkPdu
+from gateway.n2.overload import EVERYTHING, OVERLOAD_STOP, PERIOD, LoadReduction, overload_start
+from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
 from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
+from gateway.sent_events import SentEvents
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
     NGAP_MEDIA_TYPE,
@@ -75,7 +79,18 @@ class N2Gateway:
         router: Router,
         max_under_way: int,
         max_bytes: int,
+        after: float = 0.0,
     ) -> None:
+        """Create a gateway without gNBs.
+
+        Args:
+            client: the connection to NATS.
+            publisher: publishes events.
+            router: finds the procedure and the slot of a PDU.
+            max_under_way: the bound of events that JetStream has not stored.
+            max_bytes: the bound of the octets in the stream.
+            after: see `LoadReduction`.
+        """
         self._client = client
         self._outbox = Outbox(publisher, self._relax)
         self._router = router
@@ -89,7 +104,12 @@ class N2Gateway:
         self._sent = SentEvents()
         self._paused_since = 0.0
         self._overloaded = False
-        """Whether OVERLOAD START was sent to the gNBs."""
+        """Whether nothing is read from gNBs for so long that they get OVERLOAD START."""
+        self._load = LoadReduction(after)
+        self._stats = StatsWatch(self._load.heard)
+        self._reduction = 0
+        """The reduction of traffic, in per cent, that gNBs are asked for."""
+        self._reducing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
         self._watching: asyncio.Task[None] | None = None
@@ -100,13 +120,14 @@ class N2Gateway:
         self._transport = transport
         self._outbox.start()
         self._watching = self._loop.create_task(self._watch_depth())
+        self._reducing = self._loop.create_task(self._reduce())
 
     async def stop(self, seconds: float = 3.0) -> None:
         """Close all associations, and publish the waiting events for up to `seconds`."""
         if self._transport is not None:
             await self._transport.close()
         await self._outbox.stop(seconds)
-        for task in (self._watching, *self._chores):
+        for task in (self._watching, self._reducing, *self._chores):
             if task is not None:
                 task.cancel()
 
@@ -216,7 +237,7 @@ class N2Gateway:
         """Note the Global RAN Node ID of an NG SETUP REQUEST; the core accepts or rejects it."""
         peer.gnb = subjects.token(gnb)
         peer.named, peer.ready = True, False
-        peer.overloaded = False  # NG SETUP clears the overload state (TS 38.413 8.7.1.1)
+        peer.reduction = 0  # NG SETUP clears the overload state (TS 38.413 8.7.1.1)
 
     def _enqueue(
         self,
@@ -278,34 +299,51 @@ class N2Gateway:
         self.counters.overloads += 1
         self._overloaded = True
         log.warning("%d events wait for JetStream: OVERLOAD START", self.waiting)
-        for peer in self._peers.values():
-            self._start_overload(peer)
+        self._ask_all()
 
-    def _start_overload(self, peer: GnbPeer) -> None:
-        if not peer.ready or peer.overloaded or len(peer.downlink) >= MAX_DOWNLINK:
+    async def _reduce(self) -> None:
+        """Ask gNBs for the reduction of traffic that the workers need."""
+        await self._stats.start(self._client)
+        while True:
+            await asyncio.sleep(PERIOD)
+            before, percent = self._reduction, self._load.change()
+            if percent == before:
+                continue
+            if not before:
+                self.counters.overloads += 1
+                log.warning("requests wait for %.1f s: OVERLOAD START", self._load.wait)
+            elif not percent:
+                log.warning("requests wait for %.1f s: OVERLOAD STOP", self._load.wait)
+            self._reduction = percent
+            self._ask_all()
+
+    def _ask_all(self) -> None:
+        for peer in self._peers.values():
+            self._ask(peer)
+
+    def _ask(self, peer: GnbPeer) -> None:
+        """Send OVERLOAD START or OVERLOAD STOP, if the gNB was asked for something else before.
+
+        A later OVERLOAD START replaces an earlier one (TS 38.413 8.7.7.2).
+        """
+        wanted = EVERYTHING if self._overloaded else self._reduction
+        if not peer.ready or peer.reduction == wanted:
             return
-        action = "permit-emergency-sessions-and-mobile-terminated-services-only"
-        pdu = wire.ngap_encode(
-            {
-                "message": "OverloadStart",
-                "ies": [{"AMFOverloadResponse": {"overloadAction": action}}],
-            }
-        )
-        peer.overloaded = True
-        self._send(peer, 0, pdu)
+        if not wanted:
+            peer.reduction = 0
+            # Even beyond MAX_DOWNLINK: a gNB without OVERLOAD STOP would never send UEs again.
+            peer.downlink.append((0, OVERLOAD_STOP))
+            self._flush(peer)
+        elif len(peer.downlink) < MAX_DOWNLINK:
+            peer.reduction = wanted
+            self._send(peer, 0, overload_start(wanted))
 
     def _resume(self) -> None:
         self._paused_since = 0.0
         self._overloaded = False
         if self._transport is not None:
             self._transport.resume()
-        pdu = wire.ngap_encode({"message": "OverloadStop", "ies": []})
-        for peer in self._peers.values():
-            if peer.overloaded:
-                peer.overloaded = False
-                # Even beyond MAX_DOWNLINK: a gNB without OVERLOAD STOP would never send UEs again.
-                peer.downlink.append((0, pdu))
-                self._flush(peer)
+        self._ask_all()
 
     # Downlink
 
@@ -348,8 +386,23 @@ class N2Gateway:
         except wire.WireError:
             log.exception("a downlink message that is not an NGAP PDU")
             return
+        if not peer.ready and peek.message not in _BEFORE_SETUP:
+            # Another worker may send to the gNB as soon as the step of NG SETUP is stored.
+            if len(peer.early) < MAX_DOWNLINK:
+                peer.early.append(CorePdu(pdu, procedure, counted))
+            else:
+                self._undeliverable(peer, "too many wait for NG SETUP RESPONSE")
+            return
         if peek.message == "NGSetupResponse":
             self._completed(peer)
+        self._dispatch(peer, peek, CorePdu(pdu, procedure, counted))
+        while peer.ready and peer.early:
+            early = peer.early.popleft()
+            self._dispatch(peer, wire.ngap_peek(early.pdu), early)
+        self._ask(peer)
+
+    def _dispatch(self, peer: GnbPeer, peek: wire.NgapPeek, message: CorePdu) -> None:
+        pdu, procedure, counted = message
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
         stream = peer.stream_for(peek.amf_ue_ngap_id)
@@ -361,8 +414,6 @@ class N2Gateway:
             self._send_in_order(
                 peer, connection, DownlinkPdu(stream, pdu, *nats_binding.counts(counted))
             )
-        if self._overloaded:
-            self._start_overload(peer)
 
     def _send_in_order(self, peer: GnbPeer, connection: UeConnection, message: DownlinkPdu) -> None:
         order = connection.downlink
@@ -422,3 +473,7 @@ class N2Gateway:
 
 
 _PROCEDURES: Final = frozenset(str(procedure) for procedure in Procedure)
+
+_BEFORE_SETUP: Final = frozenset({"NGSetupResponse", "NGSetupFailure", "ErrorIndication"})
+"""The messages that a gNB may get before NG SETUP RESPONSE: NG SETUP is the first procedure of an
+association (TS 38.413 8.7.1.1), and ERROR INDICATION answers what is not a procedure."""

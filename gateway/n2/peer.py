@@ -1,7 +1,7 @@
 """A gNB's SCTP association as the gateway sees it. This state ends with the association."""
 
 from collections import OrderedDict, deque
-from typing import Final
+from typing import Final, NamedTuple
 
 from gateway.n2.downlink import DownlinkOrder
 from schemas.procedures import Procedure
@@ -12,6 +12,14 @@ MAX_UES: Final = 1 << 17
 
 MAX_DOWNLINK: Final = 4096
 """Maximum PDUs that wait for a gNB with a full association."""
+
+
+class CorePdu(NamedTuple):
+    """A downlink PDU as the core sent it: with its procedure and the text of its NAS COUNTs."""
+
+    pdu: bytes
+    procedure: str | None
+    counted: str
 
 
 class UeConnection:
@@ -33,11 +41,12 @@ class GnbPeer:
         "connections",
         "downlink",
         "dropped",
+        "early",
         "gnb",
         "id",
         "named",
-        "overloaded",
         "ready",
+        "reduction",
     )
 
     def __init__(self, identifier: str, association: Association) -> None:
@@ -49,10 +58,13 @@ class GnbPeer:
         """Whether the NG SETUP REQUEST has arrived: from then on the core may know the gNB."""
         self.ready = False
         """Whether the NG SETUP RESPONSE was sent: before that, no message is about a UE."""
-        self.overloaded = False
-        """Whether an OVERLOAD START was sent, and no OVERLOAD STOP after it."""
+        self.reduction = 0
+        """The reduction of traffic, in per cent, that the last OVERLOAD START asked for; 0 if there
+        was none, or an OVERLOAD STOP after it."""
         self.connections: OrderedDict[int, UeConnection] = OrderedDict()
         self.downlink: deque[tuple[int, bytes]] = deque()
+        self.early: deque[CorePdu] = deque()
+        """The PDUs that wait for NG SETUP RESPONSE."""
         self.dropped = 0
 
     @property

@@ -11,6 +11,7 @@ from gateway.n4.events import N4Events
 from gateway.n4.peer import UpfPeer, UpfPeers
 from gateway.n4.pfcp import PfcpHeader
 from gateway.n4.requests import Fate
+from gateway.sent_events import SentEvents
 from schemas.cloudevents import CloudEvent
 
 
@@ -180,6 +181,7 @@ class DownlinkRelay:
     def __init__(self, counters: N4Counters, send: Callable[[bytes, Address], None]) -> None:
         self._counters = counters
         self._send = send
+        self._sent = SentEvents()
 
     def deliver(self, peer: UpfPeer, headers: dict[str, str] | None, data: bytes) -> None:
         """Handle a message from the bus: one PFCP message or a batch."""
@@ -211,6 +213,9 @@ class DownlinkRelay:
             self._response(peer, peek, data)
 
     def _request(self, peer: UpfPeer, event: CloudEvent, peek: wire.PfcpPeek) -> None:
+        if self._sent.check_and_add(event.id):
+            self._counters.under_way += 1
+            return
         if peek.message_type == pfcp.ASSOCIATION_SETUP_REQUEST:
             peer.path.is_associating()
         fate = peer.requests.submit(event, event.data, peek.message_type)

@@ -206,7 +206,9 @@ async def running(
     bound: int = 8192,
     max_bytes: int = PLENTY,
     limits: Limits | None = None,
+    after: float = 0.0,
 ) -> AsyncGenerator[Edge]:
+    router = Router(NETWORK.guami, CIPHER)
     async with (
         brokers.running(path) as bus,
         connected(bus.url, "gateway") as client,
@@ -215,7 +217,7 @@ async def running(
         await ensure(core, BusConfig(partitions=PARTITIONS))
         publisher = Publisher(client, PARTITIONS)
         await publisher.start()
-        gateway = N2Gateway(client, publisher, Router(NETWORK.guami, CIPHER), bound, max_bytes)
+        gateway = N2Gateway(client, publisher, router, bound, max_bytes, after)
         edge = Edge(bus, core, gateway, World(world))
         await core.subscribe("ue.>", cb=edge.hear, pending_bytes_limit=0)
         await brokers.arrived(core)

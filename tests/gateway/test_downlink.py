@@ -6,11 +6,15 @@ import pytest
 
 from eventing import subjects
 from eventing.jetstream.messages import Addressed, gathered, is_batch
+from functions.messages import ngap
 from gateway.n2 import gateway as module
+from loadgen.gnb import messages as ngap_gnb
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import Tai
+from tests.functions.world import NETWORK
 from tests.gateway import edge as edges
-from tests.gateway.edge import Edge, downlink_nas, ng_setup_response
+from tests.gateway.edge import Edge, Ran, downlink_nas, ng_setup_response
 from transport import Limits
 
 NARROW = Limits(send_buffer=4096, receive_window=4096, max_message=2048)
@@ -27,6 +31,48 @@ async def test_each_ue_has_its_stream_and_the_node_the_first(edge: Edge) -> None
     assert len({message.stream for message in heard}) == ran.association.outbound_streams
     assert {message.ppid for message in heard} == {60}
     assert [message.payload for message in heard[1:]] == [downlink_nas(n, n) for n in range(100)]
+
+
+async def test_a_message_for_a_gnb_waits_for_the_ng_setup_response(edge: Edge) -> None:
+    """A worker may page in a gNB's tracking area before another has sent NG SETUP RESPONSE."""
+    ran = await edge.ran()
+    event = await ran.sent(setup_request(ran))
+    early = [paging(1), downlink_nas(7, 7), paging(2)]
+    for pdu in early:
+        await edge.answer(event, pdu)
+    assert ran.heard.messages == []
+    await edge.answer(event, error_indication())
+    await edge.answer(event, ng_setup_response())
+    await edge.answer(event, paging(3))
+    sent = [error_indication(), ng_setup_response(), *early, paging(3)]
+    assert [m.payload for m in await ran.heard.got(6)] == sent
+
+
+async def test_messages_that_wait_for_ng_setup_response_have_a_bound(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MAX_DOWNLINK", 2)
+    ran = await edge.ran()
+    event = await ran.sent(setup_request(ran))
+    for tmsi in (1, 2, 3):
+        await edge.answer(event, paging(tmsi))
+    assert edge.gateway.counters.undeliverable == 1
+    await edge.answer(event, ng_setup_response())
+    heard = await ran.heard.got(3)
+    assert [m.payload for m in heard] == [ng_setup_response(), paging(1), paging(2)]
+
+
+async def test_messages_that_wait_for_ng_setup_response_end_with_the_association(
+    edge: Edge,
+) -> None:
+    old = await edge.ran(7)
+    event = await old.sent(setup_request(old))
+    await edge.answer(event, paging(1))
+    await old.transport.close()
+    await edge.got(2)  # the association is lost
+    new = await edge.gnb(7)
+    await edge.answer(edge.events[2], paging(2))
+    assert [m.payload for m in await new.heard.got(2)] == [ng_setup_response(), paging(2)]
 
 
 async def test_an_answer_goes_to_the_association_that_the_question_came_by(edge: Edge) -> None:
@@ -99,6 +145,19 @@ async def test_downlink_messages_that_cannot_be_read_harm_nobody(edge: Edge) -> 
     await edge.core.publish(subject, b"[1]", headers={"Content-Type": BATCH_MEDIA_TYPE})
     await edge.answer(event, downlink_nas(1, 1))
     assert (await ran.heard.got(2))[1].payload == downlink_nas(1, 1)
+
+
+def setup_request(ran: Ran) -> bytes:
+    return ngap_gnb.ng_setup_request(ran.config)
+
+
+def paging(tmsi: int) -> bytes:
+    tai = Tai("001-01", 1)
+    return ngap.paging(NETWORK.guami, tmsi, (tai,))
+
+
+def error_indication() -> bytes:
+    return ngap.error_indication(ngap.UNSPECIFIED)
 
 
 def told(identifier: str, data: bytes) -> CloudEvent:

@@ -3,9 +3,12 @@
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 
 import wire
+from eventing import subjects
+from eventing.stats import Load, Stats
 from gateway.n2 import gateway as module
 from gateway.n2.peer import GnbPeer
 from tests.eventing.brokers import until
@@ -21,6 +24,7 @@ OVERLOAD = ("OverloadStart", "OverloadStop")
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OVERLOAD_AFTER", 0.05)
     monkeypatch.setattr(module, "DEPTH_POLL", 0.02)
+    monkeypatch.setattr(module, "PERIOD", 0.02)
 
 
 pytestmark = pytest.mark.usefixtures("_soon")
@@ -171,7 +175,71 @@ async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
                 patched.setattr(peer.association, "send", full)
                 start = wire.ngap_encode({"message": "OverloadStart", "ies": []})
                 peer.downlink.extend([(0, start)] * module.MAX_DOWNLINK)
-            await until(lambda: not peer.overloaded)
+            await until(lambda: not peer.reduction)
             assert len(peer.downlink) == module.MAX_DOWNLINK + 1
         edge.gateway.writable(peer.association)
         await until(lambda: names(ran)[-1] == "OverloadStop")
+
+
+class Workers:
+    """A worker of the core, which reports its load again and again."""
+
+    def __init__(self, edge: Edge) -> None:
+        self._edge = edge
+        self.load = Load(capacity=100.0)
+        self._task = asyncio.create_task(self._report())
+
+    async def _report(self) -> None:
+        while True:
+            stats = Stats("worker", "1", 1, load=self.load)
+            await self._edge.core.publish(subjects.stats("worker"), msgspec.json.encode(stats))
+            await asyncio.sleep(0.02)
+
+    def stop(self) -> None:
+        self._task.cancel()
+
+
+def reductions(ran: Ran) -> list[int | None]:
+    """Return the reductions that a gNB was asked for; None without a percentage, 0 to stop."""
+    found: list[int | None] = []
+    for message in ran.heard.messages:
+        tree = wire.ngap_decode(message.payload)
+        ies = {name: value for ie in tree["ies"] for name, value in ie.items()}
+        if tree["message"] == "OverloadStart":
+            found.append(ies.get("AMFTrafficLoadReductionIndication"))
+        elif tree["message"] == "OverloadStop":
+            found.append(0)
+    return found
+
+
+async def test_workers_that_do_not_keep_up(tmp_path: Path) -> None:
+    """GNBs get a percentage while requests wait too long, also those that come meanwhile."""
+    async with edges.running(tmp_path, after=0.5) as edge:
+        ran = await edge.gnb()
+        workers = Workers(edge)
+        workers.load.requests = 200.0
+        await ran.messages("OverloadStart")
+        late = await edge.gnb()
+        await late.messages("OverloadStart")
+        for told in (ran, late):
+            assert all(percent and 1 <= percent <= 99 for percent in reductions(told))
+        workers.load.requests = 0.0
+        for told in (ran, late):
+            await told.messages("OverloadStop")
+        workers.stop()
+
+
+async def test_a_broker_that_stands_still_during_an_overload_of_workers(tmp_path: Path) -> None:
+    """While nothing is read, gNBs are asked for all; then for the percentage again."""
+    async with edges.running(tmp_path, after=0.5, bound=8) as edge:
+        ran = await edge.gnb()
+        workers = Workers(edge)
+        workers.load.requests = 200.0
+        await ran.messages("OverloadStart")
+        with edge.bus.frozen():
+            for ran_id in range(50):
+                ran.send(ran.initial(request(suci()), ran_id))
+            await ran.heard.until(lambda: None in reductions(ran))
+        await ran.heard.until(lambda: reductions(ran)[-1] is not None)
+        assert 1 <= (reductions(ran)[-1] or 0) <= 99
+        workers.stop()
