@@ -45,8 +45,9 @@ class TimerValues(Struct, frozen=True):
     """Before NG SETUP REQUEST is repeated."""
     ng_release: float = 10.0
     """Before UE CONTEXT RELEASE REQUEST is repeated."""
-    rrc_wait: float = 2.0
-    """The wait time in the gNB's RRCReject (TS 38.331)."""
+    rrc_wait: float = 1.0
+    """The unit of the wait time in the gNB's RRCReject. The gNB draws 1 to 16 units at random
+    (TS 38.331 6.2.2)."""
 
 
 class Timed(Protocol):

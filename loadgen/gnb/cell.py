@@ -6,12 +6,13 @@ from random import Random
 from typing import TypeAlias
 
 from loadgen.gnb import messages
+from loadgen.gnb.admission import Admission
 from loadgen.gnb.context import RADIO_LOST, CampedUe, Contexts, PreparedHandover, UeContext
 from loadgen.gnb.messages import GnbConfig
 from loadgen.gnb.resources import Resources
 from loadgen.identity import Guami
 from loadgen.timers import Deadlines, TimerValues
-from loadgen.trees import Tree, number, part
+from loadgen.trees import Tree, number
 from loadgen.ue.model import (
     CONNECTION_LOST,
     NOT_RELEASED,
@@ -31,47 +32,10 @@ from loadgen.violation import Kind
 USER_INACTIVITY = "user-inactivity"
 _RELEASE_TRIES = 3
 _REMEMBERED = 4096
-_SPARES_SIGNALLING = "reject-non-emergency-mo-dt"
-
-
-class Admission:
-    """Admission of RRC connections for signalling (TS 38.413 8.7.6, 9.3.1.105)."""
-
-    def __init__(self) -> None:
-        self.interface_up = False
-        """Whether NG SETUP succeeded."""
-        self.refused = 0
-        """Connection attempts that were refused."""
-        self._reduction = 0
-        self._credit = 0
-
-    @property
-    def overloaded(self) -> bool:
-        """Whether the AMF asked for less signalling."""
-        return self._reduction > 0
-
-    def overload_start(self, ies: Tree) -> None:
-        """Handle OVERLOAD START: refuse all signalling, or the percentage in the message."""
-        action = part(ies, "AMFOverloadResponse").get("overloadAction")
-        percent = number(ies, "AMFTrafficLoadReductionIndication")
-        everything = 100 if percent is None else percent
-        self._reduction = 0 if action == _SPARES_SIGNALLING else everything
-        self._credit = 0
-
-    def overload_stop(self) -> None:
-        """Handle OVERLOAD STOP."""
-        self._reduction = 0
-
-    def admits(self) -> bool:
-        """Whether one more connection may be established now."""
-        if not self.interface_up:
-            return False
-        self._credit += 100 - self._reduction
-        if self._credit >= 100:
-            self._credit -= 100
-            return True
-        self.refused += 1
-        return False
+_LONGEST_WAIT = 16
+"""The longest wait time of an RRCReject, in units (TS 38.331 6.2.2)."""
+_RESUMPTION = 2
+"""The time over which UEs come back after NG SETUP, in units."""
 
 
 class Neighbours:
@@ -272,23 +236,28 @@ class Cell:
     # RRC
 
     def admit(self, camped: CampedUe, now: float) -> None:
-        """Establish the RRC connection that a UE wants, or make the UE wait."""
+        """Establish the RRC connection that a UE wants, or make the UE wait.
+
+        The UE waits for T302, the wait time of the RRCReject (TS 38.331 5.3.15.2).
+        """
         if camped.wanted is None:
             camped.held = inf
-        elif self.admission.admits():
+        elif self.admission.admits(camped.wanted.cause):
             camped.held = inf
             self._held.pop(camped, None)
             context = camped.context = self.contexts.open(camped)
             camped.ue.user_plane = context.resources
             camped.ue.connected(now)
         else:
-            camped.held = now + self.timers.rrc_wait * self.rng.uniform(1.0, 2.0)
-            self._held[camped] = None
+            camped.held = now + self.timers.rrc_wait * self.rng.randint(1, _LONGEST_WAIT)
+            if not self.admission.interface_up:
+                self._held[camped] = None
 
     def resume(self, now: float) -> None:
-        """Let the waiting UEs try again, spread over `rrc_wait`: the AMF is reachable."""
+        """Let the UEs that found no AMF try again: there is one. T302 of the others runs on."""
+        spread = self.timers.rrc_wait * _RESUMPTION
         for camped in self._held:
-            camped.held = min(camped.held, now + self.rng.random() * self.timers.rrc_wait)
+            camped.held = min(camped.held, now + self.rng.random() * spread)
             self.deadlines.touch(camped)
         self._held.clear()
 

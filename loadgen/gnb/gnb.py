@@ -46,6 +46,7 @@ class GnbCounts(Struct):
     error_indications_received: int = 0
     resets_received: int = 0
     overload_starts: int = 0
+    overload_stops: int = 0
     errors: dict[str, int] = field(default_factory=dict[str, int])
     """ERROR INDICATIONs received, by cause."""
     reconfigured: int = 0
@@ -255,8 +256,8 @@ class Gnb:
         self.cell.admission.overload_start(ies)
 
     def _overload_stop(self, _: Tree) -> None:
+        self.counts.overload_stops += 1
         self.cell.admission.overload_stop()
-        self.cell.resume(self.now)
 
     def _reconfigured(self, ies: Tree) -> None:
         """Handle AMF CONFIGURATION UPDATE (8.7.3): store the served GUAMIs and PLMNs."""
@@ -288,6 +289,7 @@ class Gnb:
         self.refused = None
         self.counts.setups += 1
         self._served(ies)
+        self.cell.admission.overload_stop()
         self.cell.admission.interface_up = True
         self.cell.resume(self.now)
 

@@ -40,9 +40,10 @@ class Driver:
         capture: Capture | None,
         downlink_data: DownlinkData = no_downlink_data,
         downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
+        recorder: Recorder | None = None,
     ) -> None:
         """Create the gNBs and the UEs, without sending anything."""
-        self.recorder = Recorder()
+        self.recorder = recorder or Recorder()
         self._config = config
         self._loop = asyncio.get_running_loop()
         self._deadlines = Deadlines()
@@ -257,6 +258,9 @@ class Driver:
             not_understood=_sum(ue.record.statuses for ue in ues),
             not_understood_tolerated=_sum(ue.record.statuses_tolerated for ue in ues),
             error_indications=_sum(c.errors for c in counts),
+            rejects=_sum(ue.record.rejects for ue in ues),
+            sessions_lost=sum(ue.record.sessions_lost for ue in ues),
+            sessions_released=sum(ue.record.sessions_released for ue in ues),
             congested=sum(ue.record.congested for ue in ues),
             configured=sum(ue.record.configured for ue in ues),
             deregistered=sum(ue.record.deregistered for ue in ues),
@@ -272,6 +276,7 @@ class Driver:
             error_indications_received=sum(c.error_indications_received for c in counts),
             resets_received=sum(c.resets_received for c in counts),
             overload_starts=sum(c.overload_starts for c in counts),
+            overload_stops=sum(c.overload_stops for c in counts),
             held=sum(gnb.cell.admission.refused for gnb in gnbs),
             blocked_arrivals=self.traffic.blocked,
             ngap_sent=sum(c.sent for c in counts),

@@ -21,6 +21,9 @@ MAX_VIOLATIONS = 1000
 """The number of violations that are kept in full; all are counted."""
 
 
+ANSWER_TIMERS = frozenset({"T3510", "T3517", "T3521", "T3580", "T3582"})
+"""The timers of a UE that waits for the answer to a request (TS 24.501 10.2, 10.3)."""
+
 MAX_FAILURES = 1000
 """The number of failures that are kept with their UEs; all are counted."""
 
@@ -42,6 +45,8 @@ class Samples:
     def __init__(self) -> None:
         self.latencies = array("d")
         """The latencies in seconds of the successful procedures."""
+        self.admitted = array("d")
+        """The same from the last connection, so from the request that was accepted."""
         self.ends = array("d")
         """When each of them ended."""
         self.failures: dict[str, int] = {}
@@ -79,6 +84,8 @@ class Recorder:
             samples.recovered += 1
         elif end.cause is None:
             samples.latencies.append(max(0.0, end.ended - end.began))
+            admitted = end.began if end.admitted is None else end.admitted
+            samples.admitted.append(max(0.0, end.ended - admitted))
             samples.ends.append(end.ended)
         else:
             samples.failures[end.cause] = samples.failures.get(end.cause, 0) + 1
@@ -141,6 +148,9 @@ class ProcedureReport(Struct, frozen=True):
     """Successes per second, from the start of the run to the last success."""
     latency: Latency | None
     timeline: list[Second]
+    admitted: Latency | None = None
+    """The latency from the request that was accepted: without the time for which a gNB or the core
+    had put the UE off, and without attempts that failed."""
 
 
 class PhaseReport(Struct, frozen=True, kw_only=True):
@@ -203,6 +213,12 @@ class Report(Struct, frozen=True, kw_only=True):
     """The same for UEs with corrupted messages."""
     error_indications: dict[str, int] = {}
     """ERROR INDICATIONs that gNBs received, by cause."""
+    rejects: dict[str, int] = {}
+    """Requests that the core refused: by message, cause and the timer in the message."""
+    sessions_lost: int = 0
+    """PDU sessions that the core did not have when it said the PDU session status of their UE."""
+    sessions_released: int = 0
+    """PDU sessions that the core released without a request of the UE."""
     congested: int = 0
     """How often a UE was rejected for congestion and waited for T3346."""
     configured: int = 0
@@ -228,6 +244,7 @@ class Report(Struct, frozen=True, kw_only=True):
     error_indications_received: int
     resets_received: int
     overload_starts: int
+    overload_stops: int = 0
     held: int
     """RRC connections that a gNB refused for the AMF's overload."""
     blocked_arrivals: int
@@ -251,6 +268,11 @@ class Report(Struct, frozen=True, kw_only=True):
     def failures(self) -> int:
         """Procedures that failed."""
         return sum(p.failed for p in self.procedures.values())
+
+    @property
+    def expiries(self) -> int:
+        """Requests of UEs that had no answer in time."""
+        return sum(n for timer, n in self.retransmissions.items() if timer in ANSWER_TIMERS)
 
     @property
     def ok(self) -> bool:
@@ -332,6 +354,7 @@ def procedures_of(recorder: Recorder, start: float) -> dict[str, ProcedureReport
             skipped=samples.skipped,
             rate=succeeded / (max(samples.ends) - start) if succeeded else 0.0,
             latency=latency_of(list(samples.latencies)),
+            admitted=latency_of(list(samples.admitted)),
             timeline=timeline_of(samples, start),
         )
     return found

@@ -115,6 +115,7 @@ def _notes(report: Report) -> str:
         f"NGAP {report.ngap_sent} sent, {report.ngap_received} received",
     ]
     notes += [f"{timer} x{count}" for timer, count in sorted(report.retransmissions.items())]
+    notes += [f"{reject} x{count}" for reject, count in sorted(report.rejects.items())]
     counted = {
         "duplicates": report.duplicates,
         "re-associations": report.reassociations,
@@ -128,6 +129,9 @@ def _notes(report: Report) -> str:
         "tolerated": sum(report.tolerated.values()),
         "not understood": sum(report.not_understood.values()),
         "congested": report.congested,
+        "ERROR INDICATIONs": report.error_indications_received,
+        "sessions lost": report.sessions_lost,
+        "sessions released by the network": report.sessions_released,
         "configured": report.configured,
         "deregistered by the network": report.deregistered,
     }

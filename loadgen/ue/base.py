@@ -44,6 +44,7 @@ def no_downlink_tunnel(address: str) -> None:
 
 
 _INCOMPATIBLE_WITH_STATE = 98
+_BACK_OFF_TIMERS = {"t3346-value": "T3346", "t3502-value": "T3502", "back-off-timer-value": "T3396"}
 
 
 class UeRecord(Struct):
@@ -55,6 +56,12 @@ class UeRecord(Struct):
     """How often a session was set up with another UL F-TEID than before."""
     congested: int = 0
     """How often the network rejected the UE for congestion and the UE waited."""
+    rejects: dict[str, int] = field(default_factory=dict[str, int])
+    """Requests that the network refused: by message, cause and the timer in the message."""
+    sessions_lost: int = 0
+    """PDU sessions of the UE that the network did not have when it said its PDU session status."""
+    sessions_released: int = 0
+    """PDU sessions that the network released without a request of the UE."""
     configured: int = 0
     """CONFIGURATION UPDATE COMMANDs that the UE processed."""
     deregistered: int = 0
@@ -101,9 +108,9 @@ class UeTimers:
         """Whether a timer runs."""
         return timer in self._timers
 
-    def stop_all(self) -> None:
-        """Stop every timer."""
-        self._timers.clear()
+    def stop_all_except(self, timer: str) -> None:
+        """Stop every other timer."""
+        self._timers = {name: at for name, at in self._timers.items() if name == timer}
 
     def next_except(self, but: str) -> str:
         """Return the timer that expires next, except `but`; ``"nothing"`` if there is none."""
@@ -292,6 +299,16 @@ class UeBase(UeTimers, ABC):
         """Count a repetition that a timer caused."""
         counts = self.record.retransmissions
         counts[timer] = counts.get(timer, 0) + 1
+
+    def rejected(self, message: Tree, plain: bytes) -> str:
+        """Count a reject: its tree and its octets. Return its cause, such as ``22-congestion``."""
+        gsm = "5gsm-cause" in message
+        name = message["5gsm-cause"] if gsm else message.get("5gmm-cause")
+        cause = f"{messages.gsm_cause_of(plain) if gsm else plain[3]}-{name}"
+        timers = [name for ie, name in _BACK_OFF_TIMERS.items() if message.get(ie)]
+        text = " ".join((str(message.get("message-type")), cause, *timers))
+        self.record.rejects[text] = self.record.rejects.get(text, 0) + 1
+        return cause
 
     def suci(self) -> bytes:
         """Return the SUCI to send: the stored one while T3519 runs (5.5.1.2.2)."""

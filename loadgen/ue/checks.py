@@ -114,6 +114,7 @@ def check_status(ue: UeBase, tree: Tree, kind: Kind, *, asked: bool) -> str | No
     if lost and all(ue.faults.since(live[psi].agreed) for psi in lost):
         ue.faults.surface(ue.now)
     for psi in lost:
+        ue.record.sessions_lost += 1
         ue.sessions.remove(psi)
     for session in live.values():
         session.agreed = ue.now

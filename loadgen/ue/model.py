@@ -3,6 +3,9 @@
 from enum import Enum, StrEnum
 from typing import NamedTuple, TypeAlias
 
+MOBILE_TERMINATED = "mt-Access"
+"""The RRC establishment cause of a paged UE (TS 24.501 table 4.5.6.1; name of TS 38.331)."""
+
 
 class Procedure(StrEnum):
     """A procedure of a UE's programme."""
@@ -125,6 +128,9 @@ class Ended(NamedTuple):
     """Whether the procedure succeeded in a later attempt after injected faults."""
     unsolicited: bool = False
     """Whether the network started the procedure, not the driver."""
+    admitted: float | None = None
+    """When the last connection of the procedure was established; its start if it needed none. So
+    the time from here is that of the request that was answered; None if unknown."""
 
 
 Output: TypeAlias = Connect | Send | Leave | Inactive | Move | Reselect | Ended

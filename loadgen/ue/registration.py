@@ -5,7 +5,14 @@ from loadgen.trees import number
 from loadgen.ue import messages
 from loadgen.ue.base import Running, UeBase
 from loadgen.ue.checks import check_registration_accept, check_status
-from loadgen.ue.model import NOT_REGISTERED, Connection, Procedure, Reselect, State
+from loadgen.ue.model import (
+    MOBILE_TERMINATED,
+    NOT_REGISTERED,
+    Connection,
+    Procedure,
+    Reselect,
+    State,
+)
 from loadgen.ue.nas_security import Received
 from loadgen.violation import Kind
 
@@ -150,7 +157,7 @@ class Registration(Running):
     def _rejected(self, received: Received, now: float) -> None:
         ue = self._ue
         cause = received.plain[3]
-        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        name = f"reject-{ue.rejected(received.tree, received.plain)}"
         t3502 = number(received.tree, "t3502-value")
         if t3502 is not None:
             ue.t3502 = float(t3502)
@@ -212,10 +219,16 @@ class RegistrationUpdate(Registration):
             ue.finish(NOT_REGISTERED, now)
         elif ue.connection is Connection.CONNECTED:
             ue.send(self._request())
-        else:
+        elif not ue.running("T3346"):
             if self.name is Procedure.MOBILITY_UPDATE and not self.unsolicited:
                 ue.out.append(Reselect())
             ue.connect(ue.guti.s_tmsi, context=True)
+
+    def paged(self, now: float) -> None:  # noqa: ARG002
+        """Answer a page with the request, also while T3346 or T302 runs (5.3.9)."""
+        ue = self._ue
+        ue.stop("T3346")
+        ue.connect(ue.guti and ue.guti.s_tmsi, context=True, cause=MOBILE_TERMINATED)
 
     def initial(self, now: float) -> bytes:  # noqa: ARG002
         """Return REGISTRATION REQUEST with its non-cleartext IEs in a container (4.4.6)."""
@@ -270,7 +283,7 @@ class RegistrationUpdate(Registration):
     def _rejected(self, received: Received, now: float) -> None:
         ue = self._ue
         cause = received.plain[3]
-        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
+        name = f"reject-{ue.rejected(received.tree, received.plain)}"
         ue.state = State.REGISTERED
         if self._congested(received, cause, State.REGISTERED):
             return

@@ -4,6 +4,7 @@ from loadgen.ue import messages
 from loadgen.ue.base import Running, UeBase
 from loadgen.ue.checks import check_service_accept
 from loadgen.ue.model import (
+    MOBILE_TERMINATED,
     NO_SESSION,
     NOT_REGISTERED,
     SKIPPED,
@@ -20,12 +21,12 @@ from loadgen.ue.registration import (
 )
 from loadgen.violation import Kind
 
-SIGNALLING, DATA, MOBILE_TERMINATED = 0, 1, 2
+SIGNALLING, DATA, PAGED = 0, 1, 2
 """Service types (9.11.3.50)."""
 _ESTABLISHMENT_CAUSE = {
     SIGNALLING: "mo-Signalling",
     DATA: "mo-Data",
-    MOBILE_TERMINATED: "mt-Access",
+    PAGED: MOBILE_TERMINATED,
 }
 """RRC establishment cause by service type (table 4.5.6.1; names of TS 38.331)."""
 _USER_PLANE = "user-plane"
@@ -60,7 +61,7 @@ class ServiceRequest(Running):
             ue.finish(NOT_REGISTERED, now)
         elif ue.connection is Connection.CONNECTED:
             ue.finish(SKIPPED, now)
-        else:
+        elif not ue.running("T3346"):
             self.connect()
 
     def connect(self) -> None:
@@ -68,6 +69,12 @@ class ServiceRequest(Running):
         ue = self._ue
         s_tmsi = None if ue.guti is None else ue.guti.s_tmsi
         ue.connect(s_tmsi, context=True, cause=_ESTABLISHMENT_CAUSE[self.service_type])
+
+    def paged(self, now: float) -> None:  # noqa: ARG002
+        """Answer a page with the request, also while T3346 or T302 runs (5.3.9)."""
+        self._ue.stop("T3346")
+        self.service_type = PAGED
+        self.connect()
 
     def initial(self, now: float) -> bytes:  # noqa: ARG002
         """Return SERVICE REQUEST with its non-cleartext IEs in a container (4.4.6)."""
@@ -114,15 +121,14 @@ class ServiceRequest(Running):
             ue.state = State.DEREGISTERED
             ue.finish(message, now, await_release=True)
             return
-        cause = received.plain[3]
+        cause, name = received.plain[3], ue.rejected(received.tree, received.plain)
         if cause == CONGESTION and back_off(ue, received):
             return
         if cause in DEREGISTERING:
             ue.state = State.DEREGISTERED
             if cause != IMPLICITLY_DEREGISTERED:
                 ue.forget()
-        name = f"reject-{cause}-{received.tree.get('5gmm-cause')}"
-        ue.finish(name, now, await_release=True)
+        ue.finish(f"reject-{name}", now, await_release=True)
 
     def _accept(self, received: Received, now: float) -> None:
         ue = self._ue
@@ -199,7 +205,7 @@ class PagingResponse(ServiceRequest):
     """The answer to a page without a `Page` procedure of the driver."""
 
     name = Procedure.PAGE
-    service_type = MOBILE_TERMINATED
+    service_type = PAGED
     unsolicited = True
 
 
@@ -207,7 +213,7 @@ class Page(ServiceRequest):
     """Downlink data to an idle UE: page, service request, active user plane (TS 23.502 4.2.3.3)."""
 
     name = Procedure.PAGE
-    service_type = MOBILE_TERMINATED
+    service_type = PAGED
 
     def start(self, now: float) -> None:
         """Send downlink data to the first session, and wait for a page."""

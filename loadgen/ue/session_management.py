@@ -41,7 +41,7 @@ class _SessionProcedure(ServiceRequest):
             self.psi = psi
             if ue.connection is Connection.CONNECTED:
                 self.served(now)
-            else:
+            elif not ue.running("T3346"):
                 self.connect()
 
     def served(self, now: float) -> None:  # noqa: ARG002
@@ -84,8 +84,10 @@ class _SessionProcedure(ServiceRequest):
     def refused(self, message: Tree, plain: bytes, now: float) -> None:
         """Handle a reject or 5GSM STATUS."""
         kind = str(message["message-type"]).rpartition("-")[2]
-        cause = message.get("5gsm-cause")
-        self.end(f"{kind}-{messages.gsm_cause_of(plain)}-{cause}", now)
+        cause = f"{messages.gsm_cause_of(plain)}-{message.get('5gsm-cause')}"
+        if kind == "reject":
+            cause = self._ue.rejected(message, plain)
+        self.end(f"{kind}-{cause}", now)
 
     def mismatched(self, message: Tree) -> None:
         """Report an answer to another kind of request, with the identities of this one."""
@@ -270,12 +272,14 @@ class SessionMessages:
         if psi in ue.user_plane:
             text = f"PDU session {psi} is released, but not its resources in the gNB"
             ue.violate(Kind.RESOURCE_SESSION, text)
+        asked = sessions.pending is not None and sessions.pending[0] == psi
+        ue.record.sessions_released += not asked
         sessions.remove(psi)
         sessions.released = psi, hash(plain)
         ue.send(messages.ul_nas_transport(psi, messages.release_complete(psi, pti)))
         running = ue.running_procedure
         if running is not None:
-            if sessions.pending is not None and sessions.pending[0] == psi:
+            if asked:
                 running.session_answered(message, plain, now)
             else:
                 running.user_plane_changed(now)

@@ -23,7 +23,7 @@ class AddressHolder(NamedTuple):
 
 
 class AddressRegistry:
-    """The addresses that the UEs of a run have. No address may be given to two UEs."""
+    """The addresses that the UEs of a run have. No two sessions may have one at a time."""
 
     __slots__ = ("_holders",)
 
@@ -31,16 +31,16 @@ class AddressRegistry:
         self._holders: dict[tuple[str, str], AddressHolder] = {}
 
     def take(self, holder: AddressHolder) -> AddressHolder | None:
-        """Register the address of a session. Return another UE that has it already."""
+        """Register the address of a session. Return another session that has it already."""
         key = _key(holder.session)
         other = self._holders.get(key)
         self._holders[key] = holder
-        return None if other is None or other.supi == holder.supi else other
+        return None if other is None or other.session is holder.session else other
 
-    def give_back(self, session: Session, supi: str) -> None:
+    def give_back(self, session: Session) -> None:
         """Remove the address of a session from the registry."""
         holder = self._holders.get(_key(session))
-        if holder is not None and holder.supi == supi:
+        if holder is not None and holder.session is session:
             del self._holders[_key(session)]
 
 
@@ -77,7 +77,7 @@ class Sessions:
         return next((n for n in range(1, MAX_PSI + 1) if n not in self.live), None)
 
     def add(self, session: Session, now: float) -> AddressHolder | None:
-        """Add an established session. Return another UE that has its address already."""
+        """Add an established session. Return another session that has its address already."""
         self.live[session.psi] = session
         session.agreed = now
         if not session.address or session.session_type == "ipv6":
@@ -89,7 +89,7 @@ class Sessions:
         """Give back the address of a session before the UE requests its release."""
         session = self.live.get(psi)
         if session is not None:
-            self._registry.give_back(session, self._supi)
+            self._registry.give_back(session)
 
     def remove(self, psi: int) -> None:
         """Remove a released session."""

@@ -99,7 +99,7 @@ class Ue(UeBase):
             downlink_data=downlink_data,
             downlink_tunnel=downlink_tunnel,
         )
-        self._began = 0.0
+        self._began = self._admitted = 0.0
         self._finished: _Finished | None = None
         self._reported = False
         self._unsolicited = False
@@ -147,7 +147,7 @@ class Ue(UeBase):
             self._begin(_PROCEDURES[procedure](self), now, since)
 
     def _begin(self, procedure: Running, now: float, since: float) -> None:
-        self._began = since
+        self._began = self._admitted = since
         self._violated = None
         self._unsolicited, self._reported = procedure.unsolicited, procedure.reported
         self.running_procedure = procedure
@@ -156,11 +156,11 @@ class Ue(UeBase):
     def power_cycle(self) -> None:
         """Switch the UE off and on without signalling.
 
-        The 5G-GUTI, the security context and the sequence numbers survive (annex C); timers,
-        counters and the connection do not.
+        The 5G-GUTI, the security context and the sequence numbers survive (annex C), and T3346
+        (5.3.9). The other timers, the counters and the connection do not.
         """
         self.leave()
-        self.stop_all()
+        self.stop_all_except("T3346")
         self._suci = None
         self.running_procedure = self._finished = self._next = None
         self.pending_procedure = None
@@ -184,6 +184,7 @@ class Ue(UeBase):
         if self.running_procedure is None:
             self.leave()
         else:
+            self._admitted = now
             self.out.append(Send(self.running_procedure.initial(now)))
 
     def set_up(self, allowed_nssai: frozenset[SNssai], guami: Guami | None) -> None:
@@ -223,9 +224,9 @@ class Ue(UeBase):
             self.running_procedure.user_plane_changed(now)
 
     def paged(self, now: float) -> None:
-        """Handle a page (5.6.2.2.1); only an idle UE answers."""
+        """Handle a page (5.6.2.2.1). A UE in RRC idle answers, also while T3346 or T302 runs."""
         self.now = now
-        if self.connection is not Connection.IDLE or self.state is not State.REGISTERED:
+        if self.connection is Connection.CONNECTED or self.state is not State.REGISTERED:
             return
         running = self.running_procedure
         if running is not None:
@@ -346,7 +347,8 @@ class Ue(UeBase):
         if self._unsolicited:
             self._unsolicited = False
             if self._reported:
-                self.out.append(Ended(name, cause, self._began, ended, unsolicited=True))
+                end = Ended(name, cause, self._began, ended, unsolicited=True)
+                self.out.append(end._replace(admitted=self._admitted))
             if self._next is not None:
                 (procedure, since), self._next = self._next, None
                 self._begin(_PROCEDURES[procedure](self), self.now, since)
@@ -354,5 +356,6 @@ class Ue(UeBase):
         end = self._recovery.ended(name, cause, self._began)
         if end is None:
             return
-        self.out.append(Ended(end.name, end.cause, end.began, ended, end.recovered))
+        found = Ended(end.name, end.cause, end.began, ended, end.recovered)
+        self.out.append(found._replace(admitted=self._admitted))
         self._begin_pending()

@@ -156,6 +156,14 @@ def session_address_twice() -> World:
     return world
 
 
+def session_address_of_the_other_session() -> World:
+    world, ue = _asked()
+    assert world.run(ue, SESSION).cause is None
+    world.amf.trees[ACCEPT] = lambda t: {**t, "pdu-address": {"ipv4": "10.45.0.1"}}
+    assert world.run(ue, SESSION).cause == "violation-session-address"
+    return world
+
+
 def session_slice() -> World:
     return accepted(**{"s-nssai": {"sst": 2}})
 
@@ -339,6 +347,7 @@ MORE: list[tuple[Kind, Callable[[], World]]] = [
         lambda: accepted(**{"authorized-qos-flow-descriptions": _FLOW}),
     ),
     (Kind.SESSION_ADDRESS, session_address_twice),
+    (Kind.SESSION_ADDRESS, session_address_of_the_other_session),
     (Kind.SESSION_ADDRESS, lambda: accepted(**{"pdu-address": {"ipv4": "0.0.0.0"}})),  # noqa: S104
     (Kind.SESSION_SLICE, lambda: accepted(**{"s-nssai": None})),
     (Kind.SESSION_DNN, lambda: accepted(dnn=None)),

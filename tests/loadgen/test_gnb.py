@@ -5,7 +5,7 @@ from random import Random
 import pytest
 
 import wire
-from loadgen.gnb.cell import Admission
+from loadgen.gnb.admission import Admission
 from loadgen.gnb.gnb import Gnb, PduDirection
 from loadgen.gnb.messages import GnbConfig, encode
 from loadgen.identity import SNssai
@@ -17,12 +17,20 @@ from tests.loadgen.steps import (
     IDLE,
     OFF,
     REGISTER,
+    SERVICE,
     attempt,
     connection,
     lose,
     registered,
 )
 from tests.loadgen.world import World
+
+PRIORITY = ("highPriorityAccess", "mps-PriorityAccess", "mcs-PriorityAccess")
+
+
+def initial(world: World) -> bytes:
+    """Return the last INITIAL UE MESSAGE."""
+    return next(pdu for pdu in reversed(world.sent) if pdu[:2] == b"\x00\x0f")
 
 
 def last(world: World) -> str:
@@ -153,15 +161,20 @@ def test_overload_holds_new_attempts_back() -> None:
     world.settle()
     other = world.ue(1)
     world.begin(other, REGISTER)
-    world.pass_time(30)
+    world.pass_time(120)
     assert other.ue.waits_for == "connection"
     assert world.run(ue, IDLE).cause is None
     assert world.gnb.cell.admission.refused > 5
+    held = other.held
     world.amf.send("gnb-1", 0, "OverloadStop")
-    world.pass_time(4)
+    world.settle()
+    assert other.held == held, "T302 runs on: RRC does not tell a UE of the end"
+    world.pass_time(16)
     (end,) = world.ended(other)
     assert end.cause is None
-    assert world.gnb.counts.overload_starts == 1
+    assert end.admitted == held
+    assert end.began < held
+    assert (world.gnb.counts.overload_starts, world.gnb.counts.overload_stops) == (1, 1)
     assert other.ue.record.retransmissions == {}
 
 
@@ -183,13 +196,58 @@ def test_overload_may_ask_for_a_share() -> None:
     admission.interface_up = True
     admission.overload_start({"AMFTrafficLoadReductionIndication": 75})
     assert admission.overloaded
-    assert sum(admission.admits() for _ in range(100)) == 25
-    admission.overload_start(
-        {"AMFOverloadResponse": {"overloadAction": "reject-non-emergency-mo-dt"}}
-    )
-    assert all(admission.admits() for _ in range(10))
+    assert sum(admission.admits("mo-Signalling") for _ in range(100)) == 25
+    # A later message replaces the earlier one, and the share goes on where it was.
+    for _ in range(50):
+        admission.overload_start({"AMFTrafficLoadReductionIndication": 90})
+        admission.admits("mo-Data")
+    assert admission.refused == 75 + 45
     admission.overload_stop()
     assert not admission.overloaded
+    assert all(admission.admits("mo-Data") for _ in range(10))
+
+
+@pytest.mark.parametrize(
+    ("action", "passing"),
+    [
+        ("reject-non-emergency-mo-dt", {"mo-Signalling", "mt-Access", "emergency", *PRIORITY}),
+        ("reject-rrc-cr-signalling", {"mt-Access", "emergency", *PRIORITY}),
+        (
+            "permit-emergency-sessions-and-mobile-terminated-services-only",
+            {"mt-Access", "emergency"},
+        ),
+        (
+            "permit-high-priority-sessions-and-mobile-terminated-services-only",
+            {"mt-Access", "emergency", *PRIORITY},
+        ),
+    ],
+)
+def test_an_overload_action_names_the_traffic(action: str, passing: set[str]) -> None:
+    """TS 38.413 8.7.7.2."""
+    admission = Admission()
+    admission.interface_up = True
+    admission.overload_start({"AMFOverloadResponse": {"overloadAction": action}})
+    causes = {"mo-Signalling", "mo-Data", "mo-SMS", "mo-VoiceCall", "mo-VideoCall"}
+    causes |= {"mt-Access", "emergency", *PRIORITY}
+    assert {cause for cause in causes if admission.admits(cause)} == passing
+
+
+def test_a_paged_ue_does_not_wait_for_t302() -> None:
+    """Barring after an RRCReject does not hold for access category 0 (TS 38.331 5.3.15.2)."""
+    world, ue = registered()
+    world.run(ue, IDLE)
+    action = {"AMFOverloadResponse": {"overloadAction": "reject-rrc-cr-signalling"}}
+    world.amf.send("gnb-1", 0, "OverloadStart", action)
+    world.settle()
+    world.begin(ue, SERVICE)
+    world.settle()
+    assert ue.ue.connection is Connection.WANTED
+    assert ue.ue.guti is not None
+    assert world.gnb.cell.page(ue.ue.guti.s_tmsi, world.now)
+    world.settle()
+    (end,) = world.ended(ue)
+    assert end.cause is None
+    assert "mt-Access" in str(wire.ngap_decode(initial(world)))
 
 
 def test_what_comes_for_an_unknown_ue_is_answered_with_its_ids() -> None:

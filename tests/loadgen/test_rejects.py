@@ -2,11 +2,21 @@
 
 import pytest
 
-from loadgen.ue.model import State
+from loadgen.gnb.context import CampedUe
+from loadgen.ue.model import Procedure, State
 from loadgen.ue.profile import Algorithms
 from loadgen.violation import Kind
 from tests.loadgen.amf import Amf
-from tests.loadgen.steps import DEREGISTER, REGISTER, attempt, connection, lose, registered
+from tests.loadgen.steps import (
+    DEREGISTER,
+    IDLE,
+    REGISTER,
+    SERVICE,
+    attempt,
+    connection,
+    lose,
+    registered,
+)
 from tests.loadgen.world import World, population
 
 
@@ -122,7 +132,8 @@ def test_an_unprotected_t3346_is_drawn_at_random() -> None:
     assert end.cause is None
 
 
-def test_a_protected_t3346_is_the_networks() -> None:
+def put_off() -> tuple[World, CampedUe]:
+    """Return a UE that waits for a T3346 of a minute."""
     world, ue = registered()
     world.run(ue, DEREGISTER)
     world.amf.reject = {
@@ -133,12 +144,54 @@ def test_a_protected_t3346_is_the_networks() -> None:
     world.begin(ue, REGISTER)
     world.settle()
     world.amf.reject = None
+    return world, ue
+
+
+def test_a_protected_t3346_is_the_networks() -> None:
+    world, ue = put_off()
     world.pass_time(59)
     assert world.ended(ue) == []
     world.pass_time(2)
     (end,) = world.ended(ue)
     assert end.cause is None
     assert world.violations == []
+
+
+def test_t3346_outlives_a_power_cycle() -> None:
+    """TS 24.501 5.3.9."""
+    world, ue = put_off()
+    ue.ue.power_cycle()
+    ue.cell.pump(ue, world.now)
+    world.begin(ue, REGISTER)
+    world.pass_time(59)
+    assert world.ended(ue) == []
+    assert world.amf.received.count("registration-request") == 2
+    world.pass_time(2)
+    (end,) = world.ended(ue)
+    assert end.cause is None
+    assert end.admitted == pytest.approx(end.began + 60)
+
+
+def test_a_reject_is_counted_with_its_cause_and_timer() -> None:
+    _, ue = put_off()
+    assert ue.ue.record.rejects == {"registration-reject 22-congestion T3346": 1}
+
+
+@pytest.mark.parametrize("procedure", [SERVICE, Procedure.PERIODIC_UPDATE])
+def test_a_page_is_answered_while_t3346_runs(procedure: Procedure) -> None:
+    """TS 24.501 5.3.9: the UE stops T3346."""
+    world, ue = registered()
+    world.run(ue, IDLE)
+    ue.ue.start("T3346", 60)
+    world.begin(ue, procedure)
+    world.pass_time(30)
+    assert world.ended(ue) == []
+    assert ue.ue.guti is not None
+    assert world.gnb.cell.page(ue.ue.guti.s_tmsi, world.now)
+    world.settle()
+    (end,) = world.ended(ue)
+    assert end.cause is None
+    assert not ue.ue.running("T3346")
 
 
 def test_a_lost_downlink_is_overcome_by_t3510() -> None:

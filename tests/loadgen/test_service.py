@@ -137,6 +137,7 @@ def test_a_session_that_the_network_lost_is_released_locally() -> None:
     world, ue = idle()
     world.amf.smf.sessions.clear()
     assert world.run(ue, SERVICE).cause == "session-lost"
+    assert ue.ue.record.sessions_lost == 1
     assert ue.ue.records() == []
     assert world.violations == []
 

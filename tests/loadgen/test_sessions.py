@@ -194,6 +194,7 @@ def test_the_network_releases_a_session() -> None:
     world, ue = established()
     world.amf.smf.release(connection(world, ue), 1)
     world.settle()
+    assert ue.ue.record.sessions_released == 1
     assert ue.ue.records() == []
     assert world.amf.smf.sessions == {}
     at = world.amf.received.index("PDUSessionResourceReleaseResponse")
