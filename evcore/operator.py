@@ -69,7 +69,7 @@ async def registered(log: EventLog, supis: Sequence[str]) -> list[str]:
     found: list[str] = []
     for start in range(0, len(supis), PAGE):
         names = [ue_aggregate(supi) for supi in supis[start : start + PAGE]]
-        states: list[Ue] = [aggregate.state for aggregate in await log.load(names)]
+        states: list[Ue] = [aggregate.state for aggregate in await log.load_whole(names)]
         found += [ue.supi for ue in states if ue.registered]
     return found
 
@@ -108,8 +108,10 @@ async def _gnbs_up(log: EventLog) -> list[str]:
     found: list[str] = []
     for start in range(0, len(names), PAGE):
         page = names[start : start + PAGE]
-        states: list[Gnb] = [aggregate.state for aggregate in await log.load(page)]
-        found += [name for name, gnb in zip(page, states, strict=True) if gnb.association]
+        for aggregate in await log.load_whole(page):
+            gnb: Gnb = aggregate.state
+            if gnb.association:
+                found.append(aggregate.name)
     return found
 
 

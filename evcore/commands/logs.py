@@ -22,6 +22,8 @@ from evcore.commands.output import console, print_columns, print_json
 from evcore.commands.running import run_tool
 from evcore.logs.access import Access, opened
 from evcore.logs.describe import describe
+from evcore.logs.repair import Repair
+from evcore.logs.repair import repair as repair_store
 from evcore.logs.show import print_step
 from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
@@ -31,7 +33,7 @@ from schemas.step import Step
 from schemas.ue.state import Ue
 from schemas.upf import Upf
 
-app = typer.Typer(help="The event logs: list, show, state, verify.", no_args_is_help=True)
+app = typer.Typer(help="The event logs: list, show, state, verify, repair.", no_args_is_help=True)
 
 
 @app.command("list", epilog="Example: `evcore log list ue/imsi-00101 --json`.")
@@ -52,8 +54,8 @@ async def _list(prefix: str, where: Where, *, as_json: bool) -> None:
     rows: list[tuple[str, str, str]] = []
     async with opened(*where, read_only=True) as access:
         async for name, head in all_aggregates(access.log, prefix):
-            (aggregate,) = await access.log.load([name])
-            summary = _summary(aggregate.state)
+            found = await access.log.load_whole([name])
+            summary = _summary(found[0].state) if found else {"damaged": True}
             if as_json:
                 print_json({"aggregate": name, "steps": head, **summary})
             else:
@@ -206,6 +208,29 @@ def verify(
     raise typer.Exit(FAILED if result.differing else 0)
 
 
+@app.command(epilog="Example: `evcore log repair`.")
+def repair(data: Data = DATA, config: ConfigFile = None, secrets: SecretsFile = None) -> None:
+    """Write damaged snapshots and index entries again, and name the damage of steps.
+
+    The core may run meanwhile. A damaged step, data key or document cannot be repaired: restore a
+    backup. The exit status is 1 if there is one.
+    """
+    result = run_tool(_repair(Where(data, config, secrets)))
+    for line in (*result.mended, *result.damaged):
+        typer.echo(line)
+    typer.echo(
+        f"repair: aggregates={result.aggregates} steps={result.steps} "
+        f"mended={len(result.mended)} damaged={len(result.damaged)}"
+    )
+    raise typer.Exit(FAILED if result.damaged else 0)
+
+
+async def _repair(where: Where) -> Repair:
+    async with opened(*where) as access:
+        names = await names_of(access, None)
+        return await repair_store(access, progressing(names, "reading"))
+
+
 async def _verify(name: str | None, where: Where) -> Verification:
     async with opened(*where, read_only=True) as access:
         return await verify_aggregates(access, progressing(await names_of(access, name)))
@@ -224,8 +249,8 @@ async def names_of(access: Access, name: str | None) -> list[str]:
     return [name]
 
 
-def progressing(names: list[str]) -> Iterable[str]:
+def progressing(names: list[str], doing: str = "deciding again") -> Iterable[str]:
     """Iterate over the names, with a progress bar on a terminal."""
     watching = console(stderr=True)
     shown = watching.is_terminal and len(names) > 1
-    return track(names, "deciding again", console=watching, transient=True, disable=not shown)
+    return track(names, doing, console=watching, transient=True, disable=not shown)

@@ -50,7 +50,7 @@ def release(
 async def _rows(data: DataDirectory) -> list[tuple[str, ...]]:
     async with opened(data.root) as access:
         names = [name async for name, _ in all_aggregates(access.log, ue_aggregate("imsi-"))]
-        found = await access.log.load(names)
+        found = await access.log.load_whole(names)
     states: list[Ue] = [aggregate.state for aggregate in found]
     return [_row(ue.supi, session) for ue in states for session in ue.sessions]
 

@@ -25,6 +25,7 @@ from eventing.process import beating
 from schemas.config import reading as configuration
 from schemas.config.reading import Config, ConfigError
 from schemas.procedures import Procedure
+from statestore import damage
 from statestore.contract import StoreError
 from transport import Mode
 
@@ -183,6 +184,8 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
     async with opened(core.data.root) as access:
         if not await access.subscribers.list_from(limit=1):
             facts.append(("subscribers", "none yet: `evcore subscriber add` or `import`"))
+        for found in await damage.recorded(access.log.engine):
+            facts.append(("damage", f"{found.problem}: `evcore log repair` checks it"))
     facts.append(("functions", "at zero until a gNB connects"))
     return facts
 

@@ -9,6 +9,7 @@ pauses if workers keep ending.
 """
 
 import asyncio
+import contextlib
 import logging
 import math
 import signal
@@ -20,6 +21,7 @@ from typing import Final
 from msgspec import structs
 from nats.aio.client import Client
 from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
 
 from evcore.local.data import DataDirectory
 from evcore.local.forking import StartWorker, start_plainly
@@ -33,10 +35,8 @@ from schemas.procedures import Procedure
 log = logging.getLogger(__name__)
 
 POLL: Final = 0.5
-"""Seconds between readings of the lag while a worker runs."""
-IDLE_POLL: Final = 2.0
-"""Seconds between readings while no worker runs. A new event triggers a reading at once; a timer
-waits for the next one."""
+"""Seconds between readings of the lag. A new event wakes a group at zero at once; a timer that
+expires waits for the next reading, because JetStream does not send it to subscribers."""
 _HISTORY: Final = 4096
 
 _FROM_OUTSIDE: Final = (0, -signal.SIGKILL, -signal.SIGTERM)
@@ -77,6 +77,8 @@ class Autoscaler:
         self._watched: set[Procedure] = set()
         self._nudge = asyncio.Event()
         self._stops: set[asyncio.Task[None]] = set()
+        self._ends: set[asyncio.Task[None]] = set()
+        """Wait for the end of each worker, to replace one that was killed without polling."""
         self._relieved: set[Process] = set()
         """Workers that run until their successors have started."""
         self.queued: dict[str, int] = {}
@@ -151,7 +153,7 @@ class Autoscaler:
                 # After any error the autoscaler continues: a core needs its workers scaled.
                 log.warning("the autoscaler failed and continues", exc_info=err)
                 self._tell(f"the autoscaler failed and continues: {type(err).__name__}: {err}")
-                await asyncio.sleep(IDLE_POLL)
+                await asyncio.sleep(POLL)
 
     async def _once(self) -> None:
         for one in [*self._groups]:
@@ -162,7 +164,7 @@ class Autoscaler:
             if not one.running and time.monotonic() >= one.not_before:
                 await self._watch(one)
         try:
-            await asyncio.wait_for(self._nudge.wait(), POLL if self.workers else IDLE_POLL)
+            await asyncio.wait_for(self._nudge.wait(), POLL)
             self._nudge.clear()
         except TimeoutError:
             await self._look()
@@ -182,16 +184,26 @@ class Autoscaler:
         await asyncio.gather(*(worker.stop() for worker in self.workers), *self._stops)
 
     async def _watch(self, one: ScaledGroup) -> None:
-        """Subscribe to the next event of a group at zero, to start a worker without polling."""
-        for procedure in one.group.procedures:
-            if procedure not in self._watched:
-                self._watched.add(procedure)
-                await self._watch_procedure(one, procedure)
+        """Subscribe to the next event of a group at zero, to start a worker without polling.
+
+        Then read the lag again. An event between the last reading and the subscription would wait
+        for the next reading. So would one that a stopping worker gives back.
+        """
+        missing = [each for each in one.group.procedures if each not in self._watched]
+        for procedure in missing:
+            self._watched.add(procedure)
+            await self._watch_procedure(one, procedure)
+        if missing:
+            with contextlib.suppress(NatsError):
+                await self._client.flush(timeout=1)
+            await self._look()
+            if one.lag > 0:
+                self._nudge.set()
 
     async def _watch_procedure(self, one: ScaledGroup, procedure: Procedure) -> None:
         async def seen(_: Msg) -> None:
             self._watched.discard(procedure)
-            one.lag = max(one.lag, 1)
+            one.woken = True
             self._nudge.set()
 
         await self._client.subscribe(f"ue.*.{procedure}.*", cb=seen, max_msgs=1)
@@ -221,11 +233,13 @@ class Autoscaler:
             running.remove(dead)
             self._died(one, dead, now)
         self._note(one, before)
-        if one.lag > 0:
+        # The event that woke the group may be newer than the reading.
+        lag, one.woken = max(one.lag, int(one.woken)), False
+        if lag > 0:
             one.active_until = now + group.cooldown
         wanted = one.forecast.workers(len(running)) if one.forecast is not None else None
         if wanted is None:
-            wanted = math.ceil(one.lag / group.target)
+            wanted = math.ceil(lag / group.target)
         wanted = min(wanted, group.max_workers)
         if now < one.active_until:
             wanted = max(wanted, len(running), 1)
@@ -293,4 +307,11 @@ class Autoscaler:
             process = await start_plainly(name, arguments, log_file, python)
         else:
             process = await self._start_worker(name, arguments, log_file)
+        task = asyncio.ensure_future(self._nudge_at_end(process))
+        self._ends.add(task)
+        task.add_done_callback(self._ends.discard)
         return RunningWorker(number, time.monotonic(), process)
+
+    async def _nudge_at_end(self, process: Process) -> None:
+        await process.wait()
+        self._nudge.set()

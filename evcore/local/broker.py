@@ -6,6 +6,7 @@ import shutil
 import signal
 import socket
 import sys
+import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -51,15 +52,22 @@ class Broker:
     """A running nats-server with JetStream."""
 
     def __init__(
-        self, store: Path, log: Path, port: int, monitor_port: int, keep: Sequence[int]
+        self,
+        store: Path,
+        log: Path,
+        port: int,
+        monitor_port: int,
+        keep: Sequence[int],
+        cluster: Sequence[str] = (),
     ) -> None:
-        """Use `start`."""
+        """Use `start` or `start_cluster`."""
         self.port = port
         self.monitor_port = monitor_port
         self.process: Process
         self._store = store
         self._log = log
         self._keep = keep
+        self._cluster = cluster
 
     @classmethod
     async def start(
@@ -99,6 +107,53 @@ class Broker:
             else:
                 return broker
 
+    @classmethod
+    async def start_cluster(
+        cls, store: Path, log: Path, count: int, port: int = 0, *, keep: Sequence[int] = ()
+    ) -> "Sequence[Broker]":
+        """Start `count` brokers that share their streams. `port` is for clients of the first one.
+
+        Each has a folder in `store`. They appear in `log` together. Returns when JetStream has a
+        leader.
+
+        Raises:
+            ProcessError: a nats-server does not start. The others are stopped.
+        """
+        members = [free_port() for _ in range(count)]
+        routes = ",".join(f"nats://127.0.0.1:{member}" for member in members)
+        brokers = [
+            cls(
+                *(store / str(number), log, (port if not number else 0) or free_port()),
+                *(free_port(), keep),
+                (
+                    *("--name", f"broker-{number}", "--cluster_name", "evcore"),
+                    *("--cluster", f"nats://127.0.0.1:{member}", "--routes", routes),
+                ),
+            )
+            for number, member in enumerate(members)
+        ]
+        running: list[Broker] = []
+        try:
+            for one in brokers:
+                await one.run()
+                running.append(one)
+            await asyncio.gather(*(one.healthy() for one in brokers))
+        except BaseException:
+            await asyncio.gather(*(one.stop() for one in running))
+            raise
+        return brokers
+
+    async def healthy(self) -> None:
+        """Wait until JetStream serves: its streams and consumers are loaded and have leaders.
+
+        Raises:
+            ProcessError: nats-server has ended.
+        """
+        while not await asyncio.to_thread(_is_healthy, f"{self.monitor_url}/healthz"):
+            if not self.process.alive:
+                raise ProcessError(f"{self.process.name} {self.process.end}")
+            await asyncio.sleep(0.05)  # the broker has no notification for this
+
     async def run(self) -> None:
         """Start nats-server, also after it ended. The ports stay the same.
 
@@ -110,6 +165,7 @@ class Broker:
             *("--addr", "127.0.0.1", "--port", str(self.port)),
             *("--http_port", str(self.monitor_port)),
             *("--jetstream", "--store_dir", str(self._store)),
+            *self._cluster,
         ]
         self.process = await Process.start(
             "nats-server",
@@ -144,3 +200,11 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+def _is_healthy(url: str) -> bool:
+    try:
+        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own broker
+            return answer.status == 200
+    except OSError:  # with urllib's HTTPError for 503
+        return False

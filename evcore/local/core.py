@@ -5,8 +5,9 @@ import re
 import signal
 import sys
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Final
 
 from msgspec import structs
@@ -18,6 +19,7 @@ from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer
 from evcore.local.group import Group, Scale
 from evcore.local.process import Backoff, Process, ProcessError
+from evcore.local.timers import make_timers
 from evcore.swap.runner import Swaps
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config, ensure
@@ -46,14 +48,16 @@ class LocalCore:
         self,
         data: DataDirectory,
         config: Config,
-        broker: Broker,
+        brokers: Sequence[Broker],
         scaler: Autoscaler,
         updated: asyncio.Event,
         stats: StatsWatch,
     ) -> None:
         self.data = data
         self.config = config
-        self.broker = broker
+        self.brokers = brokers
+        """One for each replica of the streams."""
+        self.broker = brokers[0]
         self.scaler = scaler
         self.stats = stats
         """The statistics of the workers."""
@@ -139,16 +143,17 @@ class LocalCore:
     async def keep_running(self, tell: Callable[[str], None]) -> None:
         """Restart the gateways and the broker when they end, as Kubernetes would."""
 
-        async def broker() -> Process:
-            await self.broker.run()
-            return self.broker.process
+        async def run(broker: Broker) -> Process:
+            await broker.run()
+            return broker.process
 
         gateway = self.gateway or await self.start_gateway()
         async with asyncio.TaskGroup() as kept:
             kept.create_task(_keep(gateway, self.start_gateway, tell))
             if self.gateway_n4 is not None:
                 kept.create_task(_keep(self.gateway_n4, self.start_gateway_n4, tell))
-            kept.create_task(_keep(self.broker.process, broker, tell))
+            for broker in self.brokers:
+                kept.create_task(_keep(broker.process, partial(run, broker), tell))
 
 
 async def _keep(
@@ -201,12 +206,14 @@ async def local_core(
     # As soon as the lock is held, `evcore network update` sends SIGUSR1: set the handler first.
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, updated.set)
     async with data.held() as lock:
-        broker = await Broker.start(data.broker, data.log("nats-server"), broker_port, keep=(lock,))
+        brokers = await _started(data, config.nats.replicas, broker_port, lock)
+        broker = brokers[0]
         try:
             nats = structs.replace(config.nats, url=broker.url)
             config = data.write_config(structs.replace(config, nats=nats))
             async with connected(broker.url, "evcore-up") as client:
                 await ensure(client, bus_config(nats))
+                await make_timers(data, client, nats.partitions)
                 stats = StatsWatch()
                 await stats.start(client)
                 forks = ForkServer(data.log("fork-server"))
@@ -215,7 +222,7 @@ async def local_core(
                     objectives=objectives_of(config.objective),
                     stats=stats,
                 )
-                core = LocalCore(data, config, broker, scaler, updated, stats)
+                core = LocalCore(data, config, brokers, scaler, updated, stats)
                 swaps = Swaps(scaler, data, client, stats, ended)
                 await swaps.begin()
                 await core.start_gateways()
@@ -228,4 +235,12 @@ async def local_core(
                     await core.stop_gateways()
                     await asyncio.gather(scaler.stop(), forks.stop(), swaps.stop())
         finally:
-            await broker.stop()
+            await asyncio.gather(*(one.stop() for one in brokers))
+
+
+async def _started(data: DataDirectory, count: int, port: int, lock: int) -> Sequence[Broker]:
+    """Start the brokers of a core: one for each replica of the streams."""
+    log, keep = data.log("nats-server"), (lock,)
+    if count > 1:
+        return await Broker.start_cluster(data.broker, log, count, port, keep=keep)
+    return [await Broker.start(data.broker, log, port, keep=keep)]

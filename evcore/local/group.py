@@ -53,6 +53,9 @@ class ScaledGroup:
         self.forecast = Forecast(group.procedures, found) if found.procedures else None
         self.running: list[RunningWorker] = []
         self.lag = 0
+        """Waiting and delivered messages at the last reading."""
+        self.woken = False
+        """Whether an event has come while no worker ran."""
         self.active_until = 0.0
         self.backoff = Backoff()
         self.not_before = 0.0

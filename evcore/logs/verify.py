@@ -36,6 +36,7 @@ async def verify_aggregates(access: Access, names: Iterable[str]) -> Verificatio
         result.aggregates += 1
         try:
             await _verify(replayer, name, result)
+            await access.log.check_snapshot(name)
         except StoreUnavailable:
             raise
         except StoreError as err:

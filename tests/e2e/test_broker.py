@@ -35,7 +35,7 @@ async def test_the_broker_stands_still(tmp_path: Path) -> None:
         assert report.overload_starts == 2, "one for each gNB"
         await it.settled()
     await checks.verified(it.data)
-    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []
 
 
 async def test_the_broker_dies_and_comes_back(tmp_path: Path) -> None:
@@ -59,4 +59,4 @@ async def test_the_broker_dies_and_comes_back(tmp_path: Path) -> None:
         finally:
             await new.stop()
     await checks.verified(it.data)
-    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []

@@ -26,11 +26,11 @@ async def test_the_ues_of_a_lost_gnb_are_idle_and_may_come_back(tmp_path: Path) 
         ues = await checks.ues(it.data)
         assert len(ues) == UES
         assert all(ue.registered and ue.connection is None for ue in ues.values())
-        assert await checks.index_entries(it.data, "ngap") == []
+        assert await checks.index_entries(it.data, "gnb") == []
 
         programme = (Procedure.REGISTER, Procedure.DEREGISTER)
         again = await run(it.load(gnbs=1, programme=programme))
         assert again.ok, (again.violations, again.procedures)
         await it.settled()
     await checks.verified(it.data)
-    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []

@@ -31,7 +31,6 @@ async def test_functions_start_at_zero_and_nothing_is_left(tmp_path: Path) -> No
         assert not ue.registered
         assert ue.connection is None
         assert ue.stale == ()
-    assert await checks.index_entries(it.data, "ngap") == []
     assert await checks.index_entries(it.data, "gnb") == []
     assert len(await checks.index_entries(it.data, "tmsi")) == 40
 
@@ -43,7 +42,7 @@ async def test_each_procedure_in_a_worker_of_its_own(tmp_path: Path) -> None:
         assert report.ok, checks.failed(report)
         await it.settled()
     await checks.verified(it.data)
-    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []
 
 
 async def test_every_identity_a_ue_can_come_with(tmp_path: Path) -> None:
@@ -63,7 +62,7 @@ async def test_every_identity_a_ue_can_come_with(tmp_path: Path) -> None:
         assert report.ok, checks.failed(report)
         await it.settled()
     await checks.verified(it.data)
-    assert await checks.index_entries(it.data, "ngap") == []
+    assert await checks.index_entries(it.data, "gnb") == []
 
 
 async def test_stale_usims_are_re_synchronised(tmp_path: Path) -> None:

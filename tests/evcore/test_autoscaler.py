@@ -87,7 +87,6 @@ async def scaling(
     objectives: Objectives | None = None,
 ) -> AsyncGenerator[Plant]:
     monkeypatch.setattr(autoscaler, "POLL", 0.01)
-    monkeypatch.setattr(autoscaler, "IDLE_POLL", 0.01)
     async with nats_client(folder) as client:
         plant = Plant(folder, client, group, command, objectives)
         monkeypatch.setattr(autoscaler, "queues", plant.queues)
@@ -134,7 +133,7 @@ async def test_an_event_wakes_a_group_at_zero_without_a_look(
 ) -> None:
     async with scaling(home, monkeypatch) as plant:
         await plant.looked(1)
-        monkeypatch.setattr(autoscaler, "IDLE_POLL", 3600.0)
+        monkeypatch.setattr(autoscaler, "POLL", 3600.0)
         await plant.looked(1)
         await plant.client.publish("ue.3.ran.77", b"")
         await plant.becomes(1)
@@ -147,6 +146,8 @@ async def test_a_worker_that_is_killed_is_replaced_at_once(
         plant.waits = 1
         await plant.becomes(1)
         (worker,) = plant.scaler.workers
+        monkeypatch.setattr(autoscaler, "POLL", 3600.0)
+        await plant.looked(1)
         worker.kill()
         assert await plant.ends.get() == "worker-ran-1 was ended by SIGKILL"
         await plant.becomes(1)

@@ -128,7 +128,8 @@ async def test_a_load_that_is_interrupted(home: Path) -> None:
         await core.says("functions core: 0 -> 1 worker$")
         child.send_signal(signal.SIGINT)
         out, _ = await child.communicate()
-        assert (child.returncode, out) == (130, b"")
+        # The load may still be starting: then the signal itself ends it. A shell says 130 for both.
+        assert (child.returncode in (130, -signal.SIGINT), out) == (True, b"")
         status, said = await core.load("--ues", 4, "--json", "-")
         assert status == 0, said
         assert json.loads(said)["ues"] == 4

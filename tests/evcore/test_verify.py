@@ -63,7 +63,7 @@ def test_an_octet_that_changed(evcore: Shell, recorded: Recorded) -> None:
     """A step that cannot be opened ends the reading of its log only."""
     recording.damage(recorded.data, UE, 4)
     (line,) = differing(evcore("log", "verify", "--all"))
-    assert line.startswith(f"{UE}: {UE}: step 4: ")
+    assert line == f"{UE}: step 4 of {UE} is damaged: it was changed after it was sealed"
     assert evcore.ok("log", "verify", OTHER_SUPI)
 
 
@@ -73,7 +73,7 @@ def test_steps_that_changed_places(evcore: Shell, recorded: Recorded) -> None:
     recording.write(recorded.data, UE, 3, fourth)
     recording.write(recorded.data, UE, 4, third)
     (line,) = differing(evcore("log", "verify", SUPI))
-    assert f"{UE}: step 3: " in line
+    assert f"{UE}: step 3 of {UE} is damaged: " in line
 
 
 def step_of(recorded: Recorded, name: str, seq: int) -> Step[object]:
