@@ -6,7 +6,7 @@ WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/k8s tests/kerne
 QUICK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check release fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check kill release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,7 +29,7 @@ demo: setup ## 200 UEs register, have PDU sessions, are paged and deregister; ve
 test: setup-dev ## Lint, run every test, then bench-check with nothing beside it
 	@timeout 300 scripts/setup-kernel-lab.sh || echo "test: the kernel's SCTP is not tested here"
 	@timeout 300 scripts/k8s-setup.sh || echo "test: the manifests are not checked here"
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target lint conformance test-processes test-parts
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes lint conformance test-parts
 	@$(MAKE) --no-print-directory bench-check
 
 test-processes: setup-dev ## The tests that run a whole core, or a virtual machine
@@ -71,9 +71,13 @@ schemas: setup-dev ## Write the JSON Schemas and the AsyncAPI document anew
 
 bench: setup-dev ## Measure; QUICK=1 for the end-to-end part alone, in a few minutes
 	@$(PY) -m bench $(if $(QUICK),--quick)
+	@$(if $(QUICK),:,$(PY) -m bench.overload)
 
 bench-check: setup-dev ## Has anything become slower? Ratios of one run by the bounds of bench/bounds.toml
 	@$(PY) -m bench.check
+
+kill: setup-dev ## Kill every kind of process under load: no UE notices (about 20 minutes)
+	@$(PY) -m bench.kill
 
 release: setup-dev ## Release the version of the tree, then begin NEXT=x.y.z (docs/releasing.md)
 	@$(PY) scripts/release.py --next "$(NEXT)"

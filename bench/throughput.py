@@ -199,7 +199,7 @@ class Load(Struct, frozen=True):
         Raises:
             RuntimeError: the load could not be run.
         """
-        return await self._run(programme=programme, repeat=None, duration=seconds)
+        return await self.with_settings(programme=programme, repeat=None, duration=seconds)
 
     async def poisson(
         self, programme: tuple[Procedure, ...], rate: float, seconds: float
@@ -209,7 +209,9 @@ class Load(Struct, frozen=True):
         Raises:
             RuntimeError: the load could not be run.
         """
-        return await self._run(programme=programme, rate=rate, repeat=None, duration=seconds)
+        return await self.with_settings(
+            programme=programme, rate=rate, repeat=None, duration=seconds
+        )
 
     async def phases(
         self, phases: tuple[Phase, ...], began: Callable[[int], None] | None = None
@@ -223,7 +225,7 @@ class Load(Struct, frozen=True):
         Raises:
             RuntimeError: the load could not be run.
         """
-        return await self._run(began, phases=phases)
+        return await self.with_settings(began, phases=phases)
 
     async def scenario(self, scenario: Scenario) -> Report:
         """Run a scenario with the available UEs.
@@ -231,9 +233,18 @@ class Load(Struct, frozen=True):
         Raises:
             RuntimeError: the load could not be run.
         """
-        return await self._run(gnbs=scenario.gnbs, identities=("stored",), **scenario.load())
+        return await self.with_settings(
+            gnbs=scenario.gnbs, identities=("stored",), **scenario.load()
+        )
 
-    async def _run(self, began: Callable[[int], None] | None = None, **more: Any) -> Report:
+    async def with_settings(
+        self, began: Callable[[int], None] | None = None, **more: Any
+    ) -> Report:
+        """Run a load with fields of `LoadConfig`; see `phases` for `began`.
+
+        Raises:
+            RuntimeError: the load could not be run.
+        """
         report = self.folder / "report.json"
         usual: dict[str, Any] = {
             "gnbs": min(4, self.population.count),

@@ -1,0 +1,168 @@
+"""One part of `make kill`: a new core, UEs in a free loop, and kills."""
+
+import asyncio
+from pathlib import Path
+from typing import Final
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from bench.kill.figures import Figures, Outage, Procedures, beside, figures_of, retransmitted
+from bench.kill.victims import Victims
+from evcore import emulated
+from evcore import population as populations
+from evcore.emulated import EmulatedUpfs, free_udp_port
+from evcore.local.core import LocalCore, local_core
+from evcore.local.data import DataDirectory
+from evcore.local.lag import wait_until_idle
+from evcore.logs.access import opened
+from evcore.logs.verify import verify_aggregates
+from functions.runtime.replay import all_aggregates
+from loadgen import LoadConfig, Population, Procedure, Report, TimerValues
+from loadgen.load.driver import Driver, connector_of
+from loadgen.ue.model import Ended
+from schemas.config.reading import Config, N2Config, N4Config, NatsConfig
+from transport import Mode
+
+PROGRAMME: Final = (
+    Procedure.REGISTER,
+    Procedure.SESSION,
+    Procedure.IDLE,
+    Procedure.SERVICE_REQUEST,
+    Procedure.HANDOVER,
+    Procedure.RELEASE_SESSION,
+    Procedure.DEREGISTER,
+)
+UES: Final = 64
+GNBS: Final = 4
+UPFS: Final = 2
+PATIENT: Final = TimerValues(
+    user_plane=30.0, handover=30.0, status_transfer=30.0, tunnel=30.0, ng_release=30.0
+)
+"""The timers that the specifications leave to a gNB are longer than an outage and a procedure.
+Those of the UE (TS 24.501 table 10.2.1) stay."""
+SHOWN: Final = 20
+"""Lines of each kind that a part prints about what went wrong."""
+
+
+class Part(Struct, frozen=True):
+    """What is killed, in turn, and for how long."""
+
+    name: str
+    victims: tuple[str, ...]
+    seconds: float
+    brokers: int = 1
+
+
+class Outcome(Struct, frozen=True):
+    """The figures of a part, and sentences about what went wrong."""
+
+    figures: Figures
+    findings: list[str]
+
+
+async def run(part: Part, folder: Path) -> Outcome:
+    """Run a part on a new core in `folder`.
+
+    Raises:
+        ProcessError: a process of the core does not start.
+        LoadError: the gNBs cannot be set up.
+        TimeoutError: the successor of a killed process does not serve.
+    """
+    data = DataDirectory(folder)
+    population = Population(
+        count=UES,
+        schemes=("null", "A", "B"),
+        home_keys=populations.home_keys(data.prepare()),
+        dnns=(emulated.DNN,),
+    )
+    await populations.provision(data.root, population)
+    config = Config(
+        n2=N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP),
+        n4=N4Config(port=free_udp_port()),
+        nats=NatsConfig(replicas=part.brokers),
+        upf=tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(UPFS)),
+        data_network=(emulated.DATA_NETWORK,),
+    )
+    async with (
+        emulated.running_upfs(config.upf) as upfs,  # the core sets the associations up
+        local_core(data, config) as core,
+    ):
+        if not await upfs.associated():
+            raise TimeoutError("the emulated UPFs are not associated with the core")
+        await _idle(core)
+        async with Victims(core) as victims:
+            procedures = Procedures()
+            driver = _driver(config, population, part.seconds, upfs, procedures)
+            killing = asyncio.ensure_future(victims.kill(part.victims, part.seconds))
+            try:
+                report = await driver.run()
+                await killing
+            finally:
+                killing.cancel()
+        await _idle(core)
+    differing = await _differing(data)
+    figures = figures_of(report, procedures, victims.outages, len(upfs.violations), len(differing))
+    findings = _findings(report, procedures, victims.outages)
+    return Outcome(figures, [*findings, *upfs.violations[:SHOWN], *differing[:SHOWN]])
+
+
+def _driver(
+    config: Config,
+    population: Population,
+    seconds: float,
+    upfs: EmulatedUpfs,
+    procedures: Procedures,
+) -> Driver:
+    load = LoadConfig(
+        port=config.n2.port,
+        udp_port=config.n2.udp_port,
+        mode=Mode.USERSPACE_UDP,
+        gnbs=GNBS,
+        population=population,
+        programme=PROGRAMME,
+        repeat=None,
+        duration=seconds,
+        drain=90.0,
+        seed=1,
+        timers=PATIENT,
+    )
+    load.check()
+    return Driver(
+        load, connector_of(load), None, upfs.downlink_data, upfs.downlink_tunnel, procedures
+    )
+
+
+async def _idle(core: LocalCore) -> None:
+    async with asyncio.timeout(60):
+        await wait_until_idle(core.broker.monitor_url)
+
+
+async def _differing(data: DataDirectory) -> list[str]:
+    """Decide all logs again, and return the differences."""
+    async with opened(data.root) as access:
+        names = [name async for name, _ in all_aggregates(access.log)]
+        return (await verify_aggregates(access, names)).differing
+
+
+def _findings(report: Report, procedures: Procedures, outages: list[Outage]) -> list[str]:
+    """Return what went wrong and the longest procedures, as sentences."""
+    start = min((outage.begun for outage in outages), default=0.0)
+    slowest = sorted(procedures.succeeded, key=lambda one: -beside(one[0], outages))[:5]
+    return [
+        f"outages: {', '.join(f'{one.ended - one.begun:.2f}' for one in outages)} s",
+        *(_slow(one, who, outages, start) for one, who in slowest),
+        *(f"{one.who}: {one.procedure} failed: {one.cause}" for one in report.failed[:SHOWN]),
+        *(str(one) for one in report.violations[:SHOWN]),
+        *(f"{n} times {timer} expired" for timer, n in retransmitted(report).items()),
+        *(f"{n} ERROR INDICATION {cause}" for cause, n in report.error_indications.items()),
+        *([report.cut_off] if report.cut_off else []),
+    ]
+
+
+def _slow(ended: Ended, who: str, outages: list[Outage], start: float) -> str:
+    return (
+        f"{who}: {ended.procedure} took {ended.ended - ended.began:.2f} s, "
+        f"{beside(ended, outages):.2f} s beside the outages, from {ended.began - start:.2f} s "
+        "after the first kill"
+    )

@@ -1,0 +1,157 @@
+"""A core with UPFs in this process, which can be restarted and looked into, and its loads."""
+
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from bench.throughput import Load
+from evcore import emulated
+from evcore import population as populations
+from evcore.emulated import free_udp_port
+from evcore.local.core import LocalCore, local_core
+from evcore.local.data import DataDirectory
+from loadgen import Population, Procedure
+from loadgen.report.report import Report
+from loadgen.upf.config import UpfConfig as Emulated
+from loadgen.upf.upf import Upf
+from loadgen.upf.violation import PfcpKind
+from loadgen.violation import Kind
+from schemas.config.reading import Config, N2Config, N4Config, UpfConfig, load_secrets
+from transport import Mode
+
+PROGRAMME: Final = (Procedure.REGISTER, Procedure.SESSION, Procedure.IDLE)
+CLOSED_UES: Final = 256
+"""UEs of the closed loop that measures the capacity."""
+GNBS: Final = 8
+LONGEST: Final = 1.2
+"""The longest time for all arrivals of a load, in shares of the expected time."""
+_ADDRESS_IN_USE: Final = PfcpKind.UE_ADDRESS_IN_USE
+_FIRST_IMSI: Final = int(Population().first_imsi)
+
+
+class LoadedCore:
+    """A running core, its UPFs, and UEs that have not been used yet."""
+
+    def __init__(self, core: LocalCore, data: DataDirectory, upfs: list[Upf]) -> None:
+        self.core = core
+        self.upfs = upfs
+        self._data = data
+        self._used = 0
+
+    async def ues(self, count: int) -> Load:
+        """Provision new subscribers. Return their load generator."""
+        population = Population(
+            count=count,
+            first_imsi=f"{_FIRST_IMSI + self._used:015}",
+            schemes=("null", "A", "B"),
+            home_keys=populations.home_keys(load_secrets(self._data.secrets_file)),
+            dnns=(emulated.DNN,),
+        )
+        self._used += count
+        await populations.provision(self._data.root, population)
+        return Load(self._data.root, self.core.config.n2, population)
+
+    async def closed(self, load: Load, seconds: float, **more: Any) -> Report:
+        """Make UEs repeat the programme, with a deregistration at its end, for some seconds.
+
+        Raises:
+            RuntimeError: the load could not be run.
+        """
+        programme = (*PROGRAMME, Procedure.DEREGISTER)
+        usual: dict[str, Any] = {"programme": programme, "repeat": None, "gnbs": GNBS}
+        return await load.with_settings(None, duration=seconds, **usual | more)
+
+    async def opened(self, rate: float, seconds: float, drain: float) -> Report:
+        """Start the programme in `rate` new UEs per second, as a Poisson process.
+
+        Each UE runs it once. After the arrivals, the UEs have `drain` seconds to end it.
+
+        Raises:
+            RuntimeError: the load could not be run.
+        """
+        return await self.arriving(await self.ues(int(rate * seconds)), rate, drain)
+
+    async def arriving(self, load: Load, rate: float, drain: float) -> Report:
+        """Start the programme once in each UE, `rate` a second; see `opened`.
+
+        Raises:
+            RuntimeError: the load could not be run.
+        """
+        # Without a duration there is no limit, and a UE may wait for T3346 for half an hour.
+        duration = LONGEST * load.population.count / rate
+        return await load.with_settings(
+            programme=PROGRAMME, rate=rate, repeat=1, duration=duration, drain=drain, gnbs=GNBS
+        )
+
+    async def capacity(self, seconds: float) -> float:
+        """Return the programmes per second of a closed loop of new UEs.
+
+        Raises:
+            RuntimeError: the load could not be run, or no UE completed its programme.
+        """
+        load = await self.ues(CLOSED_UES)
+        await self.closed(load, 2.0)
+        report = await self.closed(load, seconds)
+        last = report.procedures.get(PROGRAMME[-1])
+        if last is None or not last.succeeded:
+            raise RuntimeError(f"no UE completed its programme: {failures_of(report)}")
+        return last.succeeded / report.seconds
+
+    @property
+    def addresses(self) -> set[str]:
+        """The addresses of the UEs that have a session at a UPF."""
+        return {address for upf in self.upfs for _, address in upf.sessions}
+
+    def lost(self, report: Report) -> int:
+        """Return the number of sessions that the core lost in a load: released without a request,
+        missing in a PDU session status, or missing at the UPFs at the end."""
+        there = self.addresses
+        missing = sum(1 for one in report.sessions if one.address not in there)
+        return missing + report.sessions_lost + report.sessions_released
+
+    def addresses_twice(self, report: Report) -> int:
+        """Return how often an address was given to a session while another session had it."""
+        at_upfs = sum(
+            1 for upf in self.upfs for one in upf.violations if one.kind is _ADDRESS_IN_USE
+        )
+        return report.violation_counts.get(Kind.SESSION_ADDRESS, 0) + at_upfs
+
+
+def failures_of(report: Report) -> dict[str, int]:
+    """Return the number of failed procedures by procedure and cause."""
+    return {
+        f"{name} {cause}": count
+        for name, found in report.procedures.items()
+        for cause, count in found.failures.items()
+    }
+
+
+@asynccontextmanager
+async def running_core(folder: Path, upfs: int = 2) -> AsyncGenerator[LoadedCore]:
+    """Run a new core with UPFs for the duration of a block."""
+    data = DataDirectory(folder)
+    data.prepare()
+    tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(upfs))
+    config = Config(
+        n2=N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP),
+        n4=N4Config(port=free_udp_port()),
+        upf=tables,
+        data_network=(emulated.DATA_NETWORK,),
+    )
+    async with AsyncExitStack() as stack:
+        there = [upf_of(config, table) for table in tables]
+        for upf in there:
+            await upf.start()
+            stack.callback(upf.close)
+        core = await stack.enter_async_context(local_core(data, config))
+        yield LoadedCore(core, data, there)
+
+
+def upf_of(config: Config, table: UpfConfig) -> Upf:
+    """Return the emulated UPF of a table, not started."""
+    host = table.host or table.node_id
+    core = emulated.core_of(config)
+    return Upf(Emulated(node_id=table.node_id, host=host, port=table.port, cp=core))
