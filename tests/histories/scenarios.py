@@ -438,6 +438,28 @@ def paged_in_vain(site: Site, address: str) -> None:
     site.world.advance(200)
 
 
+def interrupted() -> World:
+    """The connection ends before the gNB has answered, and the UE has the session."""
+    site = Site()
+    site.ask()
+    site.idle()
+    site.service_request(**{"uplink-data-status": [1], "pdu-session-status": [1]})
+    site.set_up("InitialContextSetup")
+    return site.world
+
+
+def released_in_turn() -> World:
+    """Two sessions are released: the gNB gets the second release after its answer to the first."""
+    site = Site()
+    for psi in (1, 2):
+        site.establish(psi, pti=psi)
+    site.release(1)
+    site.release(2)
+    site.released(1)
+    site.released(2)
+    return site.world
+
+
 def session_released(site: Site, _: str) -> None:
     head = {"pdu-session-identity": 1, "procedure-transaction-identity": 5}
     site.say(1, {MESSAGE: "pdu-session-release-request", **head})
@@ -636,6 +658,8 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "session-modified": with_session(session_modified),
     "session-upf-silent": upf_silent,
     "session-upf-full": upf_full,
+    "session-interrupted": interrupted,
+    "session-released-in-turn": released_in_turn,
     "session-released": with_session(session_released),
     "session-deregistered": with_session(deregistered_with_session),
     "session-upf-restarted": with_session(upf_restarted),
