@@ -30,10 +30,15 @@ class Stream(CheckedWorld):
         else:
             super().deliver(stored)
 
-    def deliver_late(self) -> None:
+    def deliver_late(self, *, stored_late: bool = False) -> None:
+        """Deliver the delayed events. `stored_late` is for a gateway that could not publish them
+        before: they stand behind all others in the stream."""
         self.delays = False
         for event in self.delayed:
-            super().deliver(event)
+            if stored_late:
+                self.deliver(event)
+            else:
+                super().deliver(event)
 
 
 @pytest.fixture
@@ -50,6 +55,10 @@ def deregister(phone: Phone) -> None:
 
 def register(phone: Phone) -> None:
     phone.open_again(phone.request(), ran_id=8)
+
+
+def request_service(phone: Phone) -> None:
+    phone.open_again(phone.service_request(), ran_id=8)
 
 
 def register_by_suci(phone: Phone) -> None:
@@ -96,3 +105,33 @@ def test_without_proof_a_connection_supersedes_nothing(world: Stream) -> None:
     world.sent()
     world.deliver_late()
     assert phone.hear()[-1]["message-type"] == "service-accept"
+
+
+@pytest.mark.parametrize("earlier", [deregister, register, register_by_suci, request_service])
+def test_it_does_not_take_over_if_it_was_stored_late(world: Stream, earlier: Any) -> None:
+    """Its NAS COUNT is lower than one that was accepted (TS 24.501 4.4.3.2), so it proves nothing.
+
+    The UE has left its connection, and answers no challenge there.
+    """
+    phone = Phone(world)
+    phone.register()
+    phone.idle()
+    world.delays = True
+    earlier(phone)
+    world.delays = False
+    phone.open_again(phone.service_request(), ran_id=9)
+    phone.hear()
+    before = world.ue()
+    world.deliver_late(stored_late=True)
+    late = world.ue()
+    assert (late.connection, late.security) == (before.connection, before.security)
+    assert late.proved_at == before.proved_at
+    world.advance(60)
+    after = world.ue()
+    assert (after.connection, after.parked, after.stale) == (before.connection, (), ())
+    assert after.registered
+    world.sent()
+    phone.ran_id = 9
+    phone.say(phone.service_request())
+    assert phone.hear()[-1]["message-type"] == "service-accept"
+    world.verify()
