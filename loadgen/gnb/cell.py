@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from loadgen.gnb import messages
 from loadgen.gnb.admission import Admission
-from loadgen.gnb.context import RADIO_LOST, CampedUe, Contexts, PreparedHandover, UeContext
+from loadgen.gnb.context import RADIO_LOST, CampedUe, Contexts, UeContext
 from loadgen.gnb.messages import GnbConfig
+from loadgen.gnb.neighbours import Neighbours
 from loadgen.gnb.resources import Resources
 from loadgen.identity import Guami
 from loadgen.timers import Deadlines, TimerValues
@@ -31,51 +32,10 @@ from loadgen.violation import Kind
 
 USER_INACTIVITY = "user-inactivity"
 _RELEASE_TRIES = 3
-_REMEMBERED = 4096
 _LONGEST_WAIT = 16
 """The longest wait time of an RRCReject, in units (TS 38.331 6.2.2)."""
 _RESUMPTION = 2
 """The time over which UEs come back after NG SETUP, in units."""
-
-
-class Neighbours:
-    """The cells of a run. They stand for the Xn network between the gNBs."""
-
-    def __init__(self, rng: Random | None = None) -> None:
-        """Start without cells; `rng` chooses among them."""
-        self.cells: list[Cell] = []
-        self.preparing: dict[bytes, PreparedHandover] = {}
-        """N2 handovers by the transparent container of their source."""
-        self.cancelled: dict[bytes, bool] = {}
-        """Containers of cancelled handovers, because a HANDOVER REQUEST may still arrive.
-        The value says whether faults were injected into the signalling of the UE."""
-        self.rng = rng or Random(0)  # noqa: S311
-        self.on_activity: Callable[[Cell], None] = _ignore
-        """Called with a cell that has something to send or report because of another cell."""
-
-    def join(self, cell: "Cell") -> None:
-        """Add a cell."""
-        self.cells.append(cell)
-
-    def handover_ended(self, container: bytes, *, cancelled: bool, met_fault: bool) -> None:
-        """Remove a handover, and remember its container if the source cancelled it."""
-        self.preparing.pop(container, None)
-        if cancelled:
-            self.cancelled[container] = met_fault
-            if len(self.cancelled) > _REMEMBERED:
-                del self.cancelled[next(iter(self.cancelled))]
-
-    def choose(self, source: "Cell", areas: frozenset[tuple[str, int]] | None) -> "Cell | None":
-        """Return a random cell with an AMF, other than `source`; None if there is none.
-
-        Args:
-            source: the cell to leave.
-            areas: the registration area; a cell outside it is preferred. None for any cell.
-        """
-        others = [one for one in self.cells if one is not source and one.admission.interface_up]
-        if areas is not None:
-            others = [one for one in others if one.tai not in areas] or others
-        return self.rng.choice(others) if others else None
 
 
 BeginHandover: TypeAlias = Callable[["Cell", CampedUe, Procedure, float], None]
@@ -399,7 +359,3 @@ class Cell:
             self.blame(context, Kind.NGAP_ERROR_INDICATION, text)
         self.lose(context, now, CONNECTION_LOST)
         return True
-
-
-def _ignore(cell: Cell) -> None:
-    del cell

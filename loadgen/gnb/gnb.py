@@ -9,16 +9,17 @@ from msgspec import Struct, field
 
 import wire
 from loadgen.gnb import messages
-from loadgen.gnb.cell import Cell, Neighbours
+from loadgen.gnb.cell import Cell
 from loadgen.gnb.context import CampedUe
 from loadgen.gnb.fault_injector import FaultInjector
+from loadgen.gnb.interface import NON_UE_STREAM, NgInterface
 from loadgen.gnb.messages import GnbConfig, read_paging
 from loadgen.gnb.n2_handover import N2Handover, handle_request
+from loadgen.gnb.neighbours import Neighbours
 from loadgen.gnb.ue_messages import UE_MESSAGES, UeMessages
 from loadgen.gnb.xn_handover import XnHandover
-from loadgen.identity import Guami, nssai_of_ngap
 from loadgen.timers import Deadlines, TimerValues
-from loadgen.trees import Tree, items, part
+from loadgen.trees import Tree, part
 from loadgen.ue.model import SKIPPED, Procedure
 from loadgen.violation import Kind, Violation, violation
 
@@ -27,30 +28,20 @@ PduHook: TypeAlias = Callable[[PduDirection, str, bytes], int]
 """Returns how many copies of a PDU pass: 0 loses the PDU. Takes direction, message name and PDU."""
 
 NO_NEIGHBOUR = "no-neighbour"
-NON_UE_STREAM = 0
-_TIME_TO_WAIT = {"v1s": 1.0, "v2s": 2.0, "v5s": 5.0, "v10s": 10.0, "v20s": 20.0, "v60s": 60.0}
 _ERROR_INDICATION = b"\x00\x09"
 """The first octets of its PDU: initiating message, procedure code 9."""
 _COUNTED_ONLY = frozenset({"AMFStatusIndication", "RANConfigurationUpdateAcknowledge"})
 
 
 class GnbCounts(Struct):
-    """Counters of a gNB."""
+    """Counters of a gNB, beside those of its NG interface."""
 
     sent: int = 0
     received: int = 0
-    setups: int = 0
-    """NG SETUP RESPONSEs."""
-    setup_failures: int = 0
     error_indications_sent: int = 0
     error_indications_received: int = 0
-    resets_received: int = 0
-    overload_starts: int = 0
-    overload_stops: int = 0
     errors: dict[str, int] = field(default_factory=dict[str, int])
     """ERROR INDICATIONs received, by cause."""
-    reconfigured: int = 0
-    """AMF CONFIGURATION UPDATEs."""
     pagings: int = 0
     paged: int = 0
     """PAGINGs for a UE on its cell."""
@@ -88,45 +79,27 @@ class Gnb:
         self.counts = GnbCounts()
         self.out: list[tuple[int, bytes]] = []
         """Streams and PDUs to send."""
-        self.refused: str | None = None
-        """The cause of the last NG SETUP FAILURE without a time to wait."""
-        self.retry_cause = ""
-        """The cause of the last NG SETUP FAILURE with a time to wait; empty for none."""
         self.errors_expected = False
         """Whether a test expects ERROR INDICATION, so that it is not a violation."""
         self.pdu_hook = pdu_hook
         self.now = 0.0
         self.queued = inf
         self._on_violation = on_violation or self.violations.append
-        self._deadlines = deadlines
-        self._timers = timers or TimerValues()
-        self._next_setup = inf
         self._associated = False
-        self._reset: list[Tree] | None = None
-        rng = rng or Random(config.gnb_id)  # noqa: S311
+        rng = rng or Random(config.gnb_id)
         self.cell = Cell(
             config,
             self._send,
             self._violate,
             deadlines,
-            timers=self._timers,
+            timers=timers or TimerValues(),
             rng=rng,
             begin_handover=begin_handover,
             neighbours=neighbours,
         )
         self._ue_messages = UeMessages(self.cell)
-        self._handlers: dict[str, Callable[[Tree], None]] = {
-            "NGSetupResponse": self._set_up,
-            "NGSetupFailure": self._set_up_failed,
-            "OverloadStart": self._overload_start,
-            "OverloadStop": self._overload_stop,
-            "NGReset": self._reset_by_amf,
-            "NGResetAcknowledge": self._reset_acknowledged,
-            "AMFConfigurationUpdate": self._reconfigured,
-            "RANConfigurationUpdateFailure": self._not_updated,
-            "Paging": self._page,
-        }
-        seeded = Random(f"{seed} faults {config.gnb_id}")  # noqa: S311
+        self.interface = NgInterface(self.cell, lambda: deadlines.touch(self))
+        seeded = Random(f"{seed} faults {config.gnb_id}")
         self.fault_injector = FaultInjector(
             self.cell, deadlines, seeded, self._transmit, self._take
         )
@@ -144,15 +117,13 @@ class Gnb:
         self.now = now
         self._associated = True
         self.cell.contexts.streams = streams
-        self._setup()
+        self.interface.setup(now)
 
     def association_down(self, now: float) -> None:
         """Handle the loss of the association: release all UEs."""
         self.now = now
         self._associated = False
-        self._next_setup = inf
-        self.cell.admission.interface_up = False
-        self.cell.admission.overload_stop()
+        self.interface.down()
         self.out.clear()
         self.cell.lose_all(now)
         self.out.clear()
@@ -160,13 +131,13 @@ class Gnb:
 
     def deadline(self) -> float:
         """Return when NG SETUP REQUEST is repeated, inf for never."""
-        return self._next_setup
+        return self.interface.setup_at
 
     def advance(self, now: float) -> None:
         """Repeat NG SETUP REQUEST."""
         self.now = now
-        if self._next_setup <= now:
-            self._setup()
+        if self.interface.setup_at <= now:
+            self.interface.setup(now)
 
     # operator actions
 
@@ -174,19 +145,13 @@ class Gnb:
         """Send NG RESET for the interface, or for pairs of AMF and RAN UE NGAP IDs; release their
         UEs."""
         self.now = now
-        some = [] if pairs is None else messages.connections(pairs)
-        self._reset = some
-        self._send(NON_UE_STREAM, messages.ng_reset(pairs, {"misc": "om-intervention"}))
-        if pairs is None:
-            self.cell.lose_all(now)
-        else:
-            self.cell.lose_some(some, now)
+        self.interface.reset(pairs, now)
 
     def update_configuration(self, config: GnbConfig, now: float) -> None:
         """Send RAN CONFIGURATION UPDATE with another name, tracking area or slices (8.7.2)."""
         self.now = now
-        self.config = self.cell.config = config
-        self._send(NON_UE_STREAM, messages.ran_configuration_update(config))
+        self.config = config
+        self.interface.update_configuration(config)
 
     # downlink
 
@@ -240,89 +205,23 @@ class Gnb:
         return bool(fault["reject"])
 
     def _receive_of_node(self, peek: wire.NgapPeek, stream: int, payload: bytes) -> None:
-        handler = self._handlers.get(peek.message)
+        handler = self.interface.handlers.get(peek.message)
         if peek.message == "HandoverRequest":
             ies = messages.ies_of(payload)
             handle_request(self.cell, ies, hash(payload), stream, self.now)
         elif peek.message == "ErrorIndication":
             self._error_indication(peek, messages.ies_of(payload))
         elif handler is not None:
-            handler(messages.ies_of(payload))
+            handler(messages.ies_of(payload), self.now)
+        elif peek.message == "Paging":
+            self._page(messages.ies_of(payload))
         elif peek.message not in _COUNTED_ONLY:
             self._unexpected(peek)
-
-    def _overload_start(self, ies: Tree) -> None:
-        self.counts.overload_starts += 1
-        self.cell.admission.overload_start(ies)
-
-    def _overload_stop(self, _: Tree) -> None:
-        self.counts.overload_stops += 1
-        self.cell.admission.overload_stop()
-
-    def _reconfigured(self, ies: Tree) -> None:
-        """Handle AMF CONFIGURATION UPDATE (8.7.3): store the served GUAMIs and PLMNs."""
-        self.counts.reconfigured += 1
-        self._served(ies)
-        self._send(NON_UE_STREAM, messages.encode("AMFConfigurationUpdateAcknowledge"))
-
-    def _not_updated(self, ies: Tree) -> None:
-        text = f"RAN CONFIGURATION UPDATE FAILURE: {ies.get('Cause')}"
-        self._violate(Kind.NGAP_UNEXPECTED, text)
 
     def _unexpected(self, peek: wire.NgapPeek) -> None:
         ids = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
         self._violate(Kind.NGAP_UNEXPECTED, f"unexpected {peek.message}")
         self._error({"protocol": "message-not-compatible-with-receiver-state"}, *ids)
-
-    # NG SETUP
-
-    def _setup(self) -> None:
-        self._send(NON_UE_STREAM, messages.ng_setup_request(self.config))
-        self._next_setup = self.now + self._timers.ng_setup
-        self._deadlines.touch(self)
-
-    def _set_up(self, ies: Tree) -> None:
-        if not self._associated or self._next_setup == inf:
-            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP RESPONSE without a request")
-            return
-        self._next_setup = inf
-        self.refused = None
-        self.counts.setups += 1
-        self._served(ies)
-        self.cell.admission.overload_stop()
-        self.cell.admission.interface_up = True
-        self.cell.resume(self.now)
-
-    def _served(self, ies: Tree) -> None:
-        """Check and store the served GUAMIs and PLMNs of a response or an update."""
-        if "ServedGUAMIList" in ies:
-            served = [Guami.of_ngap(item.get("gUAMI")) for item in items(ies, "ServedGUAMIList")]
-            self.cell.guamis = frozenset(guami for guami in served if guami is not None)
-        if "PLMNSupportList" not in ies:
-            return
-        support = {
-            str(item.get("pLMNIdentity")): nssai_of_ngap(item.get("sliceSupportList"))
-            for item in items(ies, "PLMNSupportList")
-        }
-        own = support.get(self.config.plmn)
-        if own is None:
-            text = f"PLMN {self.config.plmn} is not supported; supported: {', '.join(support)}"
-            self._violate(Kind.SETUP_PLMN, text)
-        elif not own & frozenset(self.config.slices):
-            self._violate(Kind.SETUP_SLICES, "none of the gNB's slices is supported")
-
-    def _set_up_failed(self, ies: Tree) -> None:
-        if self._next_setup == inf:
-            self._violate(Kind.NGAP_UNEXPECTED, "NG SETUP FAILURE without a request")
-            return
-        self.counts.setup_failures += 1
-        wait = _TIME_TO_WAIT.get(str(ies.get("TimeToWait")))
-        self.refused = str(ies.get("Cause")) if wait is None else None
-        self.retry_cause = str(ies.get("Cause")) if wait is not None else ""
-        self._next_setup = self.now + (self._timers.ng_setup if wait is None else wait)
-        self._deadlines.touch(self)
-
-    # other procedures
 
     def _page(self, ies: Tree) -> None:
         """Handle PAGING (8.5.1): check it, and page the UE if it is on this cell."""
@@ -338,25 +237,6 @@ class Gnb:
             self._violate(Kind.PAGING_IDENTITY, text)
         elif self.cell.page(s_tmsi, self.now):
             self.counts.paged += 1
-
-    def _reset_by_amf(self, ies: Tree) -> None:
-        self.counts.resets_received += 1
-        some = items(part(ies, "ResetType"), "partOfNG-Interface")
-        self._send(NON_UE_STREAM, messages.ng_reset_acknowledge(some))
-        if some:
-            self.cell.lose_some(some, self.now)
-        else:
-            self.cell.lose_all(self.now)
-
-    def _reset_acknowledged(self, ies: Tree) -> None:
-        if self._reset is None:
-            self._violate(Kind.NGAP_RESET, "NG RESET ACKNOWLEDGE without a reset")
-            return
-        asked, self._reset = self._reset, None
-        done = items(ies, "UE-associatedLogicalNG-connectionList")
-        if asked and done != asked:
-            text = f"a reset of {len(asked)} connections is acknowledged with {len(done)}"
-            self._violate(Kind.NGAP_RESET, text)
 
     def _error_indication(self, peek: wire.NgapPeek, ies: Tree) -> None:
         self.counts.error_indications_received += 1

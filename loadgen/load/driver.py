@@ -12,9 +12,10 @@ from random import Random
 from typing import Any
 
 from loadgen.errors import ConfigError, LoadError
-from loadgen.gnb.cell import Cell, Neighbours
+from loadgen.gnb.cell import Cell
 from loadgen.gnb.gnb import Gnb
 from loadgen.gnb.messages import GnbConfig
+from loadgen.gnb.neighbours import Neighbours
 from loadgen.load.config import LoadConfig
 from loadgen.load.link import Connector, Link
 from loadgen.load.traffic import Traffic
@@ -52,12 +53,12 @@ class Driver:
         self._wake: asyncio.TimerHandle | None = None
         self._wake_at = inf
         self._closing = False
-        self.neighbours = Neighbours(Random(f"{config.seed} cells"))  # noqa: S311
+        self.neighbours = Neighbours(Random(f"{config.seed} cells"))
         self.neighbours.on_activity = self._note_activity
         self._active: dict[Cell, None] = {}
         self.gnbs = [self._gnb(n) for n in range(config.gnbs)]
         self.links = [
-            Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))  # noqa: S311
+            Link(gnb, connector, self._progressed, capture=capture, rng=Random(n))
             for n, gnb in enumerate(self.gnbs)
         ]
         self.traffic = Traffic(
@@ -117,16 +118,16 @@ class Driver:
                 await self._set_up.wait()
         except TimeoutError:
             raise LoadError(self._why_not_ready()) from None
-        refused = next((gnb for gnb in self.gnbs if gnb.refused is not None), None)
+        refused = next((gnb for gnb in self.gnbs if gnb.interface.refused is not None), None)
         if refused is not None:
-            raise LoadError(f"the AMF refuses {refused.config.name}: {refused.refused}")
+            raise LoadError(f"the AMF refuses {refused.config.name}: {refused.interface.refused}")
 
     def _why_not_ready(self) -> str:
         config = self._config
         waiting = [link for link in self.links if not link.gnb.ready]
         where = f"{config.host} port {config.port}"
         why = waiting[0].trouble if waiting else None
-        cause = waiting[0].gnb.retry_cause if waiting else ""
+        cause = waiting[0].gnb.interface.retry_cause if waiting else ""
         if why is None and cause:
             why = f"the AMF answers NG SETUP REQUEST with a failure: {cause}"
         elif why is None:
@@ -203,7 +204,7 @@ class Driver:
 
     def _check_set_up(self) -> None:
         gnbs = self.gnbs
-        if all(gnb.ready for gnb in gnbs) or any(gnb.refused is not None for gnb in gnbs):
+        if all(gnb.ready for gnb in gnbs) or any(gnb.interface.refused is not None for gnb in gnbs):
             self._set_up.set()
 
     def _arm(self) -> None:
@@ -236,6 +237,7 @@ class Driver:
     ) -> Report:
         recorder, gnbs, ues = self.recorder, self.gnbs, self.traffic.ues
         counts = [gnb.counts for gnb in gnbs]
+        interfaces = [gnb.interface.counts for gnb in gnbs]
         return Report(
             started_at=started_at.isoformat(timespec="milliseconds"),
             seconds=seconds,
@@ -264,19 +266,19 @@ class Driver:
             congested=sum(ue.record.congested for ue in ues),
             configured=sum(ue.record.configured for ue in ues),
             deregistered=sum(ue.record.deregistered for ue in ues),
-            reconfigured=sum(c.reconfigured for c in counts),
+            reconfigured=sum(c.reconfigured for c in interfaces),
             pagings=sum(c.pagings for c in counts),
             paged=sum(c.paged for c in counts),
             duplicates=sum(ue.channel.duplicates for ue in ues),
             repeated_contexts=sum(gnb.cell.repeated_contexts for gnb in gnbs),
             undelivered=sum(gnb.cell.undelivered for gnb in gnbs),
             reassociations=sum(max(0, link.associations - 1) for link in self.links),
-            ng_setups=sum(c.setups for c in counts),
+            ng_setups=sum(c.setups for c in interfaces),
             error_indications_sent=sum(c.error_indications_sent for c in counts),
             error_indications_received=sum(c.error_indications_received for c in counts),
-            resets_received=sum(c.resets_received for c in counts),
-            overload_starts=sum(c.overload_starts for c in counts),
-            overload_stops=sum(c.overload_stops for c in counts),
+            resets_received=sum(c.resets_received for c in interfaces),
+            overload_starts=sum(c.overload_starts for c in interfaces),
+            overload_stops=sum(c.overload_stops for c in interfaces),
             held=sum(gnb.cell.admission.refused for gnb in gnbs),
             blocked_arrivals=self.traffic.blocked,
             ngap_sent=sum(c.sent for c in counts),

@@ -49,12 +49,12 @@ class Traffic:
         self._recorder = recorder
         self._deadlines = deadlines
         self._finished = finished
-        self._rng = Random(config.seed)  # noqa: S311
+        self._rng = Random(config.seed)
         self._patience = inf
         """When the next phase starts although UEs are still busy with this one."""
         self._users: dict[CampedUe, VirtualUser] = {}
         self._free: deque[VirtualUser] = deque()
-        rng = Random(f"{config.seed} UEs")  # noqa: S311
+        rng = Random(f"{config.seed} UEs")
         registry, request = AddressRegistry(), config.session_request
         self._gnbs = gnbs
         for profile in config.population:

@@ -153,7 +153,7 @@ class UeBase(UeTimers, ABC):
         self.profile = profile
         self.tai = tai
         self.values = timers or TimerValues()
-        self.rng = rng or Random(profile.index)  # noqa: S311
+        self.rng = rng or Random(profile.index)
         self.violations: list[Violation] = []
         self._on_violation = on_violation or self.violations.append
         self.channel = NasChannel(self.violate, strict=strict)

@@ -4,7 +4,6 @@ It carries no packets: a downlink packet is a call, which is matched with the ru
 """
 
 import asyncio
-import hashlib
 from collections.abc import Callable
 from random import Random
 
@@ -12,43 +11,35 @@ import wire
 from loadgen.trees import Tree
 from loadgen.upf.config import Misbehaviour, SessionView, UpfConfig, UpfCounts
 from loadgen.upf.downlink import (
-    END_MARKER_FEATURE,
     UNMATCHED,
     Delivered,
     Delivery,
     arrive,
-    asked_for,
     downlink_target,
     drop,
     uplink_f_teid,
 )
 from loadgen.upf.endpoint import Endpoint
-from loadgen.upf.ies import FSeid, FTeid, first, flags_in, tree_in
+from loadgen.upf.ies import FTeid, first, flags_in
 from loadgen.upf.messages import (
     downlink_data_report,
     error_indication_report,
-    established,
     node_answer,
     recovery_time_stamp,
-    session_done,
     session_refused,
 )
 from loadgen.upf.node import Node, OnEvent, PfcpAssociation
 from loadgen.upf.reliable import Address
 from loadgen.upf.rules import AddressKey
-from loadgen.upf.sessions import PfcpSession, PfcpSessions, SessionOutcome
+from loadgen.upf.session_requests import SESSION_REQUESTS, SessionRequests
+from loadgen.upf.sessions import PfcpSession, PfcpSessions
 from loadgen.upf.violation import (
-    NO_ESTABLISHED_ASSOCIATION,
     PFCP_CLAUSES,
-    REJECTED,
     SERVICE_NOT_SUPPORTED,
-    SESSION_CONTEXT_NOT_FOUND,
     PfcpKind,
     PfcpViolation,
 )
 
-_HEADER = 16
-"""The length of the header of a session message (7.2.2.3)."""
 _NOT_OURS = frozenset({"PFDManagementRequest", "SessionSetDeletionRequest"})
 """Requests of features that the emulator does not support."""
 _NODE = frozenset(
@@ -59,7 +50,6 @@ _NODE = frozenset(
         "AssociationReleaseRequest",
     }
 )
-_SESSION = frozenset({"SessionModificationRequest", "SessionDeletionRequest"})
 
 
 class Upf:
@@ -90,13 +80,23 @@ class Upf:
         self.counts = UpfCounts()
         self.violations: list[PfcpViolation] = []
         self._event = on_event or _ignore
-        self._on_delivered, self._on_violation = on_delivered, on_violation
+        self._on_violation = on_violation
         # Random by default: a restarted process must not reuse its former SEIDs.
         ftup = "FTUP" in config.features
-        self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup)  # noqa: S311
+        self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup)
         self.endpoint = Endpoint(config, self, self.counts)
         recovery = recovery_time_stamp()
         self.node = Node(config, self.endpoint, self.table, self._event, recovery)
+        self._session_requests = SessionRequests(
+            config,
+            self,
+            self.endpoint,
+            self.node,
+            self.table,
+            self.counts,
+            self._event,
+            on_delivered,
+        )
 
     async def start(self) -> None:
         """Open the socket, and set up the association if a CP function is configured.
@@ -233,10 +233,8 @@ class Upf:
         """Execute a request. Return its answer, or None for no answer."""
         if peek.message in _NODE:
             return self.node.request(tree, peek, at)
-        if peek.message == "SessionEstablishmentRequest":
-            return self._establish(tree, peek, octets)
-        if peek.message in _SESSION:
-            return self._change(tree, peek)
+        if peek.message in SESSION_REQUESTS:
+            return self._session_requests.request(tree, peek, octets)
         text = f"{peek.message}, which a CP function does not send to this UPF"
         self.violate(PfcpKind.UNEXPECTED, text, f"{at[0]}:{at[1]}")
         if peek.message in _NOT_OURS:
@@ -269,84 +267,6 @@ class Upf:
             self.violations.append(found)
         if self._on_violation is not None:
             self._on_violation(found)
-
-    # sessions
-
-    def _establish(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes) -> Tree | None:
-        node = peek.node_id or ""
-        if node not in self.node.associations:
-            return self.refusal(peek, NO_ESTABLISHED_ASSOCIATION, None)
-        ies = tree["ies"]
-        user = tree_in(ies, "User ID") or {}
-        cp = FSeid.of(tree_in(ies, "F-SEID"))
-        who = str(user.get("supi") or user.get("imsi") or cp)
-        if peek.seid:
-            text = f"an establishment with SEID {peek.seid:#x} instead of 0"
-            self.violate(PfcpKind.SEID, text, who)
-        digest = hashlib.blake2b(octets[_HEADER:], digest_size=16).digest()
-        outcome = self.table.establish(ies, digest, node, who)
-        session = outcome.session
-        if session is None:
-            return self._refused(peek, outcome, 0 if cp is None else cp.number, who)
-        self.counts.dropped += outcome.dropped
-        self._tell("repeated" if outcome.repeated else "established", session)
-        up = FSeid(session.seid, *self._host())
-        name = self.config.node_id
-        return established(session.cp.number, peek.sequence, name, up, outcome.created)
-
-    def _change(self, tree: Tree, peek: wire.PfcpPeek) -> Tree | None:
-        """Modify or delete a session."""
-        session = self.table.by_seid.get(peek.seid or 0)
-        if session is None:
-            known = bool(self.node.associations)
-            cause = SESSION_CONTEXT_NOT_FOUND if known else NO_ESTABLISHED_ASSOCIATION
-            return self.refusal(peek, cause, None)
-        if peek.message == "SessionDeletionRequest":
-            self.counts.dropped += self.table.delete(session).dropped
-            self._tell("deleted", session)
-            return session_done(peek.message, session.cp.number, peek.sequence)
-        now = asyncio.get_running_loop().time()
-        markers = self._end_markers(tree["ies"], session)
-        outcome = self.table.modify(session, tree["ies"], now)
-        if outcome.faults or outcome.cause is not None:
-            return self._refused(peek, outcome, session.cp.number, session.who)
-        self.counts.end_markers += markers
-        self.counts.dropped += outcome.dropped
-        for delivered in outcome.delivered:
-            self.counts.delivered += delivered.packets
-            if self._on_delivered is not None:
-                self._on_delivered(delivered)
-        self._tell("modified", session)
-        return session_done(peek.message, session.cp.number, peek.sequence, outcome.created)
-
-    def _end_markers(self, ies: list[Tree], session: PfcpSession) -> int:
-        """Return the number of End Markers that a modification requests."""
-        markers, faults = asked_for(ies, session.rules)
-        for text in faults:
-            self.violate(PfcpKind.FORWARDING, text, session.who)
-        if markers and END_MARKER_FEATURE not in self.config.features:
-            text = f"SNDEM, but the UPF does not support {END_MARKER_FEATURE}"
-            self.violate(PfcpKind.FEATURE, text, session.who)
-        return markers
-
-    def _refused(self, peek: wire.PfcpPeek, outcome: SessionOutcome, seid: int, who: str) -> Tree:
-        """Report all faults as violations, and return the answer with the first fault."""
-        for fault in outcome.faults:
-            self.violate(fault.kind, fault.text, who)
-        worst = outcome.faults[0] if outcome.faults else None
-        cause = worst.cause if worst is not None else outcome.cause or REJECTED
-        return session_refused(
-            peek.message,
-            seid,
-            peek.sequence,
-            self.config.node_id,
-            cause,
-            rule=None if worst is None else worst.rule,
-            offending_ie=None if worst is None else worst.offending_ie,
-        )
-
-    def _tell(self, name: str, session: PfcpSession) -> None:
-        self._event(name, {"who": session.who, "cp_seid": session.cp.number})
 
     # reports
 
@@ -384,10 +304,6 @@ class Upf:
         host, port = association.address
         same = session.cp.ipv6 if ":" in self.endpoint.address[0] else session.cp.ipv4
         self.endpoint.ask(tree, (same or host, self.config.cp_port or port), answered)
-
-    def _host(self) -> tuple[str | None, str | None]:
-        host = self.endpoint.address[0]
-        return (None, host) if ":" in host else (host, None)
 
 
 def _ignore(name: str, what: Tree) -> None:

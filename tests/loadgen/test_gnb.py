@@ -63,13 +63,13 @@ def test_a_refused_setup_waits_as_long_as_it_is_told() -> None:
     world.amf.time_to_wait = "v5s"
     world.gnb.association_up(4, world.now)
     world.settle()
-    assert world.gnb.refused is None
+    assert world.gnb.interface.refused is None
     world.amf.refuse_setup = False
     world.pass_time(4.9)
     assert not world.gnb.ready
     world.pass_time(0.2)
     assert world.gnb.ready
-    assert world.gnb.counts.setup_failures == 1
+    assert world.gnb.interface.counts.setup_failures == 1
 
 
 def test_a_setup_refused_for_good_says_why() -> None:
@@ -77,7 +77,7 @@ def test_a_setup_refused_for_good_says_why() -> None:
     world.amf.refuse_setup = True
     world.gnb.association_up(4, world.now)
     world.settle()
-    assert world.gnb.refused == "{'misc': 'unknown-PLMN-or-SNPN'}"
+    assert world.gnb.interface.refused == "{'misc': 'unknown-PLMN-or-SNPN'}"
 
 
 def test_the_association_is_lost_and_comes_back() -> None:
@@ -150,7 +150,7 @@ def test_a_reset_by_the_amf_is_acknowledged() -> None:
     world.settle()
     assert world.amf.received[-1] == "NGResetAcknowledge"
     assert other.context is None
-    assert world.gnb.counts.resets_received == 2
+    assert world.gnb.interface.counts.resets_received == 2
     assert world.violations == []
 
 
@@ -174,7 +174,8 @@ def test_overload_holds_new_attempts_back() -> None:
     assert end.cause is None
     assert end.admitted == held
     assert end.began < held
-    assert (world.gnb.counts.overload_starts, world.gnb.counts.overload_stops) == (1, 1)
+    counts = world.gnb.interface.counts
+    assert (counts.overload_starts, counts.overload_stops) == (1, 1)
     assert other.ue.record.retransmissions == {}
 
 

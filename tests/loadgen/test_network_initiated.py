@@ -158,7 +158,7 @@ def test_a_gnb_takes_over_what_the_amf_serves_from_now_on() -> None:
     world.amf.send("gnb-1", 0, "AMFConfigurationUpdate", {"ServedGUAMIList": [{"gUAMI": other}]})
     world.settle()
     assert world.amf.received[-1] == "AMFConfigurationUpdateAcknowledge"
-    assert world.gnb.counts.reconfigured == 1
+    assert world.gnb.interface.counts.reconfigured == 1
     assert world.violations == []
     assert world.run(ue, IDLE, SERVICE).cause == "violation-context-guami"
 

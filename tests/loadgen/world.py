@@ -4,10 +4,10 @@ from collections import deque
 from math import inf
 
 import wire
-from loadgen.gnb.cell import Neighbours
 from loadgen.gnb.context import CampedUe
 from loadgen.gnb.gnb import Gnb, PduHook
 from loadgen.gnb.messages import GnbConfig
+from loadgen.gnb.neighbours import Neighbours
 from loadgen.identity import SNssai
 from loadgen.load.subscribers import Population
 from loadgen.session_model import SessionRequest

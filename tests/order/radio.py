@@ -11,10 +11,10 @@ from random import Random
 from typing import Final
 
 from loadgen import Population
-from loadgen.gnb.cell import Neighbours
 from loadgen.gnb.context import UeContext
 from loadgen.gnb.gnb import Gnb
 from loadgen.gnb.messages import GnbConfig
+from loadgen.gnb.neighbours import Neighbours
 from loadgen.load.link import Connector, Link
 from loadgen.timers import Deadlines
 from loadgen.ue.model import CONNECTION_LOST, Procedure, State
