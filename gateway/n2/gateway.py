@@ -63,7 +63,8 @@ class N2Counters(Struct):
     malformed: int = 0
     wrong_ppid: int = 0
     undeliverable: int = 0
-    """Downlink PDUs dropped because the association is full or lost; the NAS timers repeat them."""
+    """Downlink PDUs dropped because the association is full or lost. Unless it is PAGING, a full
+    association ends."""
     repeated: int = 0
     """Downlink PDUs dropped because they were sent before."""
     overloads: int = 0
@@ -388,10 +389,8 @@ class N2Gateway:
             return
         if not peer.ready and peek.message not in _BEFORE_SETUP:
             # Another worker may send to the gNB as soon as the step of NG SETUP is stored.
-            if len(peer.early) < MAX_DOWNLINK:
+            if self._has_room(peer, len(peer.early), paging=peek.message == "Paging"):
                 peer.early.append(CorePdu(pdu, procedure, counted))
-            else:
-                self._undeliverable(peer, "too many wait for NG SETUP RESPONSE")
             return
         if peek.message == "NGSetupResponse":
             self._completed(peer)
@@ -407,7 +406,7 @@ class N2Gateway:
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
         stream = peer.stream_for(peek.amf_ue_ngap_id)
         if connection is None:
-            self._send(peer, stream, pdu)
+            self._send(peer, stream, pdu, paging=peek.message == "Paging")
         else:
             if procedure in _PROCEDURES:
                 connection.hint = Procedure(procedure)
@@ -435,12 +434,24 @@ class N2Gateway:
                 log.info("association %s replaces %s", peer.id, other.id)
                 other.association.abort()
 
-    def _send(self, peer: GnbPeer, stream: int, pdu: bytes) -> None:
-        if len(peer.downlink) >= MAX_DOWNLINK:
-            self._undeliverable(peer, "too many wait")
-            return
-        peer.downlink.append((stream, pdu))
-        self._flush(peer)
+    def _send(self, peer: GnbPeer, stream: int, pdu: bytes, *, paging: bool = False) -> None:
+        if self._has_room(peer, len(peer.downlink), paging=paging):
+            peer.downlink.append((stream, pdu))
+            self._flush(peer)
+
+    def _has_room(self, peer: GnbPeer, waiting: int, *, paging: bool) -> bool:
+        """Whether a PDU can wait for its gNB.
+
+        NGAP has no timers for lost requests, because SCTP loses nothing: the core would wait for an
+        answer without end. So an association without room ends, and the core learns that its
+        connections are lost. PAGING is repeated, and never takes the last room.
+        """
+        if waiting < (MAX_DOWNLINK // 2 if paging else MAX_DOWNLINK):
+            return True
+        self._undeliverable(peer, "too many wait")
+        if not paging:
+            peer.association.abort()
+        return False
 
     def _flush(self, peer: GnbPeer) -> None:
         while peer.downlink:

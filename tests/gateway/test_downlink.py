@@ -51,7 +51,7 @@ async def test_a_message_for_a_gnb_waits_for_the_ng_setup_response(edge: Edge) -
 async def test_messages_that_wait_for_ng_setup_response_have_a_bound(
     edge: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_DOWNLINK", 2)
+    monkeypatch.setattr(module, "MAX_DOWNLINK", 4)
     ran = await edge.ran()
     event = await ran.sent(setup_request(ran))
     for tmsi in (1, 2, 3):
@@ -188,21 +188,45 @@ async def test_what_a_gnb_does_not_take_yet_waits_for_it(tmp_path: Path) -> None
         assert edge.gateway.counters.undeliverable == 0
 
 
-async def test_what_waits_for_a_gnb_is_bounded(
+async def test_an_association_without_room_ends(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The NAS timers repeat dropped PDUs; other gNBs are not affected."""
+    """A lost request would have no answer, and NGAP has no timer for it. Other gNBs stay."""
     monkeypatch.setattr(module, "MAX_DOWNLINK", 5)
     async with edges.running(tmp_path, limits=NARROW) as edge:
         ran, other = await edge.ran(limits=NARROW), await edge.ran()
         event, others = await ran.set_up(), await other.set_up()
         ran.transport.pause()
-        sent = await fill(edge, event, 50)
+        await fill(edge, event, 50)
+        lost = (await edge.got(3))[2]
+        assert (lost.type, lost.source) == (EventType.ASSOCIATION_LOST, event.source)
+        await ran.heard.downs()
         await edge.answer(others, downlink_nas(9, 9))
         await other.heard.got(2)
-        await edge.answered(53)
-        dropped = edge.gateway.counters.undeliverable
-        assert 0 < dropped < 50
+        assert edge.gateway.gnbs == [other.id]
+
+
+async def test_paging_without_room_is_dropped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T3513 repeats it."""
+    monkeypatch.setattr(module, "MAX_DOWNLINK", 6)
+    async with edges.running(tmp_path, limits=NARROW) as edge:
+        ran = await edge.ran(limits=NARROW)
+        event = await ran.set_up()
+        ran.transport.pause()
+        full = 0
+        while not edge.gateway.backlog:
+            full += 1
+            await edge.answer(event, paging(full))
+            await edge.answered(1 + full)
+        for tmsi in range(1, 8):
+            await edge.answer(event, paging(full + tmsi))
+        await edge.answer(event, downlink_nas(9, 9))
+        await edge.answered(9 + full)
+        assert edge.gateway.counters.undeliverable == 5
         ran.transport.resume()
-        heard = await ran.heard.got(51 - dropped)
-        assert [message.payload for message in heard[1:]] == sent[: 50 - dropped]
+        heard = await ran.heard.got(full + 4)
+        sent = [ng_setup_response(), *map(paging, range(1, full + 3)), downlink_nas(9, 9)]
+        assert [m.payload for m in heard] == sent
+        assert ran.heard.down_ == []
