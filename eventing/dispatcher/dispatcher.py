@@ -30,7 +30,7 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.replies import Reply
 from eventing.dispatcher.sink import FunctionSink, Refused, RetryLater
-from eventing.jetstream.delivery import Delivery, dead_letter, event_of
+from eventing.jetstream.delivery import Delivery, alone, dead_letter, event_of
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
@@ -224,6 +224,9 @@ class Dispatcher:
             outcome = await self._sink.post(event, headers)
             match outcome:
                 case RetryLater(reason, after, tried):
+                    if (tried or after) and delivery.progress is not None and delivery.is_next:
+                        await self._leave_batch(delivery)
+                        return True
                     failures += tried
                     if failures >= self._config.attempts:
                         await self._bury(delivery, f"{failures} attempts, at last {reason}")
@@ -270,6 +273,17 @@ class Dispatcher:
                 log.warning("%s: a message cannot be sent: %s", headers["ce-id"], err)
         if lasting:
             await self._publisher.publish(lasting)
+
+    async def _leave_batch(self, delivery: Delivery) -> None:
+        """Publish an event apart from its batch, because its function has given it back.
+
+        The stream has a batch until all its events are processed. Events of other UEs may wait for
+        an event that is processed but whose batch is not. The events before it in its batch must
+        have left, as the check of earlier events demands (`eventing.jetstream.earlier`). A sink
+        that does not answer by itself, as at zero, keeps its batches: all of their events wait.
+        """
+        await self._publisher.publish([alone(delivery)])
+        await self._intake.ack(delivery)
 
     async def _bury(self, delivery: Delivery, reason: str) -> None:
         await self._publisher.publish([dead_letter(delivery, reason)])

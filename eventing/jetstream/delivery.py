@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.cloudevents.nats_binding import REPEATED
-from eventing.jetstream.messages import Outgoing, events_of, opened
+from eventing.jetstream.messages import Addressed, Outgoing, events_of, opened
 from schemas.batch import BatchedEvent
 from schemas.cloudevents import CloudEvent
 from schemas.position import Position
@@ -113,6 +113,15 @@ def messages_of(deliveries: Iterable[Delivery]) -> int:
     JetStream and autoscalers count messages.
     """
     return sum(1 for delivery in deliveries if not delivery.place)
+
+
+def alone(delivery: Delivery) -> Outgoing:
+    """Return the event of a delivery as a message of its own, with the same position.
+
+    It replaces the event in its batch, so that the rest of the batch is not delivered again.
+    """
+    subject = subjects.published_again(delivery.subject)
+    return Addressed(subject, event_of(delivery), repeated=True).outgoing
 
 
 def dead_letter(delivery: Delivery, reason: str) -> Outgoing:

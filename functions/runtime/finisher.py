@@ -9,7 +9,7 @@ from typing import Any, Final
 from nats.aio.client import Client
 
 from eventing import subjects
-from eventing.jetstream.delivery import Delivery, dead_letter, event_of
+from eventing.jetstream.delivery import Delivery, alone, dead_letter
 from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Addressed, Outgoing, gathered
@@ -137,9 +137,7 @@ class JetStreamFinisher:
             await self._later(self._alone(job.delivery), [job])
 
     async def _alone(self, delivery: Delivery) -> None:
-        subject = subjects.published_again(delivery.subject)
-        alone = Addressed(subject, event_of(delivery), repeated=True).outgoing
-        await self._publisher.publish([alone])
+        await self._publisher.publish([alone(delivery)])
         await self._intake.ack(delivery)
 
     async def keep(self, delivery: Delivery, reason: str) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
+from msgspec.structs import replace
 from nats.aio.client import Client
 
 from eventing import subjects
@@ -209,6 +210,82 @@ async def test_of_a_message_the_refused_event_alone_is_a_dead_letter(
     assert nats_binding.from_message(letter.headers, letter.data) == events[1]
     assert letter.subject == "dead.ue.0.registration.4"
     assert sorted(function.ids) == ["test-0", "test-1"]
+
+
+def not_yet(**headers: str) -> web.Response:
+    return web.Response(status=503, headers=headers)
+
+
+async def test_an_event_that_its_function_gives_back_leaves_its_batch(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    """Otherwise the other events of the batch would stand in the stream until it is processed."""
+    events = [of_slot(2, 0), of_slot(4, 1), of_slot(6, 2)]
+    (message,) = gathered(addressed(one, BUS.partitions) for one in events)
+    early = True
+
+    def answer(found: CloudEvent, _: int) -> web.StreamResponse:
+        waits = early and found.id == "test-1"
+        return not_yet(**{"evcore-after": "0.1"}) if waits else web.Response(status=204)
+
+    function.answer = answer
+    await publisher.publish([message])
+    start()
+
+    async def alone() -> bool:
+        return [one.subject for one in await stored(client)] == ["ue.0.registration.4-again"]
+
+    await until(alone)
+    (left,) = await stored(client)
+    found = nats_binding.from_message(left.headers, left.data)
+    assert found.position is not None
+    assert replace(found, position=None) == events[1]
+    assert (found.position.sequence, found.position.index) == (1, 1)
+    assert REPEATED in left.headers
+    early = False
+    await gone(client)
+    assert function.ids.count("test-0") == function.ids.count("test-2") == 1
+    assert await stored(client, subjects.DEAD_LETTERS) == []
+
+
+async def test_an_event_leaves_its_batch_after_those_before_it(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    """An event waits for the message of an earlier one, which must not wait for a later one."""
+    events = [of_slot(2, 0), of_slot(4, 1)]
+    (message,) = gathered(addressed(one, BUS.partitions) for one in events)
+    open_for: set[str] = set()
+
+    def answer(found: CloudEvent, _: int) -> web.StreamResponse:
+        if found.id in open_for:
+            return web.Response(status=204)
+        return not_yet(**{"evcore-after": "0.1"} if found.id == "test-1" else {})
+
+    function.answer = answer
+    await publisher.publish([message])
+    start()
+    await until(lambda: min(function.tries["test-0"], function.tries["test-1"]) >= 3)
+    assert [one.subject for one in await stored(client)] == [message.subject]
+    open_for.add("test-0")
+
+    async def alone() -> bool:
+        return [one.subject for one in await stored(client)] == ["ue.0.registration.4-again"]
+
+    await until(alone)
+    open_for.add("test-1")
+    await gone(client)
+
+
+async def test_a_sink_at_zero_does_not_break_up_batches(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    (message,) = gathered(addressed(of_slot(2 * n, n), BUS.partitions) for n in range(3))
+    function.answer = lambda _, tries: not_yet() if tries < 4 else web.Response(status=204)
+    await publisher.publish([message])
+    start()
+    await gone(client)
+    assert sorted(function.ids) == [f"test-{n}" for n in range(3) for _ in range(4)]
+    assert len({headers[DELIVERY] for _, headers in function.heard}) == 1, "all of one message"
 
 
 async def test_what_is_refused_is_a_dead_letter(
