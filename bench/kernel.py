@@ -18,10 +18,10 @@ from typing import Final, NamedTuple
 
 from msgspec import Struct
 
+from bench.core import Core, core_for, processes
 from bench.figures import Figure
 from bench.procedures import cuts, phases_of
 from bench.sampler import Counters, Sampler
-from bench.throughput import Core, core_for, processes
 from loadgen import Procedure
 from loadgen.report.report import Report
 

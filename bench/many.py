@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.throughput import core_for
+from bench.core import core_for
 from loadgen import Procedure
 from loadgen.load.scenario import find_scenario, read_scenario
 from loadgen.report.report import Latency, PhaseReport

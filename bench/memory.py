@@ -14,19 +14,15 @@ from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
-from msgspec.structs import replace
 
-from bench.throughput import UPFS, Load, upfs_beside
-from evcore import emulated
+from bench.core import UPFS, Load, config_of, upfs_beside
 from evcore import population as populations
-from evcore.emulated import free_udp_port
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process
 from loadgen import Population, Procedure
 from loadgen.load.arrivals import Poisson
 from loadgen.load.phases import Phase, Share
-from schemas.config.reading import Config, N2Config, N4Config
-from transport import Mode
+from schemas.config.reading import Config
 
 UES: Final = 100_000
 IDLE: Final = "idle, at zero functions"
@@ -65,7 +61,7 @@ async def looks(folder: Path, rate: float, ues: int = UES, each: int = EACH) -> 
     """
     data = DataDirectory(folder)
     keys = populations.home_keys(data.prepare())
-    n2 = N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP)
+    config = config_of(UPFS)
     loads = [
         Population(
             count=min(each, ues - done),
@@ -82,11 +78,11 @@ async def looks(folder: Path, rate: float, ues: int = UES, each: int = EACH) -> 
         mix=(Share((Procedure.REGISTER, Procedure.IDLE)),),
         arrivals=Poisson(rate),
     )
-    async with _up(data, n2) as pid:
+    async with _up(data, config) as pid:
         found = [await _settled(0, pid)]
         registered = 0
         for population in loads:
-            report = await Load(folder, n2, population).phases((phase,))
+            report = await Load(folder, config.n2, population).phases((phase,))
             if report.failures:
                 causes = {name: one.failures for name, one in report.procedures.items()}
                 raise RuntimeError(f"procedures failed: {causes}")
@@ -98,10 +94,9 @@ async def looks(folder: Path, rate: float, ues: int = UES, each: int = EACH) -> 
 
 
 @asynccontextmanager
-async def _up(data: DataDirectory, n2: N2Config) -> AsyncGenerator[int]:
+async def _up(data: DataDirectory, config: Config) -> AsyncGenerator[int]:
     """Run `evcore up` with both gateways for the duration of a block. Yields its process id."""
-    upfs = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(UPFS))
-    config = data.write_config(Config(n2=n2, n4=N4Config(port=free_udp_port()), upf=upfs))
+    data.write_config(config)
     file = data.root / "bench.json"
     file.write_bytes(data.config_file.read_bytes())
     command = (

@@ -9,8 +9,9 @@ from typing import Final
 
 from msgspec import Struct
 
+from bench.core import core_for
 from bench.figures import Figure
-from bench.throughput import PROGRAMMES, WARM_UP, Run, core_for, measured
+from bench.throughput import PROGRAMMES, WARM_UP, Run, measured
 from loadgen import Procedure
 
 SHARES: Final = (0.5, 0.8)

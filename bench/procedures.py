@@ -12,9 +12,10 @@ from typing import Final
 
 from msgspec import Struct
 
+from bench.core import Core, core_for, processes
 from bench.cpu import busy_seconds
 from bench.sampler import Counters, Sampler
-from bench.throughput import Core, Latency, core_for, processes
+from bench.throughput import Latency
 from loadgen import Procedure
 from loadgen.load.phases import Phase, Share
 from loadgen.report.report import Report

@@ -19,8 +19,8 @@ from typing import Final, NamedTuple
 
 import uvloop
 
+from bench.core import Core, core_for
 from bench.procedures import phases_of
-from bench.throughput import Core, core_for
 from loadgen import Procedure
 from loadgen.load.phases import Phase
 

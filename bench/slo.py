@@ -12,7 +12,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.throughput import loaded
+from bench.core import loaded
 from evcore import population as populations
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory

@@ -7,11 +7,11 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
+from bench.core import UPFS, config_of, provisioned
 from bench.kill.figures import Figures, Outage, Procedures, beside, figures_of, retransmitted
 from bench.kill.victims import Victims
 from evcore import emulated
-from evcore import population as populations
-from evcore.emulated import EmulatedUpfs, free_udp_port
+from evcore.emulated import EmulatedUpfs
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.lag import wait_until_idle
@@ -21,7 +21,7 @@ from functions.runtime.replay import all_aggregates
 from loadgen import LoadConfig, Population, Procedure, Report, TimerValues
 from loadgen.load.driver import Driver, connector_of
 from loadgen.ue.model import Ended
-from schemas.config.reading import Config, N2Config, N4Config, NatsConfig
+from schemas.config.reading import Config, NatsConfig
 from transport import Mode
 
 PROGRAMME: Final = (
@@ -35,7 +35,6 @@ PROGRAMME: Final = (
 )
 UES: Final = 64
 GNBS: Final = 4
-UPFS: Final = 2
 PATIENT: Final = TimerValues(
     user_plane=30.0, handover=30.0, status_transfer=30.0, tunnel=30.0, ng_release=30.0
 )
@@ -70,20 +69,8 @@ async def run(part: Part, folder: Path) -> Outcome:
         TimeoutError: the successor of a killed process does not serve.
     """
     data = DataDirectory(folder)
-    population = Population(
-        count=UES,
-        schemes=("null", "A", "B"),
-        home_keys=populations.home_keys(data.prepare()),
-        dnns=(emulated.DNN,),
-    )
-    await populations.provision(data.root, population)
-    config = Config(
-        n2=N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP),
-        n4=N4Config(port=free_udp_port()),
-        nats=NatsConfig(replicas=part.brokers),
-        upf=tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(UPFS)),
-        data_network=(emulated.DATA_NETWORK,),
-    )
+    population = await provisioned(data, data.prepare(), UES)
+    config = replace(config_of(UPFS), nats=NatsConfig(replicas=part.brokers))
     async with (
         emulated.running_upfs(config.upf) as upfs,  # the core sets the associations up
         local_core(data, config) as core,

@@ -5,22 +5,17 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec.structs import replace
-
-from bench.throughput import Load
+from bench.core import Load, config_of, provisioned
 from evcore import emulated
-from evcore import population as populations
-from evcore.emulated import free_udp_port
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
-from loadgen import Population, Procedure
+from loadgen import Procedure
 from loadgen.report.report import Report
 from loadgen.upf.config import UpfConfig as Emulated
 from loadgen.upf.upf import Upf
 from loadgen.upf.violation import PfcpKind
 from loadgen.violation import Kind
-from schemas.config.reading import Config, N2Config, N4Config, UpfConfig, load_secrets
-from transport import Mode
+from schemas.config.reading import Config, Secrets, UpfConfig
 
 PROGRAMME: Final = (Procedure.REGISTER, Procedure.SESSION, Procedure.IDLE)
 CLOSED_UES: Final = 256
@@ -29,29 +24,23 @@ GNBS: Final = 8
 LONGEST: Final = 1.2
 """The longest time for all arrivals of a load, in shares of the expected time."""
 _ADDRESS_IN_USE: Final = PfcpKind.UE_ADDRESS_IN_USE
-_FIRST_IMSI: Final = int(Population().first_imsi)
 
 
 class LoadedCore:
     """A running core, its UPFs, and UEs that have not been used yet."""
 
-    def __init__(self, core: LocalCore, data: DataDirectory, upfs: list[Upf]) -> None:
+    def __init__(
+        self, core: LocalCore, data: DataDirectory, secrets: Secrets, upfs: list[Upf]
+    ) -> None:
         self.core = core
         self.upfs = upfs
-        self._data = data
+        self._data, self._secrets = data, secrets
         self._used = 0
 
     async def ues(self, count: int) -> Load:
         """Provision new subscribers. Return their load generator."""
-        population = Population(
-            count=count,
-            first_imsi=f"{_FIRST_IMSI + self._used:015}",
-            schemes=("null", "A", "B"),
-            home_keys=populations.home_keys(load_secrets(self._data.secrets_file)),
-            dnns=(emulated.DNN,),
-        )
+        population = await provisioned(self._data, self._secrets, count, self._used)
         self._used += count
-        await populations.provision(self._data.root, population)
         return Load(self._data.root, self.core.config.n2, population)
 
     async def closed(self, load: Load, seconds: float, **more: Any) -> Report:
@@ -133,21 +122,14 @@ def failures_of(report: Report) -> dict[str, int]:
 async def running_core(folder: Path, upfs: int = 2) -> AsyncGenerator[LoadedCore]:
     """Run a new core with UPFs for the duration of a block."""
     data = DataDirectory(folder)
-    data.prepare()
-    tables = tuple(replace(upf, port=free_udp_port()) for upf in emulated.tables(upfs))
-    config = Config(
-        n2=N2Config(udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP),
-        n4=N4Config(port=free_udp_port()),
-        upf=tables,
-        data_network=(emulated.DATA_NETWORK,),
-    )
+    secrets, config = data.prepare(), config_of(upfs)
     async with AsyncExitStack() as stack:
-        there = [upf_of(config, table) for table in tables]
+        there = [upf_of(config, table) for table in config.upf]
         for upf in there:
             await upf.start()
             stack.callback(upf.close)
         core = await stack.enter_async_context(local_core(data, config))
-        yield LoadedCore(core, data, there)
+        yield LoadedCore(core, data, secrets, there)
 
 
 def upf_of(config: Config, table: UpfConfig) -> Upf:
