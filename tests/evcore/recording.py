@@ -1,8 +1,6 @@
 """Write the log of a core into a data directory without running a core."""
 
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -20,6 +18,7 @@ from statestore.vault import Vault
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
 from tests.functions.world import GNB, HOME_KEYS, N4_NETWORK, UPF, World, subscriber
+from tests.statestore import sqlite_rows
 
 SUPI, OTHER_SUPI = "imsi-001010000000001", "imsi-001010000000002"
 UE, OTHER_UE, RAN = f"ue/{SUPI}", f"ue/{OTHER_SUPI}", f"gnb/{GNB}"
@@ -114,18 +113,15 @@ def _sent_keys(step: Step[Any]) -> Iterator[bytes]:
 
 
 def damage(data: DataDirectory, name: str, seq: int) -> None:
-    """Change an octet of a step, as a failing disk or somebody without the key can."""
-    changed = bytearray(body(data, name, seq))
-    changed[-1] ^= 1
-    write(data, name, seq, bytes(changed))
+    """Flip a bit of a step, as a failing disk or somebody without the key can."""
+    sqlite_rows.flip_step(data.database, name, seq)
 
 
 def forge(data: DataDirectory, name: str, step: Step[Any]) -> None:
     """Replace a recorded step, as only somebody with the master key can."""
     vault = Vault(bytes.fromhex(data.secrets().master_key))
     query = "SELECT data_key FROM aggregates WHERE name = ?"
-    with closing(sqlite3.connect(data.database)) as database:
-        ((wrapped,),) = database.execute(query, (name,))
+    ((wrapped,),) = sqlite_rows.rows(data.database, query, name)
     sealed = vault.sealer(wrapped, name).seal("step", step.seq, encode(step))
     write(data, name, step.seq, sealed)
 
@@ -135,25 +131,14 @@ async def read(data: DataDirectory, name: str) -> list[Step[Any]]:
         return [step async for step in access.log.steps(name)]
 
 
-_PLACE = "aggregate = (SELECT id FROM aggregates WHERE name = ?) AND seq = ?"
-
-
 def body(data: DataDirectory, name: str, seq: int) -> bytes:
-    with closing(sqlite3.connect(data.database)) as database:
-        query = f"SELECT body FROM log WHERE {_PLACE}"  # noqa: S608
-        ((found,),) = database.execute(query, (name, seq))
-        return bytes(found)
+    return sqlite_rows.step(data.database, name, seq)
 
 
 def write(data: DataDirectory, name: str, seq: int, sealed: bytes) -> None:
-    with closing(sqlite3.connect(data.database)) as database, database:
-        change = f"UPDATE log SET body = ? WHERE {_PLACE}"  # noqa: S608
-        assert database.execute(change, (sealed, name, seq)).rowcount == 1
+    sqlite_rows.put_step(data.database, name, seq, sealed)
 
 
 def put_snapshot(data: DataDirectory, name: str, seq: int, sealed: bytes) -> None:
-    with closing(sqlite3.connect(data.database)) as database, database:
-        database.execute(
-            "INSERT INTO snapshots SELECT id, ?, ? FROM aggregates WHERE name = ?",
-            (seq, sealed, name),
-        )
+    insert = "INSERT INTO snapshots SELECT id, ?, ? FROM aggregates WHERE name = ?"
+    sqlite_rows.change(data.database, insert, seq, sealed, name)

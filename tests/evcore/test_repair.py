@@ -1,8 +1,6 @@
 """`evcore log repair` writes again what the steps determine, and names what it cannot repair."""
 
 import asyncio
-import sqlite3
-from contextlib import closing
 
 import pytest
 
@@ -16,21 +14,12 @@ from tests.evcore import recording
 from tests.evcore.recording import OTHER_SUPI, OTHER_UE, RAN, SUPI, UE, Recorded
 from tests.evcore.shell import Said, Shell
 from tests.functions.site import Site
+from tests.statestore import sqlite_rows
 
 
 def change(data: DataDirectory, sql: str, *values: object) -> None:
     """Change rows of the store behind its engine; at least one."""
-    with closing(sqlite3.connect(data.database)) as database, database:
-        assert database.execute(sql, values).rowcount
-
-
-def flip(data: DataDirectory, table: str, column: str, name: str) -> None:
-    """Flip a bit of a column of the row of a name."""
-    with closing(sqlite3.connect(data.database)) as database:
-        query = f"SELECT {column} FROM {table} WHERE name = ?"  # noqa: S608
-        ((value,),) = database.execute(query, (name,))
-    changed = value[:-1] + bytes((value[-1] ^ 1,))
-    change(data, f"UPDATE {table} SET {column} = ? WHERE name = ?", changed, name)  # noqa: S608
+    sqlite_rows.change(data.database, sql, *values)
 
 
 Entries = dict[tuple[str, str], str]
@@ -39,8 +28,7 @@ Entries = dict[tuple[str, str], str]
 def entries(data: DataDirectory) -> Entries:
     """Return the owner of each index entry."""
     query = "SELECT kind, key, name FROM entries JOIN aggregates ON id = owner"
-    with closing(sqlite3.connect(data.database)) as database:
-        return {(kind, key): name for kind, key, name in database.execute(query)}
+    return {(kind, key): name for kind, key, name in sqlite_rows.rows(data.database, query)}
 
 
 def repaired(evcore: Shell, recorded: Recorded, *lines: str) -> None:
@@ -186,19 +174,20 @@ def test_a_step_before_a_snapshot(evcore: Shell, recorded: Recorded) -> None:
 
 
 def test_a_missing_step(evcore: Shell, recorded: Recorded) -> None:
-    place = "aggregate = (SELECT id FROM aggregates WHERE name = ?) AND seq = ?"
-    change(recorded.data, f"DELETE FROM log WHERE {place}", UE, 3)  # noqa: S608
+    sqlite_rows.put_step(recorded.data.database, UE, 3, None)
     assert damaged(evcore("log", "repair")) == [f"1 steps of '{UE}' are missing"]
     assert [found.aggregate for found in recorded_damage(recorded.data)] == [UE]
 
 
 def test_a_data_key(evcore: Shell, recorded: Recorded) -> None:
-    flip(recorded.data, "aggregates", "data_key", UE)
+    flip = "UPDATE aggregates SET data_key = flipped(data_key) WHERE name = ?"
+    change(recorded.data, flip, UE)
     assert damaged(evcore("log", "repair")) == [f"the data key of {UE} is damaged"]
 
 
 def test_a_subscription(evcore: Shell, recorded: Recorded) -> None:
-    flip(recorded.data, "documents", "body", f"subscriber/{SUPI}")
+    flip = "UPDATE documents SET body = flipped(body) WHERE name = ?"
+    change(recorded.data, flip, f"subscriber/{SUPI}")
     (line,) = damaged(evcore("log", "repair"))
     assert line.startswith(f"the document subscriber/{SUPI}, version 1: ")
 

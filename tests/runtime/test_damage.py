@@ -1,16 +1,16 @@
 """Events of a UE with a damaged log: it is served if a snapshot is damaged, and else named."""
 
 import logging
-import sqlite3
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from functions.runtime.lookups import Upfs
+from schemas.aggregates import ue_aggregate
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import slot_of
 from schemas.procedures import Procedure
+from schemas.step import encode
 from statestore import damage
 from statestore.contract import Appended
 from statestore.log import SNAPSHOT_EVERY, EventLog
@@ -18,8 +18,10 @@ from tests.eventing.brokers import until
 from tests.functions.world import N4_NETWORK, OTHER_UPF, UPF, World
 from tests.runtime.plant import Plant
 from tests.runtime.script import Script, registrations
+from tests.statestore.sqlite_rows import change, flip_step
 
-UE, OTHER = "ue/imsi-001010000000001", "ue/imsi-001010000000002"
+SUPI, OTHER_SUPI = "imsi-001010000000001", "imsi-001010000000002"
+UE, OTHER = ue_aggregate(SUPI), ue_aggregate(OTHER_SUPI)
 
 
 @pytest.fixture
@@ -28,27 +30,17 @@ def script() -> Script:
     return registrations(2)
 
 
-def flip(path: Path, table: str, name: str, seq: int) -> None:
-    """Flip a bit of a step or a snapshot of an aggregate."""
-    place = "aggregate = (SELECT id FROM aggregates WHERE name = ?) AND seq = ?"
-    with closing(sqlite3.connect(path / "evcore.db")) as db, db:
-        query = f"SELECT body FROM {table} WHERE {place}"  # noqa: S608
-        ((body,),) = db.execute(query, (name, seq))
-        changed = bytes((body[0] ^ 1,)) + body[1:]
-        db.execute(f"UPDATE {table} SET body = ? WHERE {place}", (changed, name, seq))  # noqa: S608
-
-
-def woken(name: str, number: int) -> CloudEvent:
-    """Return a wake-up of a UE."""
-    slot = 0 if name == UE else 1
+def deregistration(supi: str, number: int) -> CloudEvent:
+    """Return the deregistration of a UE by an operator."""
+    name = ue_aggregate(supi)
     return CloudEvent(
-        f"wake-{number}-{name}",
+        f"deregister-{number}-{name}",
         f"/{name}",
         EventType.DEREGISTER,
         name,
-        b"\xc0",
+        encode(None),
         procedure=Procedure.DEREGISTRATION,
-        slot=slot,
+        slot=slot_of(supi),
     )
 
 
@@ -60,10 +52,10 @@ async def test_a_damaged_step_is_in_the_reason_of_the_dead_letter(
     await plant.play_all()
     await plant.idle()
     await worker.stop()
-    flip(plant.path, "log", UE, 3)
+    flip_step(plant.path / "evcore.db", UE, 3)
     await plant.worker()
     plant.together = True
-    await plant.publish([woken(UE, 1), woken(OTHER, 1)])
+    await plant.publish([deregistration(SUPI, 1), deregistration(OTHER_SUPI, 1)])
     heads = plant.script.heads
 
     async def decided() -> bool:
@@ -72,7 +64,7 @@ async def test_a_damaged_step_is_in_the_reason_of_the_dead_letter(
     await until(decided)
     await plant.idle()
     (letter,) = await plant.letters()
-    assert letter.headers["ce-id"] == f"wake-1-{UE}"
+    assert letter.headers["ce-id"] == f"deregister-1-{UE}"
     reason = letter.headers["evcore-reason"].replace("%20", " ")
     assert f"AggregateDamaged: step 3 of {UE} is damaged" in reason
     assert [found.aggregate for found in await damage.recorded(plant.store)] == [UE]
@@ -89,12 +81,13 @@ async def test_a_damaged_snapshot_is_passed_over(plant: Plant) -> None:
     await plant.idle()
     head = plant.script.heads[UE]
     for number in range(head, SNAPSHOT_EVERY + 3):
-        await plant.publish([replace(woken(UE, number), type="org.example.other")])
+        await plant.publish([replace(deregistration(SUPI, number), type="org.example.other")])
     await plant.idle()
     await worker.stop()
-    flip(plant.path, "snapshots", UE, SNAPSHOT_EVERY)
+    snapshot = "UPDATE snapshots SET body = flipped(body) WHERE seq = ?"
+    change(plant.path / "evcore.db", snapshot, SNAPSHOT_EVERY)
     await plant.worker()
-    await plant.publish([woken(UE, 1000)])
+    await plant.publish([deregistration(SUPI, 1000)])
     await plant.idle()
     assert await plant.letters() == []
     (loaded,) = await plant.store.load([UE])
@@ -117,6 +110,6 @@ async def test_a_damaged_upf_is_not_usable_and_others_are(plant: Plant) -> None:
     upfs = Upfs(plant.store.log, N4_NETWORK)
     await upfs.load()
     assert [found.node_id for found in upfs.usable()] == [UPF, OTHER_UPF]
-    flip(plant.path, "log", f"upf/{UPF}", 2)
+    flip_step(plant.path / "evcore.db", f"upf/{UPF}", 2)
     await upfs.load()
     assert [found.node_id for found in upfs.usable()] == [OTHER_UPF]

@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-import sqlite3
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,12 @@ from tests.eventing.brokers import until
 from tests.runtime.plant import Plant
 from tests.runtime.store import Fault
 from tests.runtime.test_worker import holds
+from tests.statestore.sqlite_rows import change
 
 UE = "ue/imsi-001010000000001"
+DAMAGE = """
+UPDATE log SET body = zeroblob(100) WHERE aggregate = (SELECT id FROM aggregates WHERE name = ?)
+"""
 
 
 def fails(method: str) -> Fault:
@@ -65,10 +68,7 @@ async def test_a_damaged_log_is_one_ues_loss(plant: Plant, tmp_path: Path) -> No
     worker = await plant.worker()
     await plant.play(*([lane[0]] for lane in lanes))
     await worker.stop()
-    with sqlite3.connect(tmp_path / "evcore.db") as db:
-        which = "aggregate = (SELECT id FROM aggregates WHERE name = ?)"
-        db.execute(f"UPDATE log SET body = zeroblob(100) WHERE {which}", [UE])  # noqa: S608
-    db.close()
+    change(tmp_path / "evcore.db", DAMAGE, UE)
     await plant.worker()
     event = lanes[1][1].events[0]
     await plant.publish([event])

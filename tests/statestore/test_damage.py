@@ -2,10 +2,8 @@
 
 import logging
 import random
-import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,19 +18,14 @@ from statestore.foundationdb.keys import Keys
 from statestore.log import EventLog
 from statestore.sqlite.engine import SqliteEngine
 from statestore.vault import Vault
+from tests.statestore import sqlite_rows
 from tests.statestore.backends import Backend, DoubleBackend, SqliteBackend
+from tests.statestore.sqlite_rows import flipped
 from tests.statestore.test_log_versions import UE, append, life, written
 
 OTHER = "ue/imsi-001010000000002"
 STEPS = life()
 Change = Callable[[bytes], bytes | None]
-
-
-def flipped(value: bytes) -> bytes:
-    """Return the octets with one bit flipped."""
-    changed = bytearray(value)
-    changed[len(changed) // 2] ^= 4
-    return bytes(changed)
 
 
 class Disk:
@@ -44,9 +37,11 @@ class Disk:
     def snapshot(self, change: Change, seq: Callable[[int], int] = lambda seq: seq) -> None:
         """Change the snapshot of the UE, or the number of its step."""
         if isinstance(self._backend, SqliteBackend):
-            place = "FROM snapshots WHERE aggregate = (SELECT id FROM aggregates WHERE name = ?)"
-            ((number, body),) = self._sql(f"SELECT seq, body {place}", UE)
-            self._sql("UPDATE snapshots SET seq = ?, body = ?", seq(number), change(body))
+            path = self._backend.path
+            query = "SELECT seq, body FROM snapshots JOIN aggregates ON id = aggregate"
+            ((number, body),) = sqlite_rows.rows(path, f"{query} WHERE name = ?", UE)
+            update = "UPDATE snapshots SET seq = ?, body = ?"
+            sqlite_rows.change(path, update, seq(number), change(body))
             return
         key = Keys("evcore").snapshot(UE)
         value = self._value(key)
@@ -58,23 +53,13 @@ class Disk:
     def step(self, seq: int, change: Change) -> None:
         """Change a step of the UE; with None, remove it."""
         if isinstance(self._backend, SqliteBackend):
-            place = "aggregate = (SELECT id FROM aggregates WHERE name = ?) AND seq = ?"
-            ((body,),) = self._sql(f"SELECT body FROM log WHERE {place}", UE, seq)  # noqa: S608
-            changed = change(body)
-            if changed is None:
-                self._sql(f"DELETE FROM log WHERE {place}", UE, seq)  # noqa: S608
-            else:
-                self._sql(f"UPDATE log SET body = ? WHERE {place}", changed, UE, seq)  # noqa: S608
+            path = self._backend.path
+            sqlite_rows.put_step(path, UE, seq, change(sqlite_rows.step(path, UE, seq)))
             return
         key = Keys("evcore").step(UE, seq)
         value = self._value(key)
         changed = change(value[1:])
         self._put(key, None if changed is None else value[:1] + changed)
-
-    def _sql(self, sql: str, *values: object) -> list[Any]:
-        assert isinstance(self._backend, SqliteBackend)
-        with closing(sqlite3.connect(self._backend.path)) as db, db:
-            return db.execute(sql, values).fetchall()
 
     def _value(self, key: bytes) -> bytes:
         assert isinstance(self._backend, DoubleBackend)
