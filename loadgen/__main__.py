@@ -36,7 +36,7 @@ def read_config(path: str) -> LoadConfig:
 def run_blocking(config: LoadConfig) -> Report:
     """Run a load in its own event loop, of uvloop if it is installed."""
     try:
-        import uvloop  # noqa: PLC0415
+        import uvloop  # noqa: PLC0415 - optional
     except ImportError:
         return asyncio.run(run(config))
     return uvloop.run(run(config))

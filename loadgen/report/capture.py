@@ -36,6 +36,7 @@ class Capture:
         """
         self._encoder = msgspec.json.Encoder()
         try:
+            # `close` closes it.
             self._file: BinaryIO = open(path, "wb", buffering=1 << 16, opener=_own)  # noqa: SIM115
         except OSError as error:
             raise ConfigError(f"capture: cannot write {path}: {error.strerror}") from error

@@ -25,8 +25,8 @@ def save_plot(report: Report, recorder: Recorder, path: str) -> None:
 def _figure() -> tuple[Any, Any]:
     try:
         # Imported late: the import takes longer than a short load.
-        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415
-        from matplotlib.figure import Figure  # noqa: PLC0415
+        from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415 - see above
+        from matplotlib.figure import Figure  # noqa: PLC0415 - see above
     except ImportError as error:
         raise ConfigError("plot: matplotlib is not installed (pip install matplotlib)") from error
     figure: Any = Figure(figsize=(11, 8), layout="constrained")

@@ -346,7 +346,7 @@ class Running:
     def start(self, now: float) -> None:
         """Start: ask for a connection, or use the existing one."""
 
-    def initial(self, now: float) -> bytes:  # noqa: ARG002
+    def initial(self, now: float) -> bytes:
         """Return the initial NAS message of a new connection."""
         return b"\x7e\x00\x64\x62"
 

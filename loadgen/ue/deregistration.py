@@ -61,7 +61,7 @@ class Deregistration(Running):
         elif self.name is Procedure.DEREGISTER and not self._ue.running("T3521"):
             self._ue.start("T3521", self._ue.values.t3521)
 
-    def answered(self, message: str, received: Received, now: float) -> None:  # noqa: ARG002
+    def answered(self, message: str, received: Received, now: float) -> None:
         """Handle DEREGISTRATION ACCEPT or AUTHENTICATION REJECT."""
         ue = self._ue
         ue.stop("T3521")

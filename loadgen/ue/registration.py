@@ -63,7 +63,7 @@ class Registration(Running):
         if not (ue.running("T3502") or ue.running("T3346")):
             ue.connect(None, context=True)
 
-    def initial(self, now: float) -> bytes:  # noqa: ARG002
+    def initial(self, now: float) -> bytes:
         """Return REGISTRATION REQUEST with the 5G-GUTI if there is one, else with the SUCI.
 
         With a security context the message is protected and its container has the entire message.
@@ -224,13 +224,13 @@ class RegistrationUpdate(Registration):
                 ue.out.append(Reselect())
             ue.connect(ue.guti.s_tmsi, context=True)
 
-    def paged(self, now: float) -> None:  # noqa: ARG002
+    def paged(self, now: float) -> None:
         """Answer a page with the request, also while T3346 or T302 runs (5.3.9)."""
         ue = self._ue
         ue.stop("T3346")
         ue.connect(ue.guti and ue.guti.s_tmsi, context=True, cause=MOBILE_TERMINATED)
 
-    def initial(self, now: float) -> bytes:  # noqa: ARG002
+    def initial(self, now: float) -> bytes:
         """Return REGISTRATION REQUEST with its non-cleartext IEs in a container (4.4.6)."""
         self.entire = self._request()
         return self._ue.channel.protect_initial(self.entire)

@@ -70,13 +70,13 @@ class ServiceRequest(Running):
         s_tmsi = None if ue.guti is None else ue.guti.s_tmsi
         ue.connect(s_tmsi, context=True, cause=_ESTABLISHMENT_CAUSE[self.service_type])
 
-    def paged(self, now: float) -> None:  # noqa: ARG002
+    def paged(self, now: float) -> None:
         """Answer a page with the request, also while T3346 or T302 runs (5.3.9)."""
         self._ue.stop("T3346")
         self.service_type = PAGED
         self.connect()
 
-    def initial(self, now: float) -> bytes:  # noqa: ARG002
+    def initial(self, now: float) -> bytes:
         """Return SERVICE REQUEST with its non-cleartext IEs in a container (4.4.6)."""
         return self._ue.channel.protect_initial(self.request())
 
@@ -238,7 +238,7 @@ class Page(ServiceRequest):
         self._ue.start("data", self._ue.values.repeated_data)
         self._ue.downlink_data(address)
 
-    def paged(self, now: float) -> None:  # noqa: ARG002
+    def paged(self, now: float) -> None:
         """Stop the data, and answer the page with a service request."""
         self._ue.stop("paging")
         self._ue.stop("data")

@@ -44,7 +44,7 @@ class _SessionProcedure(ServiceRequest):
             elif not ue.running("T3346"):
                 self.connect()
 
-    def served(self, now: float) -> None:  # noqa: ARG002
+    def served(self, now: float) -> None:
         """Send the request: the UE is connected."""
         self.pti = self._ue.sessions.request(self.psi)
         self._send()

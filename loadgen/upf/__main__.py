@@ -192,7 +192,7 @@ def main(arguments: Sequence[str]) -> int:
     )
     running = run(config, verbose=given.verbose, commands=not given.no_commands)
     try:
-        import uvloop  # noqa: PLC0415
+        import uvloop  # noqa: PLC0415 - optional
     except ImportError:
         return asyncio.run(running)
     return uvloop.run(running)

@@ -98,7 +98,7 @@ def _check_tunnel(far: Far) -> Iterator[PfcpFault]:
     if target.number == 0:
         text = f"FAR {far.id} forwards to TEID 0"
         yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
-    if target.ipv4 in (None, "0.0.0.0") and target.ipv6 in (None, "::"):  # noqa: S104
+    if target.ipv4 in (None, "0.0.0.0") and target.ipv6 in (None, "::"):  # noqa: S104 - no socket
         text = f"FAR {far.id} forwards to no address"
         yield PfcpFault(PfcpKind.HEADER_CREATION, text, RULE_FAILURE, rule)
 

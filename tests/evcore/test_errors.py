@@ -120,7 +120,7 @@ def test_a_closed_pipe_is_no_error(recorded: object, command: list[str]) -> None
 
 def test_a_full_disk_is_told(recorded: object) -> None:
     del recorded
-    with open("/dev/full", "w") as full:  # noqa: PTH123
+    with open("/dev/full", "w") as full:  # noqa: PTH123 - a device
         done = subprocess.run(
             [sys.executable, "-m", "evcore", "log", "list"],
             stdout=full,

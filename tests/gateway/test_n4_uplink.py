@@ -236,7 +236,7 @@ async def test_a_upf_is_named_as_it_is_configured_however_it_writes_its_name(
         assert event.partitionkey == "upf/upf-1.example.org"
 
 
-@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])  # noqa: S104 - a test of it
 async def test_every_address_of_the_machine(tmp_path: Path, host: str) -> None:
     """An IPv6 socket also receives and sends IPv4."""
     async with n4_edge.running(tmp_path, structs.replace(QUICK, host=host)) as edge:

@@ -68,7 +68,7 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                     if _is_field(node, self._default.field):
                         node.value = ast.Constant("another default")
         code = compile(ast.fix_missing_locations(tree), self._default.module, "exec")
-        exec(code, vars(module))  # noqa: S102
+        exec(code, vars(module))  # noqa: S102 - a module with one change
 
 
 def _is_field(node: ast.stmt, name: str) -> TypeGuard[ast.AnnAssign]:

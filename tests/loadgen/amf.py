@@ -151,7 +151,7 @@ class Amf:
         ies: tuple[Tree, Tree] = ({"UE-NGAP-IDs": pair}, {"Cause": cause})
         self.send(to.gnb, to.stream, "UEContextReleaseCommand", *ies)
 
-    def _on_NGSetupRequest(self, gnb: str, _: int, ies: Tree) -> None:  # noqa: N802
+    def _on_NGSetupRequest(self, gnb: str, _: int, ies: Tree) -> None:
         assert ies["RANNodeName"].startswith("gnb-")
         self.gnbs.add(gnb)
         if self.refuse_setup:
@@ -173,31 +173,29 @@ class Amf:
             {"PLMNSupportList": [support]},
         )
 
-    def _on_RANConfigurationUpdate(self, gnb: str, _: int, __: Tree) -> None:  # noqa: N802
+    def _on_RANConfigurationUpdate(self, gnb: str, _: int, __: Tree) -> None:
         self.send(gnb, 0, "RANConfigurationUpdateAcknowledge")
 
-    def _on_NGReset(self, gnb: str, _: int, ies: Tree) -> None:  # noqa: N802
+    def _on_NGReset(self, gnb: str, _: int, ies: Tree) -> None:
         items = ies["ResetType"].get("partOfNG-Interface")
         self.connections.clear()
         done = [] if items is None else [{"UE-associatedLogicalNG-connectionList": items}]
         self.send(gnb, 0, "NGResetAcknowledge", *done)
 
-    def _on_UEContextReleaseRequest(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def _on_UEContextReleaseRequest(self, _: str, __: int, ies: Tree) -> None:
         to = self.connections.get(ies["AMF-UE-NGAP-ID"])
         if to is not None:
             self.release(to, ies["Cause"])
 
-    def _on_UEContextReleaseComplete(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def _on_UEContextReleaseComplete(self, _: str, __: int, ies: Tree) -> None:
         to = self.connections.pop(ies["AMF-UE-NGAP-ID"], None)
         if to is not None and to.ue is not None:
             self.smf.released(to.ue.supi)
 
-    def _on_InitialContextSetupResponse(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def _on_InitialContextSetupResponse(self, _: str, __: int, ies: Tree) -> None:
         self._set_up(ies, "PDUSessionResourceSetupListCxtRes")
 
-    def _on_PDUSessionResourceSetupResponse(  # noqa: N802
-        self, _: str, __: int, ies: Tree
-    ) -> None:
+    def _on_PDUSessionResourceSetupResponse(self, _: str, __: int, ies: Tree) -> None:
         self._set_up(ies, "PDUSessionResourceSetupListSURes")
 
     def _set_up(self, ies: Tree, name: str) -> None:
@@ -226,16 +224,16 @@ class Amf:
                 {"TAIListForPaging": self.paged_areas},
             )
 
-    def _on_ErrorIndication(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def _on_ErrorIndication(self, _: str, __: int, ies: Tree) -> None:
         self.connections.pop(ies.get("AMF-UE-NGAP-ID", -1), None)
 
-    def _on_InitialUEMessage(self, gnb: str, stream: int, ies: Tree) -> None:  # noqa: N802
+    def _on_InitialUEMessage(self, gnb: str, stream: int, ies: Tree) -> None:
         self.last_id += 1
         to = Connection(gnb, stream, ies["RAN-UE-NGAP-ID"], self.last_id)
         self.connections[to.amf] = to
         self._initial(to, bytes.fromhex(ies["NAS-PDU"]))
 
-    def _on_UplinkNASTransport(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def _on_UplinkNASTransport(self, _: str, __: int, ies: Tree) -> None:
         to = self.connections.get(ies["AMF-UE-NGAP-ID"])
         if to is not None:
             assert ies["RAN-UE-NGAP-ID"] == to.ran

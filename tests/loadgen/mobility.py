@@ -51,7 +51,7 @@ class Mobility:
 
     # Xn
 
-    def on_PathSwitchRequest(self, gnb: str, stream: int, ies: Tree) -> None:  # noqa: N802
+    def on_PathSwitchRequest(self, gnb: str, stream: int, ies: Tree) -> None:
         amf = self.amf
         to = amf.connections[ies["SourceAMF-UE-NGAP-ID"]]
         assert to.ue is not None
@@ -86,7 +86,7 @@ class Mobility:
 
     # N2
 
-    def on_HandoverRequired(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_HandoverRequired(self, _: str, __: int, ies: Tree) -> None:
         if "HandoverRequired" in self.silent:
             return
         amf = self.amf
@@ -125,7 +125,7 @@ class Mobility:
             {"GUAMI": amf.guami},
         )
 
-    def on_HandoverRequestAcknowledge(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_HandoverRequestAcknowledge(self, _: str, __: int, ies: Tree) -> None:
         target = self.amf.connections[ies["AMF-UE-NGAP-ID"]]
         target.ran = ies["RAN-UE-NGAP-ID"]
         source = target.source
@@ -155,7 +155,7 @@ class Mobility:
             {"TargetToSource-TransparentContainer": container},
         )
 
-    def on_HandoverFailure(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_HandoverFailure(self, _: str, __: int, ies: Tree) -> None:
         target = self.amf.connections.pop(ies["AMF-UE-NGAP-ID"], None)
         if target is None:
             return
@@ -164,13 +164,13 @@ class Mobility:
         cause = {"radioNetwork": "ho-failure-in-target-5GC-ngran-node-or-target-system"}
         self.amf.send_ue(target.source, "HandoverPreparationFailure", {"Cause": cause})
 
-    def on_UplinkRANStatusTransfer(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_UplinkRANStatusTransfer(self, _: str, __: int, ies: Tree) -> None:
         name = "RANStatusTransfer-TransparentContainer"
         source = self.amf.connections[ies["AMF-UE-NGAP-ID"]]
         assert source.target is not None
         self.amf.send_ue(source.target, "DownlinkRANStatusTransfer", {name: ies[name]})
 
-    def on_HandoverNotify(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_HandoverNotify(self, _: str, __: int, ies: Tree) -> None:
         amf = self.amf
         target = amf.connections[ies["AMF-UE-NGAP-ID"]]
         source = target.source
@@ -187,7 +187,7 @@ class Mobility:
             source.ue = None
             amf.release(source, {"radioNetwork": "successful-handover"})
 
-    def on_HandoverCancel(self, _: str, __: int, ies: Tree) -> None:  # noqa: N802
+    def on_HandoverCancel(self, _: str, __: int, ies: Tree) -> None:
         if "HandoverCancel" in self.silent:
             return
         source = self.amf.connections[ies["AMF-UE-NGAP-ID"]]

@@ -348,7 +348,7 @@ MORE: list[tuple[Kind, Callable[[], World]]] = [
     ),
     (Kind.SESSION_ADDRESS, session_address_twice),
     (Kind.SESSION_ADDRESS, session_address_of_the_other_session),
-    (Kind.SESSION_ADDRESS, lambda: accepted(**{"pdu-address": {"ipv4": "0.0.0.0"}})),  # noqa: S104
+    (Kind.SESSION_ADDRESS, lambda: accepted(**{"pdu-address": {"ipv4": "0.0.0.0"}})),  # noqa: S104 - no socket
     (Kind.SESSION_SLICE, lambda: accepted(**{"s-nssai": None})),
     (Kind.SESSION_DNN, lambda: accepted(dnn=None)),
     (Kind.RESOURCE_TRANSFER, lambda: transferred(PDUSessionType=None)),

@@ -196,7 +196,7 @@ async def test_associations_that_are_lost_come_back() -> None:
 async def until(condition: Callable[[], bool]) -> None:
     """Wait for a condition that other callbacks of this loop make true."""
     async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110
+        while not condition():  # noqa: ASYNC110 - nothing tells of it
             await asyncio.sleep(0)
 
 

@@ -9,6 +9,7 @@ from loadgen.upf.downlink import Delivered
 from loadgen.upf.ies import FTeid
 from loadgen.upf.upf import Upf
 from loadgen.upf.violation import PfcpKind
+from tests.eventing.brokers import until
 from tests.loadgen.test_upf_peer import (
     BUFFER,
     FORWARD,
@@ -21,7 +22,6 @@ from tests.loadgen.test_upf_peer import (
     pdr_ul,
     qer,
     session,
-    until,
     value,
     world,
 )

@@ -118,7 +118,7 @@ async def test_the_end_of_its_input_stops_it() -> None:
 
 @pytest.mark.parametrize("text", ["", "host", "host:port", ":1"])
 def test_no_address(text: str) -> None:
-    with pytest.raises(ValueError):  # noqa: PT011
+    with pytest.raises(ValueError, match=r"host:port|invalid literal"):
         address(text)
 
 

@@ -12,6 +12,7 @@ from loadgen.upf.config import UpfConfig
 from loadgen.upf.upf import Upf
 from loadgen.upf.violation import PfcpKind
 from tests.corpus import entries
+from tests.eventing.brokers import until
 
 Tree = dict[str, Any]
 Ies = list[Tree]
@@ -163,13 +164,6 @@ async def world(*, associated: bool = True, **more: Any) -> AsyncGenerator[tuple
         assert cp.transport is not None
         cp.transport.close()
     assert cp.faults == []
-
-
-async def until(true: Callable[[], object]) -> None:
-    """Wait until a condition is true."""
-    async with asyncio.timeout(3):
-        while not true():  # noqa: ASYNC110
-            await asyncio.sleep(0.005)
 
 
 def pdr_ul(**more: Any) -> Tree:

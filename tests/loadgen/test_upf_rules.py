@@ -278,7 +278,7 @@ BAD: dict[str, Bad] = {
         *(PfcpKind.HEADER_CREATION, FAILED, F_DL, "TEID 0"),
     ),
     "forwarding to nowhere": (
-        replacing(far_dl(action=["FORW"], rest=to_gnb(ipv4="0.0.0.0"))),  # noqa: S104
+        replacing(far_dl(action=["FORW"], rest=to_gnb(ipv4="0.0.0.0"))),  # noqa: S104 - no socket
         *(PfcpKind.HEADER_CREATION, FAILED, F_DL, "no address"),
     ),
     "uplink back to Access": (

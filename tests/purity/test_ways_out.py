@@ -315,7 +315,7 @@ def test_another_thread_may_do_anything() -> None:
         deciding.wait()
         found.extend((time.time(), os.urandom(4), Path("/").exists(), os.environ.get("PATH")))
         sys.modules.pop("this", None)
-        found.append(open("/dev/null").close())  # noqa: PTH123
+        found.append(open("/dev/null").close())  # noqa: PTH123 - one of the ways
         done.set()
 
     thread = threading.Thread(target=work)
@@ -350,6 +350,6 @@ def test_two_threads_decide() -> None:
 
 def test_nothing_is_guarded_outside_of_decisions() -> None:
     with pytest.raises(ImpureError), pure():
-        open("/etc/hostname")  # noqa: PTH123, SIM115
+        open("/etc/hostname")  # noqa: PTH123, SIM115 - one of the ways
     asyncio.run(asyncio.sleep(0))
     assert datetime.now(UTC) > datetime(2026, 1, 1, tzinfo=UTC)

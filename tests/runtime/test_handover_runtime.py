@@ -119,7 +119,7 @@ async def test_who_serves_a_tracking_area(engine: SqliteEngine) -> None:
         (TAI, "gnb-2", ""),
         (Tai("001-01", 2), "gnb-1", ""),
     ):
-        found = await answer(log, worker, lambda asked: asked.association(area, gnb))  # noqa: B023
+        found = await answer(log, worker, lambda asked: asked.association(area, gnb))  # noqa: B023 - called at once
         assert found == (association, 1)
 
 

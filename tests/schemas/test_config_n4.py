@@ -78,7 +78,7 @@ def test_a_whole_file(tmp_path: Path, way: str) -> None:
         DataNetwork("ims"),
     )
     assert (network.timers.t3513, network.timers.n4) == (2, 9)
-    assert found.n4 == N4Config("0.0.0.0", 8805, "192.0.2.1", 0.5, 5, 2, 16)  # noqa: S104
+    assert found.n4 == N4Config("0.0.0.0", 8805, "192.0.2.1", 0.5, 5, 2, 16)  # noqa: S104 - no socket
 
 
 def test_without_upfs_the_network_is_what_it_was() -> None:

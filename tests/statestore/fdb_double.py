@@ -77,8 +77,8 @@ class Snapshot:
         begin: KeySelector,
         end: KeySelector,
         limit: int,
-        mode: int,  # noqa: ARG002
-        iteration: int,  # noqa: ARG002
+        mode: int,  # noqa: ARG002 - an argument of the real client
+        iteration: int,  # noqa: ARG002 - as above
         reverse: bool,
     ) -> Future:
         return self._transaction.start(

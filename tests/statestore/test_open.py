@@ -80,7 +80,7 @@ async def test_a_missing_client_library_is_told(monkeypatch: pytest.MonkeyPatch)
     class Module:
         @staticmethod
         def api_version(_: int) -> None:
-            raise Exception("Unable to locate the API shared library!")  # noqa: TRY002
+            raise Exception("Unable to locate the API shared library!")  # noqa: TRY002 - as the client does
 
     install(monkeypatch, Module)
     assert await refused("fdb:///etc/fdb.cluster") == (
