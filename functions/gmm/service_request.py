@@ -69,6 +69,10 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
         return
     release.match_status(d, tree.get("pdu-session-status"))
     asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
+    if not initial and _is_in_vain(d, asked):
+        d.note("the gNB does not respond")
+        d.release(ngap.RELEASED_BY_CORE)
+        return
     user_plane.activate(d, [*asked, *paged])
     if initial and terminated:
         configuration_update.paged(d)
@@ -100,6 +104,15 @@ def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
         # #9 makes the UE register at once in its new tracking area.
         return GmmCause.IDENTITY_CANNOT_BE_DERIVED
     return None
+
+
+def _is_in_vain(d: UeDecision, asked: list[int]) -> bool:
+    """Whether the UE asks again for resources that its gNB was asked for long ago. Only the release
+    of the connection goes before what the gNB has not answered."""
+    waits = any(
+        s.id in asked and s.user_plane in ("pending", "requested") for s in user_plane.live(d)
+    )
+    return waits and user_plane.is_overdue(d)
 
 
 def _paged(d: UeDecision) -> list[int]:

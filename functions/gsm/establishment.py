@@ -18,9 +18,6 @@ from schemas.subscriber import Dnn, PduSessionType
 DEFAULT_QFI: Final = 1
 """The QoS flow of the default QoS rule."""
 
-OVERDUE: Final = 10_000
-"""Milliseconds for a gNB to answer a request: T3580 gives the network 16 seconds (10.3.1)."""
-
 
 class _RefusedError(Exception):
     """The request is answered with a cause: a 5GSM cause rejects it, a 5GMM cause returns it."""
@@ -84,16 +81,9 @@ def _is_under_way(session: PduSession) -> bool:
 
 
 def _is_overdue(d: UeDecision, session: PduSession) -> bool:
-    """Whether the gNB has had time enough to answer a request that the session waits for.
-
-    The time counts from the request, and what the gNB has sent before the UE's message is decided
-    before it. So a stall of the core is not counted against the gNB.
-    """
-    if session.stage != "establishing" or not session.n4.up_seid:
-        return False
-    asked = d.connection.asked
-    waits = [at for kind, at in asked.items() if kind != "modify"]
-    return bool(waits) and d.env.now - min(waits) >= OVERDUE
+    """Whether the gNB has had time enough to answer a request that the session waits for."""
+    waits = session.stage == "establishing" and session.n4.up_seid
+    return bool(waits) and user_plane.is_overdue(d)
 
 
 def granted(d: UeDecision, session: PduSession) -> None:

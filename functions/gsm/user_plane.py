@@ -2,7 +2,7 @@
 38.413 8.2)."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import Final, Literal
 
 import wire
 from functions.decision import connection
@@ -28,6 +28,10 @@ from schemas.gsm.events import (
 from schemas.gsm.state import PduSession
 from schemas.ue import states
 from schemas.ue.state import connections
+
+OVERDUE: Final = 10_000
+"""Milliseconds for a gNB to answer a request: T3517 gives the network 15 seconds, and T3580 16 (TS
+24.501 10.2.1, 10.3.1)."""
 
 
 def live(d: UeDecision) -> list[PduSession]:
@@ -174,6 +178,17 @@ def _accept(d: UeDecision, session: PduSession) -> bytes:
         return b""
     asked = codec.decode(session.request)
     return d.protect(gsm.accept(session, asked, d.env.network.data_network(session.dnn)))
+
+
+def is_overdue(d: UeDecision) -> bool:
+    """Whether the gNB has had time enough to answer a request that resources wait for.
+
+    NGAP has no timer for it, so a message of the UE is the occasion to ask. The time counts from
+    the request, and what the gNB has sent before the UE's message is decided before it. So a stall
+    of the core is not counted against the gNB.
+    """
+    waits = [at for kind, at in d.connection.asked.items() if kind != "modify"]
+    return bool(waits) and d.env.now - min(waits) >= OVERDUE
 
 
 def established(d: UeDecision) -> list[int]:

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 UES = 24
 STALL = 11.5
-"""Seconds: longer than a gNB has for its answer (`functions.gsm.establishment.OVERDUE`)."""
+"""Seconds: longer than a gNB has for its answer (`functions.gsm.user_plane.OVERDUE`)."""
 TIMERS = TimerValues(t3580=4.0, t3582=4.0)
 """The UEs repeat their requests during the stall, and give up after 20 s."""
 PROGRAMME = (Procedure.REGISTER, *(Procedure.SESSION, Procedure.RELEASE_SESSION) * 12)

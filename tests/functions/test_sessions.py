@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 import wire
-from functions.gsm.establishment import OVERDUE
+from functions.gsm.user_plane import OVERDUE
 from functions.messages.pfcp import rules
 from loadgen.upf.messages import session_refused
 from schemas.aggregates import upf_aggregate
@@ -847,6 +847,34 @@ def test_a_session_without_an_answer_of_the_gnb_is_established_again(seconds: in
         site.set_up()
     session = site.session()
     assert (len(site.world.ue().sessions), session.stage) == (1, "active")
+    site.idle()
+    site.world.verify()
+
+
+@pytest.mark.parametrize("seconds", [1, 15])
+def test_a_connected_ue_asks_again_for_resources_that_the_gnb_does_not_set_up(seconds: int) -> None:
+    site = Site()
+    site.establish()
+    gone = {"cause": {"radioNetwork": "unspecified"}}
+    item = {"pDUSessionID": 1, "pDUSessionResourceNotifyReleasedTransfer": gone}
+    site.phone.ngap("PDUSessionResourceNotify", PDUSessionResourceReleasedListNot=[item])
+    site.upfs.serve()
+    assert site.session().user_plane == "off"
+    request = site.phone.service_request("data", **{"uplink-data-status": [1]})
+    site.phone.say(request)
+    assert site.hear()[-1][MESSAGE] == "PDUSessionResourceSetupRequest"
+    site.world.advance(seconds)
+    site.phone.say(request)
+    heard = [tree[MESSAGE] for tree in site.hear()]
+    if seconds == 1:
+        assert heard == ["service-accept"], "with the result that the resources are coming"
+        site.set_up()
+    else:
+        assert heard == ["UEContextReleaseCommand"]
+        site.phone.ngap("UEContextReleaseComplete")
+        site.service_request("data", **{"uplink-data-status": [1]})
+        site.set_up("InitialContextSetup")
+    assert (site.session().stage, site.session().user_plane) == ("active", "on")
     site.idle()
     site.world.verify()
 
