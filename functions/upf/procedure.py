@@ -14,6 +14,7 @@ from functions.messages import pfcp
 from functions.messages.trees import Tree
 from functions.upf import association
 from functions.upf.decision import UpfDecision
+from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadReported, UpfPath
 from schemas.step import Output
 from schemas.upf import (
@@ -142,7 +143,9 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     if peek.request:
         _request(d, peek, ies)
     else:
-        _response(d, peek.message, trigger.sequence, ies)
+        # The number of a request about a UE's session is not one of this log.
+        own = trigger.partitionkey == upf_aggregate(d.node_id)
+        _response(d, peek.message, trigger.sequence if own else None, ies)
 
 
 def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:

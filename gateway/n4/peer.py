@@ -82,6 +82,11 @@ class ReceivedRequests:
         found.published = now
         return found.event
 
+    def is_answered(self, sequence: int, message_type: int) -> bool:
+        """Whether the request of a response has its response already."""
+        found = self._requests.get((sequence, message_type - 1))
+        return found is not None and bool(found.response)
+
     def answer(self, sequence: int, message_type: int, octets: bytes) -> Address | None:
         """Keep the core's response; return the sender of its request, None if unknown."""
         found = self._requests.get((sequence, message_type - 1))

@@ -227,6 +227,11 @@ class DownlinkRelay:
             log_seldom(self._counters.undeliverable, text, peer.node_id)
 
     def _response(self, peer: UpfPeer, peek: wire.PfcpPeek, data: bytes) -> None:
+        """Send a response of the core. A request gets one: another is the response to a copy of the
+        request, whose session may be deleted by now."""
+        if peer.received.is_answered(peek.sequence, peek.message_type):
+            self._counters.under_way += 1
+            return
         if peek.message_type == pfcp.ASSOCIATION_SETUP_RESPONSE and peek.cause == pfcp.ACCEPTED:
             peer.path.is_associated()
         sender = peer.received.answer(peek.sequence, peek.message_type, data)

@@ -440,6 +440,44 @@ def test_a_deletion_of_a_leftover_session_is_repeated(world: World) -> None:
     world.verify()
 
 
+def test_a_late_response_about_a_deleted_session_deletes_no_leftover(world: World) -> None:
+    """The requests of each UE and of the UPF's log have numbers of their own."""
+    world.associate(UPF)
+    world.answer_pfcp(established(), UPF, index_seid(SEID), 1)
+    upf, key, number, _ = world.pfcp.pop()
+    done = {"message": "SessionDeletionResponse", "seid": SEID, "ies": [{"Cause": cause(1)}]}
+    world.answer_pfcp(done, UPF, index_seid(SEID), number)
+    assert [left.up_seid for left in world.upf().leftovers] == [0x77]
+    world.answer_pfcp({**done, "seid": 0}, upf, key, number)
+    assert world.upf().leftovers == ()
+    world.verify()
+
+
+def cause(number: int) -> str:
+    return {1: "Request accepted", 65: "Session context not found"}[number]
+
+
+@pytest.mark.parametrize("value", [1, 65])
+@pytest.mark.parametrize("name", ["SessionModificationResponse", "SessionDeletionResponse"])
+def test_a_late_response_about_a_deleted_session_is_noted(
+    world: World, name: str, value: int
+) -> None:
+    world.associate(UPF)
+    world.pfcp.clear()
+    before = world.upf()
+    late = {"message": name, "seid": SEID, "ies": [{"Cause": cause(value)}]}
+    world.answer_pfcp(late, UPF, index_seid(SEID), 3)
+    pdu = wire.pfcp_encode(
+        {"message": "SessionDeletionRequest", "seid": 5, "sequence": 1, "ies": []}
+    )
+    world.unanswered(UPF, index_seid(SEID), 3, pdu)
+    assert notes(world)[-2].startswith(name)
+    assert notes(world)[-1] == "no response to SessionDeletionRequest"
+    assert not world.pfcp
+    assert world.upf() == before
+    world.verify()
+
+
 def test_a_load_in_session_messages(world: World) -> None:
     world.told_load(UpfLoadReported(load=30))
     assert notes(world) == ["a load report of a UPF that is not associated"]

@@ -76,6 +76,21 @@ async def test_the_answer_goes_back_as_it_is_and_again_when_asked_again(edge: Ed
     assert edge.gateway.counters.duplicates == 2
 
 
+async def test_a_request_gets_one_response(edge: Edge) -> None:
+    """The core may answer a copy of the request: by the death of a broker, or after the session was
+    deleted, with another cause."""
+    upf, _ = edge.upfs
+    upf.send(report(7))
+    await edge.until(1)
+    await edge.ask(upf, report_answer(7), None)
+    gone = encode("SessionReportResponse", [{"Cause": 65}], 7, seid=0)
+    await edge.ask(upf, report_answer(7), None)
+    await edge.ask(upf, gone, None)
+    await edge.settled()
+    upf.send(report(7))
+    assert await upf.heard(2) == [report_answer(7)] * 2
+
+
 async def test_another_request_of_the_same_number_is_another_one(edge: Edge) -> None:
     """A restarted UPF reuses sequence numbers, and must not get responses to its old requests."""
     upf, _ = edge.upfs
