@@ -16,6 +16,7 @@ import logging
 import os
 import random
 import time
+from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
@@ -30,8 +31,9 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.replies import Reply
 from eventing.dispatcher.sink import FunctionSink, Refused, RetryLater
+from eventing.jetstream.deadline_queue import opens
 from eventing.jetstream.delivery import Delivery, alone, dead_letter, event_of
-from eventing.jetstream.intake import Intake
+from eventing.jetstream.intake import Backlog, Intake
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
@@ -79,6 +81,8 @@ class _Item(Struct):
     """The procedure and the slot, as the subject of a first publication."""
     touched: float
     """Time of the last in-progress answer to JetStream, in seconds of the monotonic clock."""
+    opens: bool = False
+    """Whether it is a request of a UE, which opens a connection."""
     problem: str = ""
     """Why the delivery is not an event; empty if it is one."""
 
@@ -103,6 +107,11 @@ class Dispatcher:
         self._owned = OwnedPartitions(
             client, self._intake, lease, config.bus.partitions, self._reassigned
         )
+        self._name = lease.worker
+        self._left = Backlog(0, 0)
+        """The events that the last `take` left."""
+        self._waiting = Counter[bool]()
+        """The accepted events that wait for a free place, by whether they open connections."""
         self._assignments: Mapping[str, Assignment] = {}
         """The assignments by procedure. A function decides only where no variant does."""
         self._is_reassigned = False
@@ -122,7 +131,8 @@ class Dispatcher:
         keeping = asyncio.ensure_future(self._keep_in_progress())
         try:
             while not self._stopping.is_set():
-                deliveries = await self._intake.take(BATCH, 1.0)
+                deliveries = await self._intake.take(BATCH, 1.0, self._sink.functions.excess)
+                self._left = self._intake.backlog()
                 if self._is_reassigned:
                     await self._adopt()
                 for delivery in deliveries:
@@ -196,14 +206,22 @@ class Dispatcher:
             event = event_of(delivery)
             slot = subjects.slot_of_subject(delivery.subject)
         except ValueError as err:
-            item = _Item(delivery, None, delivery.subject, time.monotonic(), str(err))
+            item = _Item(delivery, None, delivery.subject, time.monotonic(), problem=str(err))
+            self._waiting[False] += 1
             self._lanes.put(item.lane, item)
             return
         if event.slot is None or event.procedure is None:
             procedure = delivery.subject.split(".")[2]
             event = replace(event, slot=slot, procedure=procedure)
         lane = f"{subjects.consumer_of(delivery.subject)}.{slot}"
-        self._lanes.put(lane, _Item(delivery, event, lane, time.monotonic()))
+        item = _Item(delivery, event, lane, time.monotonic(), opens(delivery))
+        self._waiting[item.opens] += 1
+        self._lanes.put(lane, item)
+
+    def _backlog(self) -> Backlog:
+        """Return the events that wait here and at JetStream."""
+        left = self._left
+        return Backlog(left.requests + self._waiting[True], left.others + self._waiting[False])
 
     async def _deliver(self, item: _Item) -> bool:
         """POST an event until it is processed or refused.
@@ -211,6 +229,7 @@ class Dispatcher:
         Return False if an earlier event of its lane must go first: it may wait for that one.
         """
         delivery, event = item.delivery, item.event
+        self._waiting[item.opens] -= 1
         if event is None:
             await self._bury(delivery, item.problem)
             return True
@@ -220,6 +239,7 @@ class Dispatcher:
         pause, failures, attempt = FIRST_PAUSE, 0, delivery.deliveries
         while True:
             headers[http_binding.ATTEMPT] = str(attempt)
+            headers |= self._sink.functions.header(self._name, self._backlog())
             attempt += 1
             outcome = await self._sink.post(event, headers)
             match outcome:
@@ -238,6 +258,7 @@ class Dispatcher:
                     await asyncio.sleep(min(wait, LAST_PAUSE))
                     pause = min(pause * 2, LAST_PAUSE)
                     if self._lanes.overtaken(item.lane):
+                        self._waiting[item.opens] += 1
                         return False
                 case Refused(reason):
                     await self._bury(delivery, reason)

@@ -14,6 +14,7 @@ from msgspec import Struct
 from eventing.cloudevents import http_binding
 from eventing.cloudevents.nats_binding import BadEventError
 from eventing.dispatcher import replies
+from eventing.dispatcher.load import Functions
 from eventing.dispatcher.replies import Reply
 from schemas.cloudevents import CloudEvent
 
@@ -93,6 +94,8 @@ class FunctionSink:
         self._session = session
         self._url = url
         self._extra = http_binding.extension_headers(extensions)
+        self.functions = Functions()
+        """The functions behind the URL, by their answers."""
 
     async def post(self, event: CloudEvent, headers: Mapping[str, str]) -> PostOutcome:
         """POST an event in binary mode, with additional headers."""
@@ -101,6 +104,7 @@ class FunctionSink:
             async with self._session.post(
                 self._url, data=event.data, headers=sent, allow_redirects=False
             ) as response:
+                self.functions.heard(response.headers)
                 body = await _body(response)
                 if body is None:
                     return RetryLater(f"an answer of more than {MOST} octets", tried=True)

@@ -23,7 +23,7 @@ from starlette.routing import Route
 from eventing import subjects
 from eventing.cloudevents import http_binding, nats_binding
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
-from eventing.dispatcher import replies
+from eventing.dispatcher import load, replies
 from eventing.jetstream.delivery import Delivery, deliveries_of
 from functions.runtime.service import CallResult, Service
 from schemas.identity import partition_of
@@ -51,11 +51,14 @@ class Function:
             return Response(status_code=400)
         if body is None:
             return PlainTextResponse(f"more than {MOST} octets\n", 413)
+        self._service.dispatchers.heard(request.headers)
         try:
             delivery = self._delivery(request.headers, body)
         except BadEventError as err:
             return PlainTextResponse(f"{err}\n", 400)
-        return _response(await self._service.call(delivery))
+        response = _response(await self._service.call(delivery))
+        response.headers.update(load.answer_header(self._service.name, self._service.excess))
+        return response
 
     def _delivery(self, headers: Mapping[str, str], body: bytes) -> Delivery:
         event = http_binding.from_http(headers, body)
@@ -69,7 +72,12 @@ class Function:
         reply = headers.get(DELIVERY, "")
         consumer = subjects.consumer(partition, event.procedure)
         deliveries = max(deliveries_of(reply), _attempt(headers))
-        return Delivery(subject, event.data, found, reply, deliveries, consumer)
+        delivery = Delivery(subject, event.data, found, reply, deliveries, consumer)
+        here = delivery.position
+        if event.position and here and event.position.sequence != here.sequence:
+            # The time of this delivery is not the age of the UE's message.
+            return delivery._replace(subject=subjects.published_again(subject))
+        return delivery
 
     async def ready(self, _: Request) -> Response:
         """Process ``GET /healthz/ready``: whether the store answers."""

@@ -18,11 +18,15 @@ from msgspec import Struct, field
 from nats.aio.client import Client
 
 from eventing import subjects
+from eventing.dispatcher.load import Dispatchers
+from eventing.jetstream.deadline_queue import opens
 from eventing.jetstream.delivery import Delivery, dead_letter
 from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.earlier import EarlierEvents
+from eventing.jetstream.intake import Backlog
 from eventing.jetstream.messages import Addressed, Outgoing
 from eventing.jetstream.publisher import Publisher
+from eventing.stats import Load
 from functions.runtime.effects import Effects, responds_last, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
@@ -42,6 +46,9 @@ WAITING: Final = 1024
 HOLD: Final = 1.0
 """Seconds that an early event waits here. Then its caller must retry it, and may send an earlier
 event of the same procedure and slot first."""
+GAP: Final = 0.25
+"""Seconds between two batches that count as time for the second one, while events wait at the
+dispatchers: the responses, and the next requests. A longer gap is not the function's."""
 
 
 class CallResult(Struct):
@@ -76,7 +83,12 @@ class Service:
         self._procedures = config.procedures
         self._effects = Effects(events, config.bus.partitions)
         self._stopping = False
-        self._meter = Meter(client, f"{os.getpid()}-{os.urandom(4).hex()}", config.version)
+        self.name = f"{os.getpid()}-{os.urandom(4).hex()}"
+        self._meter = Meter(client, self.name, config.version)
+        self._overload = decider.overload
+        self._meter.load = decider.overload.load
+        self.dispatchers = Dispatchers()
+        """The queues of the callers."""
         self._work = Work(
             decider,
             events,
@@ -97,6 +109,22 @@ class Service:
     def waiting(self) -> int:
         """The number of events for the next batch."""
         return len(self._waiting)
+
+    @property
+    def load(self) -> Load:
+        """The requests of UEs, with their queue."""
+        return self._overload.load
+
+    @property
+    def excess(self) -> int:
+        """The waiting requests of UEs that are to be rejected."""
+        return self._overload.excess
+
+    def _backlog(self) -> Backlog:
+        """Return the events that wait behind the next batch, here and at the dispatchers."""
+        requests, others = self.dispatchers.backlog
+        here = sum(map(opens, self._waiting))
+        return Backlog(requests + here, others + len(self._waiting) - here)
 
     async def call(self, delivery: Delivery) -> CallResult:
         """Process an event, and return the result when its step is appended."""
@@ -134,6 +162,7 @@ class Service:
         await TimerCheck(self._client, self._engine, publisher, consumers.__contains__).run()
 
     async def _run(self) -> None:
+        ended = 0.0
         while not self._stopping or self._calls:
             if not self._waiting:
                 self._arrived.clear()
@@ -141,9 +170,18 @@ class Service:
                     async with asyncio.timeout(self._work.pause):
                         await self._arrived.wait()
             count, begun = min(BATCH, len(self._waiting)), time.monotonic()
-            await self._work.run([self._waiting.popleft() for _ in range(count)])
+            taken = [self._waiting.popleft() for _ in range(count)]
+            left = self._backlog()
+            if sum(left) and begun - ended < GAP:
+                begun = ended
+            deliveries, given_up = self._overload.begin(taken, left, self._meter.cost)
+            for delivery in given_up:
+                await self.ack(delivery)
+            await self._work.run(deliveries)
             await self._work.give_back_after(HOLD)
-            self._meter.batch_done(time.monotonic() - begun, count, count)
+            ended = time.monotonic()
+            if count := len(deliveries):
+                self._meter.batch_done(ended - begun, count, count)
 
     def stop(self) -> None:
         """Refuse new calls, and stop `run`."""

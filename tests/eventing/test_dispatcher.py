@@ -17,6 +17,7 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher import replies
 from eventing.dispatcher import sink as sink_module
 from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfig
+from eventing.dispatcher.load import BACKLOG, answer_header
 from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
 from eventing.jetstream.delivery import deliveries_of
 from eventing.jetstream.messages import Outgoing, addressed, gathered
@@ -347,6 +348,35 @@ async def test_a_sink_at_zero_is_waited_for_and_no_more_is_asked_for(
     function.gate.set()
     await gone(client)
     assert len(set(function.ids)) == 300
+
+
+async def test_functions_get_their_share_of_the_queue(
+    client: Client, publisher: Publisher, function: Function, start: Start
+) -> None:
+    """Requests of UEs are apart from the other events."""
+
+    def answer(found: CloudEvent, _: int) -> web.StreamResponse:
+        name = f"f-{1 + int(found.id.removeprefix('test-')) % 2}"
+        return web.Response(status=204, headers=answer_header(name, 5))
+
+    function.answer = answer
+    requests = [of_slot(2 * n, n, sequence=0, partitionkey=f"c-{n}") for n in range(100)]
+    others = [of_slot(2 * n, n, sequence=1, partitionkey=f"ngap-{n}") for n in range(100, 300)]
+    await publish(publisher, *requests, *others)
+    function.gate.clear()
+    start(concurrency=4)
+    await until(lambda: len(function.heard) == 4)
+    function.gate.set()
+    await gone(client)
+    found: list[tuple[int, int]] = []
+    for _, headers in function.heard:
+        _, first, second = headers[BACKLOG].split()
+        found.append((int(first), int(second)))
+    assert max(first + second for first, second in found) <= 300
+    later = found[200:]
+    assert {requests for requests, _ in later} == {0}, "they were the first"
+    assert 40 <= max(later)[1] <= 55, "100 events for two functions"
+    assert min(found) == (0, 0)
 
 
 async def test_a_sink_that_is_not_there_yet(

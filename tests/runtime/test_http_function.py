@@ -3,6 +3,7 @@
 import asyncio
 import io
 import socket
+import time
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -13,16 +14,21 @@ import pytest
 import uvicorn
 from msgspec.structs import replace
 
+import wire
 from eventing.cloudevents import http_binding
 from eventing.dispatcher import replies
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
+from eventing.dispatcher.load import BACKLOG, FUNCTION
 from eventing.dispatcher.sink import FunctionSink
 from eventing.jetstream.connection import connected
 from functions.runtime import service as module
+from functions.runtime.deadlines import TIMER
 from functions.runtime.http_function import DELIVERY, application
 from functions.runtime.service import Service
 from functions.runtime.worker import WorkerConfig, open_decider
 from schemas.cloudevents import CloudEvent, EventType, FanOutDue, TimersDue
+from schemas.network import Congestion, Network
+from schemas.position import Position
 from schemas.procedures import MODULES, Procedure
 from schemas.step import encode
 from schemas.ue.waking import WAKE
@@ -30,10 +36,13 @@ from statestore.contract import Engine, StoreUnavailable
 from tests.eventing.brokers import until
 from tests.functions.world import HOME_KEYS, NETWORK
 from tests.runtime import plant as plants
-from tests.runtime.plant import ALL, IMPATIENT, Plant
+from tests.runtime.plant import ALL, IMPATIENT, Heard, Plant
 from tests.runtime.store import Store, opened
 from tests.runtime.test_poison import leaving
 from tests.runtime.test_worker import holds
+
+REGISTRATION_REJECT = 0x44
+"""The message type (TS 24.501 table 9.7.1)."""
 
 
 class Called(NamedTuple):
@@ -52,10 +61,12 @@ class Called(NamedTuple):
 
 
 @asynccontextmanager
-async def serving(plant: Plant, procedures: tuple[Procedure, ...] = ALL) -> AsyncGenerator[Called]:
+async def serving(
+    plant: Plant, procedures: tuple[Procedure, ...] = ALL, network: Network = NETWORK
+) -> AsyncGenerator[Called]:
     """Run an HTTP function with the times and the entropy of the script."""
     store = await opened(plant.path, plant.script)
-    settings = WorkerConfig(procedures, plant.config, NETWORK, HOME_KEYS, "test")
+    settings = WorkerConfig(procedures, plant.config, network, HOME_KEYS, "test")
 
     @asynccontextmanager
     async def opening() -> AsyncGenerator[tuple[Service, Engine]]:
@@ -264,6 +275,62 @@ async def test_a_delivery_that_is_none_of_jetstream_is_the_first(plant: Plant) -
         headers = {**http_binding.to_binary(event), DELIVERY: "$JS.ACK.a.b.c.d.e.f.g"}
         async with called.session.post(called.url, data=event.data, headers=headers) as answer:
             assert answer.status == 204
+
+
+def delivered(event: CloudEvent, age: float) -> dict[str, str]:
+    """Return the headers of an event that JetStream has stored some seconds ago."""
+    stored = time.time_ns() - int(age * 1e9)
+    reply = f"$JS.ACK.EVCORE.registration-0000.1.12.7.{stored}.0"
+    return {**http_binding.to_binary(event), DELIVERY: reply}
+
+
+def requests(plant: Plant) -> list[CloudEvent]:
+    """Return the REGISTRATION REQUESTs of the script that need no de-concealment."""
+    found = (lane[0].events[0] for lane in plant.script.lanes[1:])
+    return [event for event in found if event.procedure == Procedure.REGISTRATION]
+
+
+def nas_type(heard: Heard) -> int | None:
+    nas = wire.ngap_peek(heard.data).nas
+    return None if nas is None else nas.message_type
+
+
+async def answered(
+    called: Called, event: CloudEvent, headers: dict[str, str]
+) -> tuple[int, dict[str, str]]:
+    async with called.session.post(called.url, data=event.data, headers=headers) as answer:
+        return answer.status, dict(answer.headers)
+
+
+async def test_a_request_that_its_ue_has_given_up_is_dropped(plant: Plant) -> None:
+    async with serving(plant) as called:
+        await called.post(plant.script.lanes[0][0].events[0])
+        event, other, *_ = requests(plant)
+        heads = await called.store.heads()
+        assert (await answered(called, event, delivered(event, TIMER)))[0] == 204
+        stored = time.time_ns() // 1_000_000 - int(TIMER * 1000)
+        again = replace(event, position=Position(3, 0, stored))
+        assert (await answered(called, again, delivered(again, 0.0)))[0] == 204
+        assert await called.store.heads() == heads
+        assert (await answered(called, other, delivered(other, TIMER - 5.0)))[0] == 200
+        assert called.services[0].load.dropped == 2
+
+
+async def test_requests_are_put_off_by_the_queues_of_the_dispatchers(plant: Plant) -> None:
+    """A request of a queue that is too long gets the cause #22. The dispatchers learn how many."""
+    network = replace(NETWORK, congestion=Congestion())
+    async with serving(plant, network=network) as called:
+        await called.post(plant.script.lanes[0][0].events[0])
+        first, second, *_ = requests(plant)
+        status, headers = await answered(called, first, delivered(first, 0.0))
+        assert (status, headers[FUNCTION].partition(" ")[2]) == (200, "0")
+        queue = {BACKLOG: "dispatcher-1 100000 0"}
+        _, headers = await answered(called, second, delivered(second, 0.0) | queue)
+        excess = int(headers[FUNCTION].partition(" ")[2])
+        assert 90_000 < excess < 100_000
+        await until(lambda: REGISTRATION_REJECT in [nas_type(heard) for heard in plant.heard])
+        load = called.services[0].load
+        assert (load.admitted, load.put_off, load.congested) == (1, 1, True)
 
 
 async def test_what_fails_each_time_is_a_dead_letter(
