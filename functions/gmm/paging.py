@@ -83,10 +83,12 @@ def decide(d: UeDecision, received: Input) -> None:
 
 def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
     session = n4.find(d, seid)
-    if session is None or session.n4.up_seid == 0:
+    if session is None or not _is_at_upf(session):
         d.note("a report of a session that is not established at the UPF")
+        if session is not None:
+            _answer(d, tree, session, key, pfcp.NOT_FOUND)
         return
-    _answer(d, tree, session, key)
+    _answer(d, tree, session, key, pfcp.ACCEPTED)
     ies = pfcp.ies_of(tree["ies"])
     kinds = ies.get("Report Type", ())
     if session.stage == "released":
@@ -103,8 +105,16 @@ def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
         d.note(f"Report Type {kinds}")
 
 
-def _answer(d: UeDecision, tree: Tree, session: PduSession, key: str) -> None:
-    ies = [{"Cause": pfcp.ACCEPTED}]
+def _is_at_upf(session: PduSession) -> bool:
+    """Whether the UPF has a session. Its first report may overtake its SESSION ESTABLISHMENT
+    RESPONSE, and it makes no other if that one is not processed."""
+    sent = session.n4.sent
+    return session.n4.up_seid != 0 or (sent is not None and sent.message == "establish")
+
+
+def _answer(d: UeDecision, tree: Tree, session: PduSession, key: str, cause: str) -> None:
+    """Answer a report. The SEID is 0 as long as that of the UPF is unknown (7.2.2.4.2)."""
+    ies = [{"Cause": cause}]
     seid, sequence = session.n4.up_seid, tree["sequence"]
     pdu = pfcp.session_message("SessionReportResponse", seid, ies, sequence)
     d.outputs.append(SendPfcp(session.n4.upf, key, d.slot, pdu))

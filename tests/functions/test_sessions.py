@@ -133,6 +133,49 @@ def test_paging_in_vain() -> None:
     site.world.verify()
 
 
+def test_a_report_that_overtakes_the_response_that_its_session_is_established() -> None:
+    """Two functions may decide them in any order, and the UPF reports only the first packet."""
+    site = Site()
+    address = site.establish()
+    site.idle()
+    site.upfs.downlink_data(address)
+    site.world.advance(200)
+    site.upfs.answer(*site.world.pfcp.popleft())  # deleted, to be established again
+    upf, *_ = asked = site.world.pfcp.pop()
+    site.world.pfcp.clear()  # repetitions of the deletion
+    assert (site.session().n4.up_seid, len(site.world.pages)) == (0, 4)
+    site.upfs.report(upf, site.session().n4.seid)
+    assert len(site.world.pages) == 5
+    assert answer_to_upf(site) == (0, "Request accepted")
+    site.upfs.answer(*asked)
+    assert (site.session().n4.up_seid > 0, site.session().reported) == (True, 1)
+    site.service_request("mobile-terminated-services")
+    site.set_up("InitialContextSetup")
+    assert (site.session().user_plane, site.session().reported) == ("on", 0)
+    site.world.verify()
+
+
+def test_a_report_of_a_session_that_the_upf_has_lost() -> None:
+    """The release of the session waits for the UE only."""
+    site = Site()
+    site.establish()
+    site.release(1)
+    site.lose(site.session().n4.seid, site.world.now)
+    site.world.pfcp.clear()
+    site.upfs.report(site.session().n4.upf, site.session().n4.seid)
+    assert answer_to_upf(site) == (0, "Session context not found")
+    site.world.verify()
+
+
+def answer_to_upf(site: Site) -> tuple[int, str]:
+    """Return the SEID and the cause of the only message to a UPF."""
+    ((_, _, number, pdu),) = site.world.pfcp
+    site.world.pfcp.clear()
+    tree = wire.pfcp_decode(pdu)
+    assert (number, tree["message"]) == (None, "SessionReportResponse")
+    return tree["seid"], tree["ies"][0]["Cause"]
+
+
 def test_downlink_packets_without_a_user_plane_at_the_gnb() -> None:
     """The UPF does not report them again: the user plane is activated again a few times, after a
     pause."""
