@@ -31,6 +31,18 @@ def entries(data: DataDirectory) -> Entries:
     return {(kind, key): name for kind, key, name in sqlite_rows.rows(data.database, query)}
 
 
+def put_snapshot(data: DataDirectory, seq: int, of: int) -> None:
+    """Store the state of the UE after step `of` as its snapshot after step `seq`."""
+
+    async def sealed() -> bytes:
+        async with opened(data.root) as access:
+            aggregate = await access.log.at(UE, of)
+            plain = kind_of(UE).snapshots.encode(aggregate.state)
+            return aggregate.sealer.seal("snapshot", seq, plain)
+
+    recording.put_snapshot(data, UE, seq, asyncio.run(sealed()))
+
+
 def repaired(evcore: Shell, recorded: Recorded, *lines: str) -> None:
     """Repair everything, with these lines, and check that nothing is left to repair."""
     aggregates, steps = len(recorded.heads), sum(recorded.heads.values())
@@ -74,13 +86,7 @@ def test_a_snapshot(evcore: Shell, recorded: Recorded, at_snapshot: bool) -> Non
 
 
 def test_a_snapshot_that_is_not_the_fold(evcore: Shell, recorded: Recorded) -> None:
-    async def sealed() -> bytes:
-        async with opened(recorded.data.root) as access:
-            aggregate = await access.log.at(UE, 2)
-            plain = kind_of(UE).snapshots.encode(aggregate.state)
-            return aggregate.sealer.seal("snapshot", 3, plain)
-
-    recording.put_snapshot(recorded.data, UE, 3, asyncio.run(sealed()))
+    put_snapshot(recorded.data, 3, of=2)
     head = recorded.heads[UE]
     repaired(evcore, recorded, f"{UE}: its snapshot is written again, after step {head}")
 
@@ -155,14 +161,7 @@ def test_a_step_is_named_and_recorded_until_it_is_restored(
 
 def test_a_step_before_a_snapshot(evcore: Shell, recorded: Recorded) -> None:
     """Its UE is served, and its entries are repaired; but the log cannot be verified."""
-
-    async def sealed() -> bytes:
-        async with opened(recorded.data.root) as access:
-            aggregate = await access.log.at(UE, 6)
-            plain = kind_of(UE).snapshots.encode(aggregate.state)
-            return aggregate.sealer.seal("snapshot", 6, plain)
-
-    recording.put_snapshot(recorded.data, UE, 6, asyncio.run(sealed()))
+    put_snapshot(recorded.data, 6, of=6)
     recording.damage(recorded.data, UE, 4)
     (line,) = damaged(evcore("log", "repair"))
     assert line.startswith(f"step 4 of {UE} is damaged: ")

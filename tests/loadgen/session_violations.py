@@ -5,8 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from loadgen.gnb.context import CampedUe
+from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
-from tests.loadgen.amf import Tree
+from tests.loadgen.amf import Amf, Tree
 from tests.loadgen.steps import (
     IDLE,
     PAGE,
@@ -243,39 +244,35 @@ def _idle() -> tuple[World, CampedUe]:
     return world, ue
 
 
-def resource_ambr() -> World:
+def served(kind: Kind, change: Callable[[Amf], None], procedure: Procedure = SERVICE) -> World:
+    """Run a service request with a changed AMF, which commits a violation."""
     world, ue = _idle()
-    put_ie("UEAggregateMaximumBitRate", "InitialContextSetupRequest", None)(world.amf)
-    assert world.run(ue, SERVICE_REQUEST).cause == "violation-resource-ambr"
+    change(world.amf)
+    assert world.run(ue, procedure).cause == f"violation-{kind}"
     return world
+
+
+def resource_ambr() -> World:
+    change = put_ie("UEAggregateMaximumBitRate", "InitialContextSetupRequest", None)
+    return served(Kind.RESOURCE_AMBR, change, SERVICE_REQUEST)
 
 
 def service_status() -> World:
-    world, ue = _idle()
-    without("pdu-session-status", "service-accept")(world.amf)
-    assert world.run(ue, SERVICE).cause == "violation-service-status"
-    return world
+    return served(Kind.SERVICE_STATUS, without("pdu-session-status", "service-accept"))
 
 
 def service_status_of_more() -> World:
-    world, ue = _idle()
-    put("pdu-session-status", "service-accept", [1, 2])(world.amf)
-    assert world.run(ue, SERVICE).cause == "violation-service-status"
-    return world
+    return served(Kind.SERVICE_STATUS, put("pdu-session-status", "service-accept", [1, 2]))
 
 
 def service_reactivation() -> World:
-    world, ue = _idle()
-    without("pdu-session-reactivation-result", "service-accept")(world.amf)
-    assert world.run(ue, SERVICE_REQUEST).cause == "violation-service-reactivation"
-    return world
+    change = without("pdu-session-reactivation-result", "service-accept")
+    return served(Kind.SERVICE_REACTIVATION, change, SERVICE_REQUEST)
 
 
 def service_reactivation_of_more() -> World:
-    world, ue = _idle()
-    put("pdu-session-reactivation-result", "service-accept", [2])(world.amf)
-    assert world.run(ue, SERVICE_REQUEST).cause == "violation-service-reactivation"
-    return world
+    change = put("pdu-session-reactivation-result", "service-accept", [2])
+    return served(Kind.SERVICE_REACTIVATION, change, SERVICE_REQUEST)
 
 
 def service_user_plane() -> World:

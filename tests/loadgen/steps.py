@@ -131,6 +131,22 @@ def put_ie(name: str, message: str, value: Any) -> Callable[[Amf], None]:
     return change
 
 
+def reject_service(cause: str) -> Callable[[Amf], None]:
+    """Return a change of the AMF: it rejects service requests, and sets up no context."""
+
+    def change(amf: Amf) -> None:
+        amf.trees["service-accept"] = lambda _: {
+            "message-type": "service-reject",
+            "5gmm-cause": cause,
+        }
+        amf.pdus["InitialContextSetupRequest"] = lambda t: {
+            "message": "DownlinkNASTransport",
+            "ies": [ie for ie in t["ies"] if next(iter(ie)).endswith(("NGAP-ID", "NAS-PDU"))],
+        }
+
+    return change
+
+
 def connection(world: World, camped: CampedUe) -> Connection:
     """Return the AMF's side of a UE's connection."""
     assert camped.context is not None

@@ -18,6 +18,7 @@ from tests.loadgen.steps import (
     connection,
     lose,
     registered,
+    reject_service,
 )
 from tests.loadgen.world import World
 
@@ -238,14 +239,7 @@ def test_a_service_request_is_given_up_after_t3517() -> None:
 def test_service_rejects(cause: str, registered_after: bool, guti_after: bool) -> None:
     world, ue = registered()
     world.run(ue, IDLE)
-    world.amf.trees["service-accept"] = lambda _: {
-        "message-type": "service-reject",
-        "5gmm-cause": cause,
-    }
-    world.amf.pdus["InitialContextSetupRequest"] = lambda t: {
-        "message": "DownlinkNASTransport",
-        "ies": [ie for ie in t["ies"] if next(iter(ie)).endswith(("NGAP-ID", "NAS-PDU"))],
-    }
+    reject_service(cause)(world.amf)
     world.begin(ue, SERVICE)
     world.settle()
     world.amf.release(connection(world, ue), {"nas": "normal-release"})

@@ -20,6 +20,7 @@ from tests.loadgen.steps import (
     lose,
     put,
     registered,
+    reject_service,
 )
 from tests.loadgen.test_sessions import established
 from tests.loadgen.world import World
@@ -158,14 +159,7 @@ def test_a_session_released_while_its_user_plane_is_waited_for() -> None:
 @pytest.mark.parametrize("procedure", [SERVICE_REQUEST, PAGE, RELEASE_SESSION])
 def test_a_reject_out_of_idle(procedure: Procedure) -> None:
     world, ue = idle()
-    world.amf.trees["service-accept"] = lambda _: {
-        "message-type": "service-reject",
-        "5gmm-cause": "implicitly-deregistered",
-    }
-    world.amf.pdus["InitialContextSetupRequest"] = lambda t: {
-        "message": "DownlinkNASTransport",
-        "ies": [ie for ie in t["ies"] if next(iter(ie)).endswith(("NGAP-ID", "NAS-PDU"))],
-    }
+    reject_service("implicitly-deregistered")(world.amf)
     world.begin(ue, procedure)
     world.settle()
     world.amf.release(connection(world, ue), {"nas": "normal-release"})
