@@ -212,10 +212,17 @@ class Decider:
 
     def _find_unsent(self, attempt: _Attempt, result: Round) -> None:
         """Find what is still due of the steps of others, after the steps of this round. What is not
-        in the cache is loaded again, with its steps."""
+        in the cache is loaded again, with its steps.
+
+        An aggregate with early events only sends nothing: the answer to what it would send may be
+        among the events that they wait for.
+        """
+        decided = {job.aggregate for job, _ in (*attempt.made, *attempt.idle)}
         for name, steps in attempt.before.items():
             aggregate = self.cache.get(name)
-            if aggregate is not None:
+            if name not in decided:
+                self.cache.drop(name)
+            elif aggregate is not None:
                 own = [step for job, step in result.appended if job.aggregate == name]
                 left = unsent(steps, own, aggregate.state)
                 result.unsent += [(name, step) for step in left]

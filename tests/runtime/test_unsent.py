@@ -1,7 +1,7 @@
 """A worker that is killed between an append and the acknowledgement, and the workers after it."""
 
 import contextlib
-from collections.abc import AsyncGenerator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -126,8 +126,15 @@ class Finishing:
         raise NotImplementedError
 
 
+First = Callable[[Sequence[Waiting]], Awaitable[list[bool]]]
+
+
 async def nothing_earlier(waiting: Sequence[Waiting]) -> list[bool]:
     return [True for _ in waiting]
+
+
+async def always_earlier(waiting: Sequence[Waiting]) -> list[bool]:
+    return [False for _ in waiting]
 
 
 class Core:
@@ -139,14 +146,16 @@ class Core:
         self.subscribers = SubscriberStore(engine, Vault(bytes(32)))
         self.gateways = Gateways()
 
-    async def worker(self, dies: str = "") -> tuple[Work, Finishing]:
+    async def worker(
+        self, dies: str = "", first: First = nothing_earlier
+    ) -> tuple[Work, Finishing]:
         network = self._world.network
         version = await self.log.publish_network(network)
         found = Subscriptions(self.subscribers)
         decider = Decider(self.log, Hosted(), found, network, version, self._world.draw, PARTITIONS)
         finishing = Finishing(self.gateways, Effects(self.log, PARTITIONS), dies)
         bus = BusConfig(partitions=PARTITIONS)
-        work = Work(decider, self.log, finishing, bus, HOME_KEYS, lambda: False, nothing_earlier)
+        work = Work(decider, self.log, finishing, bus, HOME_KEYS, lambda: False, first)
         return work, finishing
 
     async def steps(self) -> list[Step[Any]]:
@@ -279,6 +288,20 @@ async def test_a_worker_that_has_decided_all_steps_itself_sends_nothing_twice(co
         await work.run([delivery(event)])
     assert counted.twice == []
     assert core.sent() == await core.owed()
+
+
+async def test_an_early_event_sends_nothing_of_others(core: Core) -> None:
+    """The event that it waits for may be the answer, or the trigger of what was not sent."""
+    initial, answer, after = [one for one in LIFE.outside if one.procedure == "registration"][:3]
+    dying, _ = await core.worker(dies="append")
+    with contextlib.suppress(Killed):
+        await dying.run([delivery(initial)])
+    living, _ = await core.worker(first=always_earlier)
+    for _ in range(3):
+        await living.run([delivery(after)])
+        assert core.sent() == []
+    await living.run([delivery(answer)])
+    assert core.sent() == (await core.owed())[1:], "the answer shows that the request came"
 
 
 class Counted(Gateways):
