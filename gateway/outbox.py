@@ -58,8 +58,9 @@ class Outbox:
         """Publish the waiting events for up to `seconds`, then stop."""
         if self.waiting:
             self._drained.clear()
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._drained.wait(), seconds)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(seconds):
+                    await self._drained.wait()
         for task in (self._pumping, *self._publishing):
             if task is not None:
                 task.cancel()

@@ -164,7 +164,8 @@ class Autoscaler:
             if not one.running and time.monotonic() >= one.not_before:
                 await self._watch(one)
         try:
-            await asyncio.wait_for(self._nudge.wait(), POLL)
+            async with asyncio.timeout(POLL):
+                await self._nudge.wait()
             self._nudge.clear()
         except TimeoutError:
             await self._look()

@@ -85,7 +85,8 @@ class Swaps:
         while True:
             period = LOOK if self._on_trial or self._relieved else IDLE_LOOK
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), period)
+                async with asyncio.timeout(period):
+                    await self._woken.wait()
             self._woken.clear()
             try:
                 await self._assigned.refresh()

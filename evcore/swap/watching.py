@@ -179,7 +179,8 @@ class CanaryWatch:
         """Judge the canary of the procedure, until cancelled."""
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._woken.wait(), LOOK)
+                async with asyncio.timeout(LOOK):
+                    await self._woken.wait()
             self._woken.clear()
             try:
                 await self._assigned.refresh()

@@ -228,7 +228,8 @@ class Intake:
         if not len(self._ready):
             self._arrived.clear()
             try:
-                await asyncio.wait_for(self._arrived.wait(), patience)
+                async with asyncio.timeout(patience):
+                    await self._arrived.wait()
             except TimeoutError:
                 return []
         if self._reads_all:

@@ -1,4 +1,4 @@
-"""All uses of nats-py's internals: three shortcuts, each with its cost without it, and two repairs.
+"""All uses of nats-py's internals: three shortcuts, each with its cost without it, and repairs.
 
 - `_import_without_aiohttp` hides aiohttp from nats-py. nats-py imports it for WebSockets if it is
   installed; evcore does not use WebSockets. Without: 100 ms more at each cold start.
@@ -12,6 +12,8 @@
   the caller of `flush` give up. nats-py stops to read when the PONG then comes.
 - `BusClient.lose_requests` ends the requests of a lost connection. nats-py would wait until their
   timeouts, up to 5 s.
+- `BusClient.request` lets its task be cancelled. nats-py uses `asyncio.wait_for`, which in Python
+  3.11 drops a cancellation that comes together with the answer.
 
 The two shortcuts of `BusClient` save 5 % of a worker's CPU time and 15 % of the N2 gateway's
 (docs/performance.md). nats-py has no public way to replace its parser, its writer or its queues.
@@ -47,6 +49,7 @@ _import_without_aiohttp()
 from nats.aio.client import PING_PROTO, Client  # noqa: E402
 from nats.aio.msg import Msg  # noqa: E402
 from nats.errors import ConnectionReconnectingError  # noqa: E402
+from nats.errors import TimeoutError as RequestTimeoutError  # noqa: E402
 from nats.protocol import command  # noqa: E402
 
 MessageHandler: TypeAlias = Callable[[str, str, bytes, dict[str, str] | None], None]
@@ -135,6 +138,22 @@ class BusClient(Client):
         await self._send_command(command.hpub_cmd(subject, reply, lines, payload))
         if self._flush_queue is not None and self._flush_queue.empty():
             await self._flush_pending()
+
+    async def request(
+        self,
+        subject: str,
+        payload: bytes = b"",
+        timeout: float = 0.5,  # noqa: ASYNC109 - nats-py's signature
+        old_style: bool = False,
+        headers: dict[str, Any] | None = None,
+    ) -> Msg:
+        """Send a request, and return its answer within `timeout` seconds; see `Client.request`."""
+        unbounded: Any = None
+        try:
+            async with asyncio.timeout(timeout):
+                return await super().request(subject, payload, unbounded, old_style, headers)
+        except TimeoutError:
+            raise RequestTimeoutError from None
 
     async def _send_ping(self, future: asyncio.Future[bool] | None = None) -> None:
         pong: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

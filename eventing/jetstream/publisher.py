@@ -93,7 +93,8 @@ class Publisher:
             for index, (subject, data, headers) in enumerate(messages):
                 reply = f"{self._inbox}.{number}.{index}"
                 await self._client.publish(subject, data, reply, headers)
-            await asyncio.wait_for(attempt.done, ACK_TIMEOUT)
+            async with asyncio.timeout(ACK_TIMEOUT):
+                await attempt.done
         except (TimeoutError, NatsError, BusError) as err:
             reason = str(err) or "no acknowledgement in time"
             return {**dict.fromkeys(attempt.waiting, reason), **attempt.errors}

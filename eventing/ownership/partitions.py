@@ -94,8 +94,9 @@ class OwnedPartitions:
         """Pull the owned partitions as workers join and leave, and after reconnections."""
         reconnects = self._client.stats["reconnects"]
         while True:
-            with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._changed.wait(), REFRESH)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(REFRESH):
+                    await self._changed.wait()
             self._changed.clear()
             try:
                 await self._pull()

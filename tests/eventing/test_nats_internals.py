@@ -15,9 +15,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
 from nats.errors import ConnectionReconnectingError, FlushTimeoutError
 from nats.errors import Error as NatsError
+from nats.errors import TimeoutError as RequestTimeoutError
 from nats.js.api import Header
 from nats.protocol import command
 
@@ -40,6 +42,8 @@ SOURCES = {
     "_process_pong": "ee4c4d01a16de074",
     "_send_command": "ed57e8e86389cf94",
     "_flush_pending": "317c8d7ef54b90b7",
+    "request": "5b1b97e620daed80",
+    "_request_new_style": "78cc35ce5ad4f811",
 }
 """Start of the SHA-256 of each method that `BusClient` overrides, copies or calls."""
 
@@ -52,7 +56,7 @@ def test_the_methods_of_nats_py_have_not_changed(name: str, digest: str) -> None
 
 
 def test_the_signatures_of_the_overridden_methods_are_those_of_nats_py() -> None:
-    for name in ("_process_msg", "_send_ping", "_send_publish"):
+    for name in ("_process_msg", "_send_ping", "_send_publish", "request"):
         ours, theirs = (inspect.signature(getattr(made, name)) for made in (BusClient, Client))
         assert list(ours.parameters) == list(theirs.parameters)
         assert inspect.iscoroutinefunction(getattr(Client, name))
@@ -64,6 +68,7 @@ def test_only_these_methods_of_nats_py_are_overridden() -> None:
         "_process_msg",
         "_send_ping",
         "_send_publish",
+        "request",
     }
 
 
@@ -278,3 +283,32 @@ async def test_a_request_ends_with_its_connection(bus: Bus) -> None:
         waiting = asyncio.ensure_future(client.request("$SYS.REQ.USER.INFO", timeout=60))
         await bus.start()
         assert b"account" in (await asyncio.wait_for(waiting, 10)).data
+
+
+async def test_a_request_that_is_cancelled_with_its_answer_ends(bus: Bus) -> None:
+    """Otherwise a task that asks again and again cannot be cancelled (Python 3.11)."""
+    async with connected(bus.url, "test") as client:
+
+        async def answer(message: Msg) -> None:
+            await message.respond(b"")
+
+        await client.subscribe("asked", cb=answer)
+        asking: asyncio.Task[Msg] | None = None
+        send = client._process_msg  # pyright: ignore[reportPrivateUsage]
+
+        async def cancel(sid: int, subject: bytes, *values: Any) -> None:
+            await send(sid, subject, *values)
+            if subject.startswith(b"_INBOX.") and asking is not None:
+                asking.cancel()
+
+        client._process_msg = cancel  # pyright: ignore[reportPrivateUsage]
+        asking = asyncio.ensure_future(client.request("asked", timeout=60))
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+
+async def test_a_request_without_an_answer_times_out(bus: Bus) -> None:
+    async with connected(bus.url, "test") as client:
+        await client.subscribe("asked")
+        with pytest.raises(RequestTimeoutError):
+            await client.request("asked", timeout=0.05)
