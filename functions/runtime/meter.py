@@ -37,6 +37,8 @@ class Meter:
         self._batches = Batches()
         self._recent = Batches()
         """The same with exponential decay."""
+        self._behind = Batches()
+        """Batches of called events while many waited, with exponential decay."""
         self._cold_start: float | None = None
         self._changed = False
         self.load = Load()
@@ -83,6 +85,21 @@ class Meter:
         if self._cold_start is None and events:
             self._cold_start = age_of_process()
             self._changed = True
+
+    def behind(self, seconds: float, events: int) -> None:
+        """Record the duration of a batch while a full one waited at its callers, with the pause
+        before it."""
+        self._behind = self._behind.plus(self._behind, _DECAY - 1)
+        self._behind.add(seconds, events, events)
+
+    @property
+    def cost_behind(self) -> float | None:
+        """Seconds for a called event while many wait, lately; None before a measurement.
+
+        Callers send fewer events together than a worker takes, and HTTP takes time between batches.
+        """
+        found = self._behind
+        return found.seconds / found.events if found.events else self.cost
 
     @property
     def cost(self) -> float | None:

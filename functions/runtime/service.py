@@ -47,7 +47,7 @@ HOLD: Final = 1.0
 """Seconds that an early event waits here. Then its caller must retry it, and may send an earlier
 event of the same procedure and slot first."""
 GAP: Final = 0.25
-"""Seconds between two batches that count as time for the second one, while events wait at the
+"""Seconds between two batches that count as time for the second one, while a batch waits at the
 dispatchers: the responses, and the next requests. A longer gap is not the function's."""
 
 
@@ -172,16 +172,17 @@ class Service:
             count, begun = min(BATCH, len(self._waiting)), time.monotonic()
             taken = [self._waiting.popleft() for _ in range(count)]
             left = self._backlog()
-            if sum(left) and begun - ended < GAP:
-                begun = ended
-            deliveries, given_up = self._overload.begin(taken, left, self._meter.cost)
+            deliveries, given_up = self._overload.begin(taken, left, self._meter.cost_behind)
             for delivery in given_up:
                 await self.ack(delivery)
             await self._work.run(deliveries)
             await self._work.give_back_after(HOLD)
-            ended = time.monotonic()
+            before, ended = ended, time.monotonic()
             if count := len(deliveries):
                 self._meter.batch_done(ended - begun, count, count)
+                if sum(left) >= BATCH:
+                    gap = begun - before
+                    self._meter.behind(ended - begun + (gap if gap < GAP else 0.0), count)
 
     def stop(self) -> None:
         """Refuse new calls, and stop `run`."""

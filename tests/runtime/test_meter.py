@@ -98,3 +98,20 @@ def test_what_came_concealed_is_counted_and_not_timed() -> None:
 def test_the_age_of_a_process() -> None:
     first = age_of_process()
     assert 0 < first < time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+async def test_the_cost_of_called_events_is_that_of_their_batches(tmp_path: Path) -> None:
+    """A worker takes larger batches, so the cost of its events is less."""
+    async with nats_client(tmp_path) as client:
+        found = Meter(client, "w", "2")
+        assert found.cost_behind is None
+        for events in (1, 2, 4, 8) * 5:
+            found.batch_done(0.01 + 0.001 * events, events, events)
+        assert found.cost_behind == found.cost == pytest.approx(0.001 + 0.01 / 128)
+        for _ in range(100):
+            found.behind(0.02, 10)
+        assert found.cost_behind == pytest.approx(0.002)
+        for _ in range(100):
+            found.behind(0.01, 10)
+        assert found.cost_behind == pytest.approx(0.001, rel=0.02)
+        assert found.cost == pytest.approx(0.001 + 0.01 / 128), "of all batches"
