@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
+from eventing import subjects
 from eventing.cloudevents import http_binding, nats_binding
 from eventing.cloudevents.http_binding import ReceivedEvent
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
-from eventing.jetstream.messages import Outgoing
+from eventing.jetstream.messages import Addressed, Outgoing, is_batch, opened
 
 _HEADERS: Final = {
     "repeated": REPEATED,
@@ -48,10 +49,24 @@ class Reply(NamedTuple):
 
 def encode(messages: Sequence[Outgoing]) -> tuple[str, bytes]:
     """Return the content type and the body of a response: one event structured, more as a batch."""
-    events = [_to_json(message) for message in messages]
+    events = [_to_json(one) for message in messages for one in _apart(message)]
     if len(events) == 1:
         return http_binding.STRUCTURED, events[0]
     return http_binding.BATCH, http_binding.to_batch(events)
+
+
+def _apart(message: Outgoing) -> list[Outgoing]:
+    """Return the events of a message for the bus, each as a message of its own: an event in a
+    response has a subject, and a batch for the bus has one for all its events."""
+    if not is_batch(message.headers):
+        return [message]
+    group = subjects.consumer_of(message.subject)
+    return [
+        Addressed(
+            f"{group}.{entry.event.slot}", entry.event, repeated=bool(entry.repeated)
+        ).outgoing
+        for entry in opened(message.data)
+    ]
 
 
 def _to_json(message: Outgoing) -> bytes:

@@ -414,6 +414,15 @@ async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
     assert function.ids == ["test-1", "test-9"]
 
 
+def test_the_events_of_a_batch_are_apart_in_an_answer() -> None:
+    """A page of wake-ups is a batch for the bus."""
+    events = [of_slot(2 * n, n, procedure="session") for n in range(3)]
+    (message,) = gathered(addressed(one, BUS.partitions) for one in events)
+    alone = [addressed(one, BUS.partitions).outgoing for one in events]
+    found = replies.decode(*replies.encode([message, alone[0]]))
+    assert [one.message for one in found] == [*alone, alone[0]]
+
+
 async def test_an_answer_that_is_none_is_no_success(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
