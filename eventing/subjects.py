@@ -41,7 +41,7 @@ ANNOUNCERS: Final = "evcore-announcers"
 ASSIGNMENTS: Final = "evcore-assignments"
 """Key-value bucket of the swapped versions of procedures (`eventing.ownership.assignments`)."""
 
-_AGAIN: Final = "-again"
+_REPUBLISHED: Final = "-again"
 
 _UNSAFE: Final = {**dict.fromkeys(map(ord, "\0\t\n\r .*>"), "_"), ord("/"): "-"}
 
@@ -57,19 +57,19 @@ def event(partition: int, procedure: str, slot: int) -> str:
     return f"ue.{partition}.{procedure}.{slot}"
 
 
-def again(partition: int, procedure: str, slot: int) -> str:
+def republished(partition: int, procedure: str, slot: int) -> str:
     """Return the subject of an event that is published again: the first message is acknowledged."""
-    return f"{event(partition, procedure, slot)}{_AGAIN}"
+    return f"{event(partition, procedure, slot)}{_REPUBLISHED}"
 
 
-def is_again(subject: str) -> bool:
+def is_republished(subject: str) -> bool:
     """Whether the subject of an event says that it is published again."""
-    return subject.endswith(_AGAIN)
+    return subject.endswith(_REPUBLISHED)
 
 
-def published_again(subject: str) -> str:
+def republished_as(subject: str) -> str:
     """Return the subject of an event that arrived by `subject` and is published again."""
-    return subject if is_again(subject) else f"{subject}{_AGAIN}"
+    return subject if is_republished(subject) else f"{subject}{_REPUBLISHED}"
 
 
 def events_in(partition: int) -> str:
@@ -77,9 +77,9 @@ def events_in(partition: int) -> str:
     return f"ue.{partition}.>"
 
 
-def again_in(partition: int, slot: int) -> str:
+def republished_in(partition: int, slot: int) -> str:
     """Return the filter for the events of a slot that are published again."""
-    return f"ue.{partition}.*.{slot}{_AGAIN}"
+    return f"ue.{partition}.*.{slot}{_REPUBLISHED}"
 
 
 def events_of(partition: int, procedure: str) -> str:
@@ -151,7 +151,7 @@ def slot_of_subject(subject: str) -> int:
         ValueError: the subject is not that of an event.
     """
     parts = subject.split(".")
-    slot = parts[-1].removesuffix(_AGAIN)
+    slot = parts[-1].removesuffix(_REPUBLISHED)
     if len(parts) != 4 or parts[0] != "ue" or not (slot.isascii() and slot.isdigit()):
         raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<slot>")
     return int(slot)

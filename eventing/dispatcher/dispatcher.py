@@ -137,7 +137,7 @@ class Dispatcher:
                     await self._adopt()
                 for delivery in deliveries:
                     if self._is_for_workers(delivery):
-                        await self._intake.again(delivery, 0)
+                        await self._intake.redeliver(delivery, 0)
                     else:
                         self._accept(delivery)
                 await self._room(self._config.backlog)
@@ -197,7 +197,7 @@ class Dispatcher:
         while self._intake.waiting:
             left.extend(await self._intake.take(BATCH))
         for delivery in left:
-            await self._intake.again(delivery, 0)
+            await self._intake.redeliver(delivery, 0)
         with contextlib.suppress(Exception):
             await self._client.flush(timeout=1)
 

@@ -120,7 +120,7 @@ def alone(delivery: Delivery) -> Outgoing:
 
     It replaces the event in its batch, so that the rest of the batch is not delivered again.
     """
-    subject = subjects.published_again(delivery.subject)
+    subject = subjects.republished_as(delivery.subject)
     return Addressed(subject, event_of(delivery), repeated=True).outgoing
 
 

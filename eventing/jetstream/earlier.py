@@ -65,7 +65,7 @@ class EarlierEvents:
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
 
-    async def first(self, waiting: Sequence[Waiting]) -> list[bool]:
+    async def none_earlier(self, waiting: Sequence[Waiting]) -> list[bool]:
         """Return for each event whether the stream has no earlier event of its slots.
 
         An answer of False may be too cautious: if JetStream does not answer, or if more messages
@@ -159,7 +159,7 @@ class EarlierEvents:
         """Add the events for which an earlier event of a slot is published again."""
         sequence, partition = 0, partition_of(slot, self._partitions)
         while asked.keys() - blocked:
-            body = {"seq": sequence, "next_by_subj": subjects.again_in(partition, slot)}
+            body = {"seq": sequence, "next_by_subj": subjects.republished_in(partition, slot)}
             found = await self._get(body)
             if found is None:
                 return

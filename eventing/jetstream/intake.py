@@ -302,7 +302,7 @@ class Intake:
         for delivery in {delivery.reply: delivery for delivery in deliveries}.values():
             await self._answer(delivery, b"+WPI")
 
-    async def again(self, delivery: Delivery, after: float) -> None:
+    async def redeliver(self, delivery: Delivery, after: float) -> None:
         """Have an event redelivered after some seconds.
 
         A batch is redelivered whole, once no event of it is in progress: the receiver recognizes

@@ -69,7 +69,7 @@ def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> 
     """
     slot = event.slot or 0
     partition = partition_of(slot, partitions)
-    subject_of = subjects.event if event.position is None else subjects.again
+    subject_of = subjects.event if event.position is None else subjects.republished
     subject = subject_of(partition, event.procedure or DEFAULT, slot)
     return Addressed(subject, event, repeated=repeated)
 

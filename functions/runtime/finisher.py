@@ -79,8 +79,8 @@ class JetStreamFinisher:
         steps = [(job.aggregate, step) for job, step in done]
         await send_downlinks(self._downlinks, self._effects, steps)
 
-    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
-        """See `Finisher.again`."""
+    async def send_unsent(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+        """See `Finisher.send_unsent`."""
         await send_downlinks(self._downlinks, self._effects, unsent)
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
@@ -132,7 +132,7 @@ class JetStreamFinisher:
         again.
         """
         if job.delivery.progress is None or self.stopping:
-            await self._intake.again(job.delivery, after)
+            await self._intake.redeliver(job.delivery, after)
         else:
             await self._later(self._alone(job.delivery), [job])
 

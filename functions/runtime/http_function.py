@@ -76,7 +76,7 @@ class Function:
         here = delivery.position
         if event.position and here and event.position.sequence != here.sequence:
             # The time of this delivery is not the age of the UE's message.
-            return delivery._replace(subject=subjects.published_again(subject))
+            return delivery._replace(subject=subjects.republished_as(subject))
         return delivery
 
     async def ready(self, _: Request) -> Response:

@@ -35,7 +35,7 @@ class Job:
         "begun",
         "delivery",
         "event",
-        "is_first",
+        "has_turn",
         "look_at",
         "looks",
         "rejected",
@@ -51,8 +51,8 @@ class Job:
         self.aggregate = ""
         self.waiting: Waiting | None = None
         """What it waits for, if it is early."""
-        self.is_first = False
-        """Whether the stream had no earlier event of its UE: it waits for none any more."""
+        self.has_turn = False
+        """Whether it may be decided although it is early: nothing of its UE stands before it."""
         self.looks = 0
         """How often the stream was asked for earlier events."""
         self.look_at = 0.0

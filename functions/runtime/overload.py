@@ -17,7 +17,7 @@ from eventing.jetstream.delivery import Delivery, event_of, stored_at
 from eventing.jetstream.intake import Backlog
 from eventing.standing_queue import StandingQueue
 from eventing.stats import Load
-from eventing.subjects import is_again
+from eventing.subjects import is_republished
 from functions.runtime.deadlines import TIMER
 from schemas.network import Congestion
 
@@ -97,7 +97,7 @@ class Overload:
     def _given_up(self, request: Delivery) -> bool:
         stored = stored_at(request.reply)
         now = self._wall()
-        if stored is None or (now - stored < SHORTEST and not is_again(request.subject)):
+        if stored is None or (now - stored < SHORTEST and not is_republished(request.subject)):
             return False
         try:
             event = event_of(request)

@@ -164,9 +164,9 @@ class Decider:
                 result.conflicts.append(job)
                 continue
             if turn.waits_for_transfer(job.event, aggregate.state, now) or (
-                not job.is_first and turn.is_early(job.event, aggregate.state, now)
+                not job.has_turn and turn.is_early(job.event, aggregate.state, now)
             ):
-                job.is_first = False
+                job.has_turn = False
                 job.waiting = turn.waiting(job.event, aggregate.state)
                 held.add(job.aggregate)
                 result.early.append(job)

@@ -96,7 +96,7 @@ class Service:
             config.bus,
             config.home_network_keys,
             lambda: self._stopping,
-            EarlierEvents(client, config.bus.partitions).first,
+            EarlierEvents(client, config.bus.partitions).none_earlier,
             self._meter.failed,
         )
         self._calls: dict[int, _Call] = {}
@@ -204,8 +204,8 @@ class Service:
         await self._end(job.delivery, messages)
         self._meter.decided(step, job.delivery, rejected=job.rejected)
 
-    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
-        """See `Finisher.again`."""
+    async def send_unsent(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+        """See `Finisher.send_unsent`."""
         await send_downlinks(self._downlinks, self._effects, unsent)
 
     async def wake(self, job: Job) -> None:

@@ -52,7 +52,7 @@ class Finisher(Protocol):
         """Send the outputs of steps. This completes their events."""
         ...
 
-    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+    async def send_unsent(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
         """Send the NGAP messages and PAGING of steps, each with its aggregate, that another worker
         may not have sent."""
         ...
@@ -96,7 +96,7 @@ class Work:
         bus: BusConfig,
         home_network_keys: Mapping[int, HomeNetworkKey],
         stopping: Callable[[], bool],
-        first: Callable[[Sequence[Waiting]], Awaitable[list[bool]]],
+        none_earlier: Callable[[Sequence[Waiting]], Awaitable[list[bool]]],
         failed: Callable[[Delivery, str], None] | None = None,
         pulls: Callable[[str], bool] | None = None,
     ) -> None:
@@ -105,8 +105,8 @@ class Work:
         self._finisher = finisher
         self._bus = bus
         self._keys = home_network_keys
-        self._first = first
-        """Returns for each early event whether the stream has no earlier event of its UE."""
+        self._none_earlier = none_earlier
+        """`EarlierEvents.none_earlier`."""
         self._held: list[Job] = []
         self._active: dict[int, Job] = {}
         self._failures: dict[str, None] = {}
@@ -189,22 +189,23 @@ class Work:
         await self._give_back(given, 0.1)
 
     async def _look(self) -> bool:
-        """Ask the stream for the events before the early ones. Return whether one is the first."""
+        """Ask the stream for the events before the early ones. Return whether one has its turn."""
         now = time.monotonic()
         early = [job for job in self._held if job.waiting is not None and job.look_at <= now]
         if not early:
             return False
         # Read before the stream: an event leaves its batch once it is stored in another message.
         is_next = [job.delivery.is_next for job in early]
-        first = await self._first([job.waiting for job in early if job.waiting is not None])
+        waiting = [job.waiting for job in early if job.waiting is not None]
+        none_earlier = await self._none_earlier(waiting)
         for index, job in enumerate(early):
-            job.is_first = first[index] and is_next[index]
+            job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)
             job.looks += 1
             # Another worker may have appended the event that the job waits for.
             self._decider.cache.drop(job.aggregate)
-        await self._leave_batches([job for job in early if not job.is_first])
-        return any(job.is_first for job in early)
+        await self._leave_batches([job for job in early if not job.has_turn])
+        return any(job.has_turn for job in early)
 
     async def _leave_batches(self, early: Sequence[Job]) -> None:
         """Publish events that go on waiting apart from their batches: the stream has a batch until
@@ -312,7 +313,7 @@ class Work:
             self._active.pop(id(job), None)
 
     async def _finish(self, result: Round) -> None:
-        await self._finisher.again(result.unsent)
+        await self._finisher.send_unsent(result.unsent)
         await self._finisher.steps(result.appended)
         for job, seq in result.duplicate:
             try:
@@ -338,7 +339,7 @@ class Work:
         """Send what is still due of a stored step: its worker may have died before it sent it."""
         now = time.time_ns() // 1_000_000
         before, step = await of_copy(self._log, job.aggregate, seq, now)
-        await self._finisher.again([(job.aggregate, one) for one in before])
+        await self._finisher.send_unsent([(job.aggregate, one) for one in before])
         await self._finisher.steps([(job, step)])
 
     def _forwarded(self, job: Job, procedure: Procedure) -> tuple[Job, Addressed]:
@@ -389,7 +390,7 @@ class Work:
         result = Round()
         if job.aggregate.startswith("ue/"):
             try:
-                job.is_first = True
+                job.has_turn = True
                 result = await self._decider.run([job], poisoned=True)
             except StoreUnavailable:
                 await self._finisher.retry(job, 1.0)
@@ -400,7 +401,7 @@ class Work:
             await self._finisher.retry(job, 0)
             return
         await self._finisher.keep(job.delivery, f"{type(err).__name__}: {err}")
-        await self._finisher.again(result.unsent)
+        await self._finisher.send_unsent(result.unsent)
         if result.appended:
             await self._finisher.steps(result.appended)
             return

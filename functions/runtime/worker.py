@@ -225,7 +225,7 @@ class Worker:
             config.bus,
             config.home_network_keys,
             self._stopping.is_set,
-            EarlierEvents(self._client, config.bus.partitions).first,
+            EarlierEvents(self._client, config.bus.partitions).none_earlier,
             self._meter.failed,
             self._intake.pulls,
         )
@@ -249,7 +249,7 @@ class Worker:
         while self._intake.waiting:
             left.extend(await self._intake.take(BATCH))
         for delivery in left:
-            await self._intake.again(delivery, 0)
+            await self._intake.redeliver(delivery, 0)
         await self._finisher.drain(DRAIN)
         await self._meter.report_end()
         with contextlib.suppress(Exception):

@@ -104,9 +104,9 @@ async def test_an_event_is_the_first_if_none_of_its_slots_stands_before_it(
     await publish(publisher, of_slot(1, OTHER), of_slot(2, SLOT), of_slot(3, SLOT))
     ask = EarlierEvents(client, PARTITIONS)
     waiting = [at(1), at(2), at(3), at(4), at(2, 0, OTHER), at(3, 0, SLOT, OTHER), at(9, 0, 1)]
-    assert await ask.first(waiting) == [True, True, False, False, False, False, True]
+    assert await ask.none_earlier(waiting) == [True, True, False, False, False, False, True]
     await acknowledge(client, 3)
-    assert await ask.first(waiting) == [True] * 7
+    assert await ask.none_earlier(waiting) == [True] * 7
 
 
 async def test_an_event_that_is_delivered_and_not_acknowledged_still_stands_there(
@@ -117,10 +117,10 @@ async def test_an_event_that_is_delivered_and_not_acknowledged_still_stands_ther
     await intake.consume([SESSION])
     (delivery,) = await intake.take(1, 5)
     ask = EarlierEvents(client, PARTITIONS)
-    assert await ask.first([at(2)]) == [False]
+    assert await ask.none_earlier([at(2)]) == [False]
     await intake.ack(delivery)
     await gone(client)
-    assert await ask.first([at(2)]) == [True]
+    assert await ask.none_earlier([at(2)]) == [True]
 
 
 async def test_a_batch_counts_for_the_slots_of_all_its_events(
@@ -129,7 +129,7 @@ async def test_a_batch_counts_for_the_slots_of_all_its_events(
     events = [of_slot(n, slot) for n, slot in enumerate((OTHER, SLOT, 16))]
     await publisher.publish(gathered(addressed(one, PARTITIONS) for one in events))
     ask = EarlierEvents(client, PARTITIONS)
-    assert await ask.first([at(1, 2), at(2), at(2, 0, 16), at(2, 0, 20)]) == [
+    assert await ask.none_earlier([at(1, 2), at(2), at(2, 0, 16), at(2, 0, 20)]) == [
         True,  # an event of the same message: its worker has both
         False,
         False,
@@ -148,10 +148,10 @@ async def test_an_event_that_is_published_again_keeps_its_place(
     again = await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", {"seq": 3})
     assert again["message"]["subject"] == f"ue.0.session.{SLOT}-again", "alone in its message"
     ask = EarlierEvents(client, PARTITIONS)
-    assert await ask.first([at(2), at(1), at(2, 0, OTHER)]) == [False, True, True]
+    assert await ask.none_earlier([at(2), at(1), at(2, 0, OTHER)]) == [False, True, True]
     (found, copy) = await acknowledge(client, 2)
     assert found == copy == first
-    assert await ask.first([at(2)]) == [True]
+    assert await ask.none_earlier([at(2)]) == [True]
 
 
 async def test_an_event_that_moves_to_its_ues_slot_is_not_missed(
@@ -177,7 +177,7 @@ async def test_an_event_that_moves_to_its_ues_slot_is_not_missed(
         return answer
 
     monkeypatch.setattr(client, "request", while_it_moves)
-    assert await ask.first([at(2, 0, far, SLOT)]) == [False]
+    assert await ask.none_earlier([at(2, 0, far, SLOT)]) == [False]
     await intake.stop()
 
 
@@ -196,7 +196,7 @@ async def test_many_events_are_read_by_several_checks(
     monkeypatch.setattr(earlier, "MOST_READ", 4)
     await publish(publisher, *(of_slot(n, OTHER) for n in range(10)))
     ask = EarlierEvents(client, PARTITIONS)
-    found = [(await ask.first([at(11)]))[0] for _ in range(4)]
+    found = [(await ask.none_earlier([at(11)]))[0] for _ in range(4)]
     assert found == [False, False, True, True], "cautious until all are read"
 
 
@@ -206,10 +206,10 @@ async def test_a_position_far_ahead_hides_no_later_message(
     """An event of a stream that was made again asks with a position of the stream before."""
     await publish(publisher, of_slot(1))
     ask = EarlierEvents(client, PARTITIONS)
-    assert await ask.first([at(1_000_000, 0, OTHER)]) == [True]
+    assert await ask.none_earlier([at(1_000_000, 0, OTHER)]) == [True]
     await publish(publisher, of_slot(2), of_slot(3))
     await acknowledge_first(client)
-    assert await ask.first([at(3), at(1_000_000)]) == [False, False]
+    assert await ask.none_earlier([at(3), at(1_000_000)]) == [False, False]
 
 
 async def test_what_was_known_of_removed_messages_is_forgotten(
@@ -219,9 +219,12 @@ async def test_what_was_known_of_removed_messages_is_forgotten(
     monkeypatch.setattr(earlier, "MOST_KNOWN", 4)
     await publish(publisher, *(of_slot(n, OTHER) for n in range(10)))
     ask = EarlierEvents(client, PARTITIONS)
-    assert [await ask.first([at(11)]) for _ in range(2)] == [[True], [True]]
+    assert [await ask.none_earlier([at(11)]) for _ in range(2)] == [[True], [True]]
 
 
 async def test_without_an_answer_no_event_is_the_first(tmp_path: Path) -> None:
     async with nats_client(tmp_path) as client:  # no stream
-        assert await EarlierEvents(client, PARTITIONS).first([at(1), at(2)]) == [False, False]
+        assert await EarlierEvents(client, PARTITIONS).none_earlier([at(1), at(2)]) == [
+            False,
+            False,
+        ]

@@ -158,11 +158,11 @@ async def test_a_batch_comes_again_once_nothing_of_it_is_worked_on(
     client: Client, intake: Intake, publisher: Publisher
 ) -> None:
     first, second, third = await three_together(intake, publisher)
-    await intake.again(second, 0)
+    await intake.redeliver(second, 0)
     await intake.ack(first)
     assert await intake.take(1, 0.1) == []
     begun = time.monotonic()
-    await intake.again(third, 0.5)
+    await intake.redeliver(third, 0.5)
     found = await take(intake, 3)
     assert time.monotonic() - begun >= 0.5
     assert data(found) == pdus(range(3))
@@ -286,8 +286,8 @@ async def test_an_event_comes_again_no_sooner_than_asked_for(
     await intake.consume([ONE])
     later, soon = await take(intake, 2)
     begun = time.monotonic()
-    await intake.again(later, 1.0)
-    await intake.again(soon, 0)
+    await intake.redeliver(later, 1.0)
+    await intake.redeliver(soon, 0)
     first, second = await take(intake, 2)
     assert (first.data, first.deliveries) == (soon.data, 2)
     assert (second.data, second.deliveries) == (later.data, 2)
@@ -388,7 +388,7 @@ async def test_nothing_is_delivered_to_an_intake_that_has_stopped(client: Client
     await take(stopping, PULL)  # which sends the next pull request
     await stopping.stop()
     for delivery in await stopping.take(PULL, 0.05):
-        await stopping.again(delivery, 0)
+        await stopping.redeliver(delivery, 0)
     await publish(publisher, 0, range(1000, 1020))
     await other.consume([ONE])
     found = await take(other, 30)
@@ -406,6 +406,6 @@ async def test_an_answer_that_cannot_be_sent_is_no_error(
     await bus.end()
     await client.close()
     await intake.ack(delivery)
-    await intake.again(delivery, 0)
+    await intake.redeliver(delivery, 0)
     await intake.refresh(reconnected=True)
     await intake.stop()

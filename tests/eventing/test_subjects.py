@@ -117,11 +117,11 @@ def test_a_downlink_reaches_its_association_alone(gnb: str, association: str) ->
 def test_an_event_that_is_published_again_has_the_same_consumer(
     procedure: Procedure, slot: int
 ) -> None:
-    subject = subjects.again(3, procedure, slot)
+    subject = subjects.republished(3, procedure, slot)
     assert takes(subjects.events_of(3, procedure), subject)
-    assert takes(subjects.again_in(3, slot), subject)
+    assert takes(subjects.republished_in(3, slot), subject)
     assert takes(subjects.events_in(3), subject)
-    assert not takes(subjects.again_in(3, slot), subjects.event(3, procedure, slot))
+    assert not takes(subjects.republished_in(3, slot), subjects.event(3, procedure, slot))
     assert subjects.slot_of_subject(subject) == slot
 
 

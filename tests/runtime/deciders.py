@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.earlier import Waiting
 from eventing.jetstream.messages import Outgoing, outgoing
 from functions.gmm import identification
 from functions.runtime.cache import Subscriptions
@@ -24,6 +25,15 @@ from tests.runtime.script import Script
 from tests.runtime.store import Store
 
 PARTITIONS = 2
+
+
+async def nothing_earlier(waiting: Sequence[Waiting]) -> list[bool]:
+    """Answer as `EarlierEvents.none_earlier` for a stream without other events."""
+    return [True for _ in waiting]
+
+
+async def always_earlier(waiting: Sequence[Waiting]) -> list[bool]:
+    return [False for _ in waiting]
 
 
 async def decider(
@@ -57,7 +67,7 @@ def jobs(events: Iterable[CloudEvent]) -> list[Job]:
 def first_in_the_stream(some: Sequence[Job]) -> Sequence[Job]:
     """Return jobs for which the stream has no earlier event."""
     for one in some:
-        one.is_first = True
+        one.has_turn = True
     return some
 
 

@@ -66,7 +66,7 @@ async def test_what_waits_for_its_turn_is_given_back(plant: Plant) -> None:
     await until(lambda: _delivered(plant, 3))
     await stopping.stop()
     await plant.worker()
-    await other.again(taken, 0)
+    await other.redeliver(taken, 0)
     await plant.publish(connected.events[3:])
     await plant.reached(connected.heads)
     await plant.play(rest, *plant.script.lanes[2:])

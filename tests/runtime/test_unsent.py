@@ -29,6 +29,7 @@ from statestore.vault import Vault
 from tests.functions import operator
 from tests.functions.site import Site
 from tests.functions.world import HOME_KEYS, World
+from tests.runtime.deciders import always_earlier, nothing_earlier
 from tests.runtime.script import FUTURE_MS, woken
 
 PARTITIONS = 2
@@ -103,7 +104,7 @@ class Finishing:
                 raise Killed
             self.acknowledged.append(job.event.id)
 
-    async def again(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
+    async def send_unsent(self, unsent: Sequence[tuple[str, Step[Any]]]) -> None:
         for aggregate, step in unsent:
             self._gateways.send(await self._effects.downlinks(aggregate, step))
 
@@ -126,15 +127,7 @@ class Finishing:
         raise NotImplementedError
 
 
-First = Callable[[Sequence[Waiting]], Awaitable[list[bool]]]
-
-
-async def nothing_earlier(waiting: Sequence[Waiting]) -> list[bool]:
-    return [True for _ in waiting]
-
-
-async def always_earlier(waiting: Sequence[Waiting]) -> list[bool]:
-    return [False for _ in waiting]
+NoneEarlier = Callable[[Sequence[Waiting]], Awaitable[list[bool]]]
 
 
 class Core:
@@ -147,7 +140,7 @@ class Core:
         self.gateways = Gateways()
 
     async def worker(
-        self, dies: str = "", first: First = nothing_earlier
+        self, dies: str = "", none_earlier: NoneEarlier = nothing_earlier
     ) -> tuple[Work, Finishing]:
         network = self._world.network
         version = await self.log.publish_network(network)
@@ -155,7 +148,7 @@ class Core:
         decider = Decider(self.log, Hosted(), found, network, version, self._world.draw, PARTITIONS)
         finishing = Finishing(self.gateways, Effects(self.log, PARTITIONS), dies)
         bus = BusConfig(partitions=PARTITIONS)
-        work = Work(decider, self.log, finishing, bus, HOME_KEYS, lambda: False, first)
+        work = Work(decider, self.log, finishing, bus, HOME_KEYS, lambda: False, none_earlier)
         return work, finishing
 
     async def steps(self) -> list[Step[Any]]:
@@ -296,7 +289,7 @@ async def test_an_early_event_sends_nothing_of_others(core: Core) -> None:
     dying, _ = await core.worker(dies="append")
     with contextlib.suppress(Killed):
         await dying.run([delivery(initial)])
-    living, _ = await core.worker(first=always_earlier)
+    living, _ = await core.worker(none_earlier=always_earlier)
     for _ in range(3):
         await living.run([delivery(after)])
         assert core.sent() == []

@@ -16,7 +16,7 @@ from functions.runtime.work import Work
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step
 from tests.functions.world import HOME_KEYS
-from tests.runtime.deciders import PARTITIONS, Bench, decider
+from tests.runtime.deciders import PARTITIONS, Bench, decider, nothing_earlier
 from tests.runtime.script import GNB_AGGREGATE, lives
 from tests.runtime.store import Store, opened
 
@@ -34,7 +34,7 @@ class RecordingFinisher:
     async def steps(self, done: Sequence[tuple[Job, Step[object]]]) -> None:
         self.appended += [job.aggregate for job, _ in done]
 
-    async def again(self, unsent: Sequence[tuple[str, Step[object]]]) -> None:
+    async def send_unsent(self, unsent: Sequence[tuple[str, Step[object]]]) -> None:
         pass
 
     async def publish(self, done: Sequence[tuple[Job, Addressed]]) -> None:
@@ -54,10 +54,6 @@ class RecordingFinisher:
 
     async def refuse(self, delivery: Delivery, reason: str) -> None:
         raise NotImplementedError
-
-
-async def nothing_earlier(waiting: Sequence[Waiting]) -> list[bool]:
-    return [True for _ in waiting]
 
 
 @pytest.fixture

@@ -3,20 +3,19 @@ message."""
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 import pytest
 
 from eventing.jetstream.delivery import BatchProgress, Delivery
-from eventing.jetstream.earlier import Waiting
 from eventing.jetstream.streams import BusConfig
 from functions.runtime.work import Work
 from tests.functions.world import HOME_KEYS
-from tests.runtime.deciders import PARTITIONS, Bench, decider
+from tests.runtime.deciders import PARTITIONS, Bench, always_earlier, decider, nothing_earlier
 from tests.runtime.script import lives
 from tests.runtime.store import Store, opened
-from tests.runtime.test_work import RecordingFinisher, nothing_earlier
+from tests.runtime.test_work import RecordingFinisher
 
 LIVES = lives()
 
@@ -50,10 +49,6 @@ async def begun(
     return work, Delivery(
         subject, event.data, {}, reply, 1, "registration-0001", event, progress, 1
     )
-
-
-async def always_earlier(waiting: Sequence[Waiting]) -> list[bool]:
-    return [False for _ in waiting]
 
 
 async def look_again(work: Work) -> None:
