@@ -92,6 +92,11 @@ def consumer_of(subject: str) -> str:
     return subject.rpartition(".")[0]
 
 
+def in_slot(subject: str, slot: int | None) -> str:
+    """Return the subject of an event of the same consumer in a slot; `subject` without a slot."""
+    return subject if slot is None else f"{consumer_of(subject)}.{slot}"
+
+
 def consumer(partition: int, procedure: str) -> str:
     """Return the name of the durable consumer of one procedure in one partition."""
     return f"{procedure}-{partition:04d}"

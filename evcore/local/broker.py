@@ -123,12 +123,17 @@ class Broker:
         routes = ",".join(f"nats://127.0.0.1:{member}" for member in members)
         brokers = [
             cls(
-                *(store / str(number), log, (port if not number else 0) or free_port()),
-                *(free_port(), keep),
-                (
-                    *("--name", f"broker-{number}", "--cluster_name", "evcore"),
-                    *("--cluster", f"nats://127.0.0.1:{member}", "--routes", routes),
-                ),
+                store / str(number),
+                log,
+                port=(port if number == 0 else 0) or free_port(),
+                monitor_port=free_port(),
+                keep=keep,
+                cluster=[
+                    f"--name=broker-{number}",
+                    "--cluster_name=evcore",
+                    f"--cluster=nats://127.0.0.1:{member}",
+                    f"--routes={routes}",
+                ],
             )
             for number, member in enumerate(members)
         ]

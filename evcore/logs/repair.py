@@ -314,7 +314,7 @@ class _Repairing:
             raise
         except StoreError as err:
             self.result.damaged.append(f"the document {name}, version {version}: {err}")
-        except Exception as err:
+        except Exception as err:  # damage may raise anything in a reader of documents
             self.result.damaged.append(
                 f"the document {name}, version {version}: {type(err).__name__}: {err}"
             )

@@ -213,7 +213,7 @@ class Dispatcher:
         if event.slot is None or event.procedure is None:
             procedure = delivery.subject.split(".")[2]
             event = replace(event, slot=slot, procedure=procedure)
-        lane = f"{subjects.consumer_of(delivery.subject)}.{slot}"
+        lane = subjects.in_slot(delivery.subject, slot)
         item = _Item(delivery, event, lane, time.monotonic(), opens(delivery))
         self._waiting[item.opens] += 1
         self._lanes.put(lane, item)

@@ -60,13 +60,11 @@ def _apart(message: Outgoing) -> list[Outgoing]:
     response has a subject, and a batch for the bus has one for all its events."""
     if not is_batch(message.headers):
         return [message]
-    group = subjects.consumer_of(message.subject)
-    return [
-        Addressed(
-            f"{group}.{entry.event.slot}", entry.event, repeated=bool(entry.repeated)
-        ).outgoing
-        for entry in opened(message.data)
-    ]
+    apart: list[Outgoing] = []
+    for entry in opened(message.data):
+        subject = subjects.in_slot(message.subject, entry.event.slot)
+        apart.append(Addressed(subject, entry.event, repeated=bool(entry.repeated)).outgoing)
+    return apart
 
 
 def _to_json(message: Outgoing) -> bytes:

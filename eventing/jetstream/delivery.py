@@ -79,13 +79,11 @@ def split(message: Delivery) -> list[Delivery]:
 
 
 def _part(message: Delivery, entry: BatchedEvent, progress: BatchProgress, place: int) -> Delivery:
-    event, subject = entry.event, message.subject
+    event = entry.event
     repeated = entry.repeated or REPEATED in message.headers
     headers = {REPEATED: "1"} if repeated else dict[str, str]()
-    if event.slot is not None:
-        subject = f"{subjects.consumer_of(subject)}.{event.slot}"
     return Delivery(
-        subject,
+        subjects.in_slot(message.subject, event.slot),
         event.data,
         headers,
         message.reply,

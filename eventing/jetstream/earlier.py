@@ -87,13 +87,13 @@ class EarlierEvents:
                 asked = {index: waiting[index] for index in indexes if index not in blocked}
                 if asked:
                     blocked |= await self._blocked(partition, asked)
-            await self._published_again(waiting, blocked)
+            await self._republished(waiting, blocked)
         except (BusError, ValueError) as err:
             log.info("the events cannot be read: %s", err)
             return [False for _ in waiting]
         return [index not in blocked for index in range(len(waiting))]
 
-    async def _published_again(self, waiting: Sequence[Waiting], blocked: set[int]) -> None:
+    async def _republished(self, waiting: Sequence[Waiting], blocked: set[int]) -> None:
         """Add the events with an earlier event that is published again.
 
         It is published again before the first message is acknowledged. So this comes after the

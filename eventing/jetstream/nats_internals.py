@@ -46,11 +46,11 @@ def _import_without_aiohttp() -> None:
 
 _import_without_aiohttp()
 
-from nats.aio.client import PING_PROTO, Client  # noqa: E402
-from nats.aio.msg import Msg  # noqa: E402
-from nats.errors import ConnectionReconnectingError  # noqa: E402
-from nats.errors import TimeoutError as RequestTimeoutError  # noqa: E402
-from nats.protocol import command  # noqa: E402
+from nats.aio.client import PING_PROTO, Client  # noqa: E402 - see above
+from nats.aio.msg import Msg  # noqa: E402 - see above
+from nats.errors import ConnectionReconnectingError  # noqa: E402 - see above
+from nats.errors import TimeoutError as RequestTimeoutError  # noqa: E402 - see above
+from nats.protocol import command  # noqa: E402 - see above
 
 MessageHandler: TypeAlias = Callable[[str, str, bytes, dict[str, str] | None], None]
 """Handles a message: its subject, its reply subject (empty for none), its data, its headers."""

@@ -219,6 +219,7 @@ class Service:
             await self.refuse(job.delivery, str(err))
             return
         except Exception as err:
+            # Any error: the caller waits for an answer, and sends the event again.
             log.warning("%s: the events for its UEs cannot be read: %s", job.event.id, err)
             await self._end(job.delivery, retry_after=1.0)
             return

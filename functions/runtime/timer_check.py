@@ -124,7 +124,7 @@ class TimerCheck:
                 await self.check(time.time())
             except (StoreError, BusError) as err:
                 log.warning("the timers cannot be checked: %s", err)
-            except Exception:
+            except Exception:  # the checks must not end with one that fails
                 log.exception("the timers cannot be checked")
             await asyncio.sleep(PERIOD)
 

@@ -72,6 +72,11 @@ class Site:
         """Start the second group of functions."""
         await self.core.worker(",".join(SECOND))
 
+    async def register(self) -> None:
+        """Let the UE register by the first gNB."""
+        self.radio.begin(Ue.REGISTER, 0)
+        await self.radio.done(Ue.REGISTER)
+
     async def steps(self) -> list[Step[Any]]:
         """Return the steps of the UE for messages of gNBs, once no event waits."""
         await self.core.settled()
@@ -173,8 +178,7 @@ async def test_a_switch_off_goes_before_the_registration_on_a_new_connection(
     tmp_path: Path, gnb: int
 ) -> None:
     async with site(tmp_path, cold=False) as it:
-        it.radio.begin(Ue.REGISTER, 0)
-        await it.radio.done(Ue.REGISTER)
+        await it.register()
         for number in range(ROUNDS):
             to = gnb if number % 2 == 0 else 0
             await switched_off_and_on(it, to)
@@ -190,8 +194,7 @@ async def test_a_switch_off_that_waits_for_a_cold_function_goes_first(
     tmp_path: Path, gnb: int
 ) -> None:
     async with site(tmp_path, cold=True) as it:
-        it.radio.begin(Ue.REGISTER, 0)
-        await it.radio.done(Ue.REGISTER)
+        await it.register()
         await switched_off_and_on(it, gnb)
         await it.waits(Procedure.DEREGISTRATION)
         registering = asyncio.create_task(it.radio.done(Ue.REGISTER))

@@ -56,6 +56,12 @@ class Model:
             self.percents.append(self.reduction.change())
             self.waits.append(self.waiting / CAPACITY)
 
+    def pass_periods(self, count: int) -> None:
+        """Let the gateway look again, without a report of a worker."""
+        for _ in range(count):
+            self.now += PERIOD
+            self.reduction.change()
+
 
 @pytest.mark.parametrize("times", [1.2, 2.0, 4.0, 20.0])
 @pytest.mark.parametrize("estimate", [0.7, 1.0, 1.3])
@@ -114,9 +120,7 @@ def test_it_ends_when_the_workers_report_nothing() -> None:
     model.run(10, 4 * CAPACITY)
     assert model.reduction.percent > 0
     model.now += FRESH + PERIOD
-    for _ in range(8):
-        model.now += PERIOD
-        model.reduction.change()
+    model.pass_periods(8)
     assert model.reduction.percent == 0
 
 
@@ -124,9 +128,7 @@ def test_a_worker_that_has_ended_does_not_count() -> None:
     model = Model(workers=1)
     model.run(10, 4 * CAPACITY)
     model.reduction.heard(Stats("w0", "1", 0, ended=True))
-    for _ in range(8):
-        model.now += PERIOD
-        model.reduction.change()
+    model.pass_periods(8)
     assert model.reduction.percent == 0
 
 

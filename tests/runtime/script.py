@@ -191,6 +191,14 @@ def lives(ues: int = len(SCHEMES)) -> Script:
     return script
 
 
+def association_lost(ues: int) -> Script:
+    """A gNB with registered UEs that is lost, in the last lane."""
+    script = registrations(ues)
+    with script.lane():
+        script.lose()
+    return script
+
+
 def registrations(ues: int) -> Script:
     """A gNB with registered UEs."""
     script = Script(ues)

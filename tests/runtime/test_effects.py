@@ -15,7 +15,7 @@ from schemas.ue.waking import MOBILE_REACHABLE, shared_by, wake_key
 from tests.eventing.brokers import arrived, until
 from tests.runtime import plant as plants
 from tests.runtime.plant import Heard, Plant, listen
-from tests.runtime.script import registrations
+from tests.runtime.script import association_lost
 
 APPENDED = "the steps are appended"
 CONNECTION_LOST = EventType.CONNECTION_LOST
@@ -164,9 +164,7 @@ async def test_each_ue_of_a_lost_association_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, page: int
 ) -> None:
     monkeypatch.setattr(fan_out, "PAGE", page)
-    script = registrations(7)
-    with script.lane():
-        script.lose()
+    script = association_lost(7)
     async with plants.running(tmp_path, script) as plant:
         await plant.worker()
         *setups, lost = script.lanes
@@ -184,9 +182,7 @@ async def test_a_fan_out_goes_on_where_its_worker_died(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fan_out, "PAGE", 1)
-    script = registrations(7)
-    with script.lane():
-        script.lose()
+    script = association_lost(7)
     async with plants.running(tmp_path, script) as plant:
         *setups, lost = script.lanes
         dying, pages = await plant.worker(), 0
@@ -225,9 +221,7 @@ async def test_few_events_of_a_fan_out_wait_at_a_time(
 ) -> None:
     """A request of a UE finds a short queue. All of them at once would be 60."""
     monkeypatch.setattr(fan_out, "PAGE", 4)
-    script = registrations(60)
-    with script.lane():
-        script.lose()
+    script = association_lost(60)
     async with plants.running(tmp_path, script) as plant:
         *setups, lost = script.lanes
         worker = await plant.worker()
