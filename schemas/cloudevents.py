@@ -59,7 +59,7 @@ class EventType(StrEnum):
     SUBSCRIPTION_CHANGED = "org.evcore.ue.subscription-changed"
     """A UE's subscription was changed or removed. Data: `SubscriptionChanged`."""
     TIMER = "org.evcore.ue.timer"
-    """A wake-up that a step scheduled. No data."""
+    """A wake-up that a step scheduled. Data: `TimersDue`; none if aggregates share the wake-up."""
     TIMERS_DUE = "org.evcore.ue.timers-due"
     """A wake-up that the UEs of a partition share: each of them gets a TIMER. Data: `TimersDue`."""
     FAN_OUT = "org.evcore.fan-out"
@@ -87,10 +87,11 @@ class ConnectionLost(Struct, frozen=True, omit_defaults=True):
 
 
 class TimersDue(Struct, frozen=True, omit_defaults=True):
-    """Data of TIMERS_DUE."""
+    """Data of TIMERS_DUE and TIMER. A TIMER has the time only."""
 
     at: int
-    """The time in milliseconds since the Unix epoch, as in the index of wake-ups."""
+    """The time in milliseconds since the Unix epoch; of a TIMERS_DUE, as in the index of
+    wake-ups."""
     first: str = ""
     """The id of the event of the first page; empty in that event. The ids of the TIMERs have it."""
     after: str = ""

@@ -12,6 +12,7 @@ from nats.js.kv import KeyValue
 
 from bench.kill.figures import Outage
 from evcore.local.core import LocalCore
+from evcore.local.lag import wait_until_served
 from eventing.jetstream.connection import connected, when_reconnected
 from eventing.jetstream.streams import lease_bucket
 from eventing.ownership.bucket_watch import BucketWatch
@@ -100,6 +101,7 @@ class Victims:
         await asyncio.gather(*(broker.process.wait() for broker in brokers))
         await asyncio.gather(*(broker.run() for broker in brokers))
         await asyncio.gather(*(broker.healthy() for broker in brokers))
+        await wait_until_served(self._core.broker.monitor_url)
 
     async def _n4(self) -> None:
         gateway = self._core.gateway_n4

@@ -149,7 +149,7 @@ class Broker:
         return brokers
 
     async def healthy(self) -> None:
-        """Wait until JetStream serves: its streams and consumers are loaded and have leaders.
+        """Wait until JetStream serves. In a cluster, its consumers may have no leaders yet.
 
         Raises:
             ProcessError: nats-server has ended.

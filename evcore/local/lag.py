@@ -1,6 +1,7 @@
 """Read the waiting messages from the monitoring endpoint of the local broker."""
 
 import asyncio
+import contextlib
 import json
 import urllib.request
 from http.client import HTTPException
@@ -46,6 +47,30 @@ async def wait_until_idle(monitor_url: str) -> None:
         if not sum((await lag(monitor_url)).values()):
             return
         await asyncio.sleep(0.1)  # the broker has no notification for this
+
+
+async def wait_until_served(monitor_url: str) -> None:
+    """Wait until the stream of events and each of its consumers have a leader. In a cluster of
+    brokers each consumer elects its own, for some seconds after a restart."""
+    while True:
+        with contextlib.suppress(OSError, HTTPException, ValueError):
+            if is_served(await asyncio.to_thread(_get, f"{monitor_url}/jsz?consumers=true")):
+                return
+        await asyncio.sleep(0.05)  # the broker has no notification for this
+
+
+def is_served(jsz: dict[str, Any]) -> bool:
+    """Whether a ``/jsz`` document has the stream of events, and names all its leaders. A broker
+    without a cluster names none and leads everything."""
+    streams = [
+        stream
+        for account in jsz.get("account_details", ())
+        for stream in account.get("stream_detail", ())
+        if stream.get("name") == subjects.STREAM
+    ]
+    every = [*streams, *(one for stream in streams for one in stream.get("consumer_detail", ()))]
+    clusters = [one["cluster"] for one in every if one.get("cluster")]
+    return bool(streams) and all(cluster.get("leader") for cluster in clusters)
 
 
 def queues_by_procedure(jsz: dict[str, Any]) -> dict[str, Queue]:

@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 
 ACK_TIMEOUT = 2.0
 """Seconds after which a message without an acknowledgement is published again."""
+LONGEST_PAUSE = 0.25
+"""Maximum seconds between two attempts. A message whose time runs out must not wait much longer
+than JetStream itself is away."""
 
 
 class _Attempt:
@@ -81,7 +84,7 @@ class Publisher:
             reason = next(iter(failed.values()))
             log.warning("publishing %d event(s) again: %s", len(todo), reason)
             await asyncio.sleep(pause)
-            pause = min(pause * 2, 2.0)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
     async def _try(self, messages: Sequence[Outgoing]) -> dict[int, str]:
         """Publish each message once; return the reasons of the failed ones by index."""

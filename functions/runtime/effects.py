@@ -137,7 +137,8 @@ class Effects:
                     continue
                 identifier = event_id(aggregate, step, index)
                 slot = slot_of_aggregate(aggregate, step.trigger.slot or 0)
-                event = wake_up(identifier, f"/{aggregate}", aggregate, output.procedure, slot)
+                source = f"/{aggregate}"
+                event = wake_up(identifier, source, aggregate, output.procedure, slot, output.at)
                 messages.append(timers.schedule(event, aggregate, output.at, self._partitions))
             elif isinstance(output, HandOff):
                 event = CloudEvent(

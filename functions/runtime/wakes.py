@@ -25,6 +25,12 @@ from schemas.ue.waking import WAKE, shared_by, wake_prefix
 AHEAD: Final = 2.0
 """A wake-up is always scheduled again within this time before it is due, in seconds: JetStream may
 have sent it already, by its host's clock, without the entries that were written since."""
+AWAY: Final = 1.0
+"""Seconds after its time at which JetStream stores a wake-up that was due while no broker could."""
+GRACE: Final = 2.0
+"""Seconds for which such a wake-up then waits. Gateways keep what comes while JetStream is away,
+and publish it soon after (`eventing.jetstream.publisher.LONGEST_PAUSE`): the answer that stops the
+timer may be among it. An outage of the core is not counted against a UE, RAN node or UPF."""
 REMEMBERED: Final = 4096
 """Maximum number of wake-ups that are known to be in JetStream."""
 TRUST: Final = 60.0
@@ -128,13 +134,32 @@ def next_page(event: CloudEvent, after: str, *, in_turn: bool = False) -> CloudE
     return replace(event, id=identifier, data=data, position=None)
 
 
-def wake_up(identifier: str, source: str, aggregate: str, procedure: str, slot: int) -> CloudEvent:
-    """Return the wake-up of one aggregate."""
+def wake_up(
+    identifier: str, source: str, aggregate: str, procedure: str, slot: int, at: int | None = None
+) -> CloudEvent:
+    """Return the wake-up of one aggregate. One that is not shared has its time `at`."""
     return CloudEvent(
         id=identifier,
         source=source,
         type=EventType.TIMER,
         partitionkey=aggregate,
+        data=b"" if at is None else encode(TimersDue(at)),
+        datacontenttype=None if at is None else MSGPACK_MEDIA_TYPE,
         procedure=procedure,
         slot=slot,
     )
+
+
+def postponed(event: CloudEvent, now: int) -> float:
+    """Return the seconds that a wake-up waits, because JetStream was away when it was due.
+
+    `now` is in milliseconds since the Unix epoch. 0 for any other event.
+    """
+    if event.position is None or not event.data:
+        return 0.0
+    if event.type not in (EventType.TIMERS_DUE, EventType.TIMER):
+        return 0.0
+    due, stored = msgpack.decode(event.data, type=TimersDue), event.position.stored
+    if due.first or stored - due.at < AWAY * 1000:  # a later page, or in time
+        return 0.0
+    return max(0.0, GRACE - (now - stored) / 1000)

@@ -22,6 +22,7 @@ from functions.runtime.job import Job, parse
 from functions.runtime.round import Decider, Round
 from functions.runtime.turn import in_order
 from functions.runtime.unsent import of_copy
+from functions.runtime.wakes import postponed
 from schemas.aggregates import gnb_aggregate, slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import partition_of, slot_of
@@ -159,11 +160,15 @@ class Work:
         jobs, self._held = self._held, []
         identify: list[Job] = []
         wakes: list[Job] = []
+        now = time.time_ns() // 1_000_000
         for delivery in deliveries:
             job = await self._parse(delivery)
             if job is None:
                 continue
-            if job.event.type in (EventType.TIMERS_DUE, EventType.FAN_OUT):
+            wait = postponed(job.event, now)
+            if wait:
+                await self._finisher.retry(job, wait)
+            elif job.event.type in (EventType.TIMERS_DUE, EventType.FAN_OUT):
                 wakes.append(job)
             elif job.event.procedure == Procedure.IDENTIFICATION:
                 identify.append(job)

@@ -2,11 +2,12 @@
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec.structs import replace
 from nats.aio.client import Client
@@ -143,7 +144,8 @@ class Plant:
         variants: Mapping[Procedure, Variant] = NO_VARIANTS,
         as_variant: bool = False,
     ) -> Running:
-        """Start a worker with the times and the entropy of the script, or with real ones."""
+        """Start a worker with the entropy of the script, and with its times or, with `clock`, real
+        ones."""
         client = await self._workers.enter_async_context(connected(self.bus.url, "worker"))
         store = await opened(self.path, self.script)
         self._workers.push_async_callback(store.close)
@@ -156,12 +158,15 @@ class Plant:
             variants=variants,
             as_variant=as_variant,
         )
-        draw: dict[str, Any] = {} if clock else {"draw": self.script.draw}
+        draw = self._draw_now if clock else self.script.draw
         running = Running(
-            Worker(settings, client, store.log, store.subscribers, **draw), store, client
+            Worker(settings, client, store.log, store.subscribers, draw), store, client
         )
         self._workers.push_async_callback(self._ended, running)
         return running
+
+    def _draw_now(self, event: CloudEvent) -> tuple[int, bytes]:
+        return time.time_ns() // 1_000_000, self.script.draw(event)[1]
 
     @staticmethod
     async def _ended(running: Running) -> None:
