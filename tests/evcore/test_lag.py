@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evcore.local.broker import free_port
-from evcore.local.lag import Queue, lag, queues_by_procedure
+from evcore.local.lag import Queue, is_served, lag, queues_by_procedure
 from eventing import subjects
 
 
@@ -41,6 +41,22 @@ def test_by_procedure() -> None:
 @pytest.mark.parametrize("jsz", [{}, {"account_details": []}, document(stream="OTHER")])
 def test_nothing_there(jsz: dict[str, Any]) -> None:
     assert queues_by_procedure(jsz) == {}
+
+
+@pytest.mark.parametrize(
+    ("stream", "consumers", "served"),
+    [
+        ({}, [{}, {}], True),  # a broker without a cluster
+        ({"leader": "b-1"}, [{"leader": "b-1"}, {"leader": "b-2"}], True),
+        ({"leader": "b-1"}, [{"leader": "b-1"}, {"replicas": []}], False),
+        ({"name": "evcore"}, [{"leader": "b-1"}], False),
+    ],
+)
+def test_who_leads(stream: dict[str, Any], consumers: list[dict[str, Any]], served: bool) -> None:
+    found = document(*(consumer("ran-0", 0, 0) | {"cluster": one} for one in consumers))
+    found["account_details"][0]["stream_detail"][0]["cluster"] = stream
+    assert is_served(found) is served
+    assert not is_served({"account_details": []})
 
 
 @asynccontextmanager
