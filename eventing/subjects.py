@@ -102,6 +102,12 @@ def consumer(partition: int, procedure: str) -> str:
     return f"{procedure}-{partition:04d}"
 
 
+def consumer_name(subject: str) -> str:
+    """Return the name of the durable consumer of an event's subject."""
+    _, partition, procedure, _ = subject.split(".")
+    return consumer(int(partition), procedure)
+
+
 def timer(partition: int, slot: int, name: str) -> str:
     """Return the subject of a pending wake-up. A later wake-up of the same name replaces it.
 

@@ -3,10 +3,15 @@
 The stream is a work queue: it has exactly the events that are not processed, in every procedure's
 consumer. So an event is the first of its UE if the stream has no earlier event of the UE's slot.
 A worker asks only for events that may be early (`functions.runtime.turn`).
+
+There is one exception. JetStream removes a message when its consumer has the acknowledgement, and
+writes the two to different files. If it dies in between, its stream has a message again that its
+consumer never delivers. Such a message is removed from the stream here.
 """
 
 import base64
 import logging
+import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -18,7 +23,7 @@ from eventing import subjects
 from eventing.jetstream.connection import BusError
 from eventing.jetstream.messages import events_of
 from eventing.jetstream.nats_internals import HEADER_VERSION, parse_headers
-from eventing.jetstream.streams import stored_message
+from eventing.jetstream.streams import acknowledged_up_to, remove_message, stored_message
 from schemas.identity import partition_of
 from schemas.position import Position
 
@@ -28,6 +33,9 @@ MOST_READ: Final = 64
 """Messages of a partition that one check reads. The rest is read by later checks."""
 MOST_KNOWN: Final = 8192
 """Messages of a partition whose contents are remembered."""
+PATIENCE: Final = 1.0
+"""Seconds for which a message must stand before others, until its consumer is asked whether it has
+the acknowledgement, and seconds between two such questions."""
 TIMEOUT: Final = 2.0
 """Seconds to wait for an answer of JetStream."""
 
@@ -62,6 +70,9 @@ class EarlierEvents:
         self._client = client
         self._partitions = partitions
         self._seen: dict[int, _Seen] = {}
+        self._ask_at: dict[int, float] = {}
+        """By stream sequence, the monotonic time at which the consumer of a message that stands
+        before others is asked for its acknowledgement."""
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
 
@@ -80,6 +91,7 @@ class EarlierEvents:
             # The broker may have made its stream again, or lost its last messages.
             self._reconnects = self._client.stats["reconnects"]
             self._seen.clear()
+            self._ask_at.clear()
         for partition in self._seen.keys() - by_partition.keys():
             del self._seen[partition]
         try:
@@ -123,7 +135,8 @@ class EarlierEvents:
                 if sequence >= one.position.sequence:
                     break
                 if sequence not in removed and _has_earlier(contents, one):
-                    if await self._get({"seq": sequence}) is not None:
+                    found = await self._get({"seq": sequence})
+                    if found is not None and not await self._is_acknowledged(found):
                         blocked.add(index)
                         break
                     removed.add(sequence)
@@ -164,8 +177,26 @@ class EarlierEvents:
             if found is None:
                 return
             contents = _contents(found)
-            blocked.update(i for i, one in asked.items() if _has_earlier(contents, one))
+            behind = {i for i, one in asked.items() if _has_earlier(contents, one)}
+            if behind - blocked and not await self._is_acknowledged(found):
+                blocked |= behind
             sequence = found["seq"] + 1
+
+    async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
+        """Whether the consumer of a message that stands before others has its acknowledgement. If
+        so, the message is removed."""
+        sequence, now = found["seq"], time.monotonic()
+        if len(self._ask_at) >= MOST_KNOWN:
+            self._ask_at.clear()
+        if self._ask_at.setdefault(sequence, now + PATIENCE) > now:
+            return False
+        self._ask_at[sequence] = now + PATIENCE
+        consumer = subjects.consumer_name(found["subject"])
+        if sequence > await acknowledged_up_to(self._client, consumer):
+            return False
+        log.warning("message %d of %s is acknowledged: it is removed again", sequence, consumer)
+        await remove_message(self._client, sequence)
+        return True
 
     async def _get(self, which: dict[str, Any]) -> dict[str, Any] | None:
         return await stored_message(self._client, which, TIMEOUT)

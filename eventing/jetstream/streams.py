@@ -24,7 +24,8 @@ _NOT_FOUND: Final = frozenset({10014, 10059})
 """JetStream's error codes for a missing consumer and a missing stream."""
 
 _NO_MESSAGE: Final = 10037
-"""JetStream's error code for a message that the stream does not have."""
+_NOT_IN_STREAM: Final = 10057
+"""JetStream's error codes for a message that the stream does not have, to read and to remove."""
 
 _SECOND: Final = 1_000_000_000
 
@@ -159,6 +160,32 @@ async def stored_message(
         raise
     message: dict[str, Any] = found["message"]
     return message
+
+
+async def remove_message(client: Client, sequence: int) -> None:
+    """Remove a message from the event stream, if it is there.
+
+    Raises:
+        BusError: JetStream does not answer, or there is no stream.
+    """
+    body = {"seq": sequence, "no_erase": True}
+    try:
+        await request(client, f"STREAM.MSG.DELETE.{subjects.STREAM}", body)
+    except BusError as err:
+        if err.code not in (_NO_MESSAGE, _NOT_IN_STREAM):
+            raise
+
+
+async def acknowledged_up_to(client: Client, consumer: str) -> int:
+    """Return the stream sequence up to which a consumer has the acknowledgements of all its
+    messages: it delivers none of them again.
+
+    Raises:
+        BusError: JetStream does not answer, or there is no such consumer.
+    """
+    found = await request(client, f"CONSUMER.INFO.{subjects.STREAM}.{consumer}")
+    sequence: int = found["ack_floor"]["stream_seq"]
+    return sequence
 
 
 async def waiting_bytes(client: Client) -> int:

@@ -1,5 +1,6 @@
 """Which events stand in the stream before another: with a real stream."""
 
+import shutil
 import time
 from collections.abc import AsyncGenerator
 from pathlib import Path
@@ -18,9 +19,10 @@ from eventing.jetstream.earlier import EarlierEvents, Waiting
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import addressed, gathered
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import BusConfig, ensure
+from eventing.jetstream.streams import BusConfig, acknowledged_up_to, ensure
 from schemas.cloudevents import CloudEvent
 from schemas.position import Position
+from tests.eventing import brokers
 from tests.eventing.brokers import event, events, until
 from tests.servers import nats_client
 
@@ -228,3 +230,41 @@ async def test_without_an_answer_no_event_is_the_first(tmp_path: Path) -> None:
             False,
             False,
         ]
+
+
+async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """nats-server was killed after it had written an acknowledgement, and before the removal."""
+    monkeypatch.setattr(earlier, "PATIENCE", 0.1)
+    messages = tmp_path / "jetstream" / "jetstream" / "$G" / "streams" / subjects.STREAM / "msgs"
+    async with brokers.running(tmp_path) as bus:
+        async with brokers.clients(bus, 1) as (client,):
+            await ensure(client, BusConfig(partitions=PARTITIONS))
+            publisher = Publisher(client, PARTITIONS)
+            await publisher.start()
+            await publish(publisher, of_slot(1), of_slot(2))
+        await bus.end()
+        shutil.copytree(messages, tmp_path / "before")
+        await bus.start()
+        async with brokers.clients(bus, 1) as (client,):
+            await acknowledge_first(client)
+        await bus.end()
+        shutil.rmtree(messages)
+        shutil.copytree(tmp_path / "before", messages)
+        await bus.start()
+        async with brokers.clients(bus, 1) as (client,):
+            ask = EarlierEvents(client, PARTITIONS)
+            assert sum((await events(client)).values()) == 2
+            assert await ask.none_earlier([at(2)]) == [False]
+
+            async def first() -> bool:
+                return await ask.none_earlier([at(2)]) == [True]
+
+            await until(first)
+            assert sum((await events(client)).values()) == 1
+            acknowledged = await acknowledged_up_to(client, SESSION)
+            assert acknowledged == 1
+            monkeypatch.setattr(earlier, "PATIENCE", 0.0)
+            for _ in range(3):  # the other one is not acknowledged, and stays
+                assert await ask.none_earlier([at(3)]) == [False]
