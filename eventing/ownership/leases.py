@@ -13,6 +13,7 @@ sequence number of the log does. Two owners for a moment are harmless.
 
 import asyncio
 import contextlib
+import functools
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -73,14 +74,37 @@ class Lease(Struct, frozen=True, omit_defaults=True):
         return procedure in self.procedures and procedure not in self.variants
 
 
-def owner(leases: Iterable[Lease], procedure: str, partition: int, variant: str = "") -> str | None:
+def owner(
+    leases: Iterable[Lease], procedure: str, partition: int, partitions: int, variant: str = ""
+) -> str | None:
     """Return the worker that pulls a procedure's partition; None if no worker hosts the variant.
 
-    The owner has the highest hash of all workers that host the variant. The hash does not include
-    the procedure: all procedures of a UE are at one worker if that worker hosts them all.
+    All procedures of a UE are at one worker if that worker hosts them all.
     """
-    hosts = (lease.worker for lease in leases if lease.hosts(procedure, variant))
-    return max(hosts, key=lambda worker: (_weight(worker, partition), worker), default=None)
+    hosts = sorted(lease.worker for lease in leases if lease.hosts(procedure, variant))
+    return _shared(tuple(hosts), partitions)[partition] if hosts else None
+
+
+@functools.lru_cache(maxsize=64)
+def _shared(workers: tuple[str, ...], partitions: int) -> tuple[str, ...]:
+    """Return the worker of each partition: each worker has as many as any other, or one more.
+
+    The pairs of a worker and a partition are taken by their hashes, the highest first, so that few
+    partitions move when a worker joins or leaves. Hashes alone would not do: of eight partitions
+    one of two workers would have six or more every third time.
+    """
+    least, more = divmod(partitions, len(workers))
+    loads = dict.fromkeys(workers, 0)
+    found: dict[int, str] = {}
+    pairs = ((_weight(worker, n), worker, n) for worker in workers for n in range(partitions))
+    for _, worker, partition in sorted(pairs, reverse=True):
+        load = loads[worker]
+        if partition in found or load > least or (load == least and not more):
+            continue
+        more -= load == least
+        loads[worker] += 1
+        found[partition] = worker
+    return tuple(found[partition] for partition in range(partitions))
 
 
 def _weight(worker: str, partition: int) -> bytes:
@@ -169,7 +193,13 @@ class Membership:
             (procedure, partition)
             for procedure in mine.procedures
             for partition in range(partitions)
-            if owner(live, procedure, partition, variant_for(assigned, procedure, partition))
+            if owner(
+                live,
+                procedure,
+                partition,
+                partitions,
+                variant_for(assigned, procedure, partition),
+            )
             == mine.worker
         ]
 

@@ -59,7 +59,7 @@ def test_whoever_owns_a_partition_hosts_the_version_that_is_to_decide_there(
     fleet: list[Lease], assigned: Assignment, partition: int, procedure: Procedure
 ) -> None:
     variant = variant_for({PAGING: assigned}, procedure, partition)
-    found = owner(fleet, procedure, partition, variant)
+    found = owner(fleet, procedure, partition, PARTITIONS, variant)
     fit = {lease.worker for lease in fleet if lease.hosts(procedure, variant)}
     assert (found in fit) if fit else (found is None)
 
