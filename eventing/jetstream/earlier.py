@@ -70,9 +70,11 @@ class EarlierEvents:
         self._client = client
         self._partitions = partitions
         self._seen: dict[int, _Seen] = {}
-        self._ask_at: dict[int, float] = {}
-        """By stream sequence, the monotonic time at which the consumer of a message that stands
-        before others is asked for its acknowledgement."""
+        self._since: dict[int, float] = {}
+        """By stream sequence, the monotonic time since which a message stands before others."""
+        self._floors: dict[str, tuple[float, int]] = {}
+        """By consumer, the monotonic time of the last question, and its answer: the sequence up to
+        which it has all acknowledgements."""
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
 
@@ -91,7 +93,8 @@ class EarlierEvents:
             # The broker may have made its stream again, or lost its last messages.
             self._reconnects = self._client.stats["reconnects"]
             self._seen.clear()
-            self._ask_at.clear()
+            self._since.clear()
+            self._floors.clear()
         for partition in self._seen.keys() - by_partition.keys():
             del self._seen[partition]
         try:
@@ -186,13 +189,16 @@ class EarlierEvents:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
         so, the message is removed."""
         sequence, now = found["seq"], time.monotonic()
-        if len(self._ask_at) >= MOST_KNOWN:
-            self._ask_at.clear()
-        if self._ask_at.setdefault(sequence, now + PATIENCE) > now:
+        if len(self._since) >= MOST_KNOWN:
+            self._since.clear()
+        if now - self._since.setdefault(sequence, now) < PATIENCE:
             return False
-        self._ask_at[sequence] = now + PATIENCE
         consumer = subjects.consumer_name(found["subject"])
-        if sequence > await acknowledged_up_to(self._client, consumer):
+        asked_at, floor = self._floors.get(consumer, (0.0, 0))
+        if now - asked_at >= PATIENCE:
+            floor = await acknowledged_up_to(self._client, consumer)
+            self._floors[consumer] = (now, floor)
+        if sequence > floor:
             return False
         log.warning("message %d of %s is acknowledged: it is removed again", sequence, consumer)
         await remove_message(self._client, sequence)
