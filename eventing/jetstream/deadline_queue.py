@@ -11,6 +11,8 @@ from schemas.cloudevents import EventType
 
 REQUESTS: Final = 0.25
 """The largest share of requests in a batch while more events wait."""
+UNLIMITED: Final = 1 << 30
+"""As many requests as there are."""
 
 _CONNECTED: Final = "ngap-"
 """The prefix of the keys of connections. A UE that comes by handover has one already."""
@@ -95,14 +97,14 @@ class DeadlineQueue:
         """Add a delivery."""
         self._arrived.append(delivery)
 
-    def take(self, limit: int, excess: int = 0) -> list[Delivery]:
+    def take(self, limit: int, excess: int = 0, begin: int = UNLIMITED) -> list[Delivery]:
         """Remove and return up to `limit` deliveries, the most urgent first.
 
         If more wait, requests have only the room that the others leave, and at most a part of the
         batch: each causes further events. `excess` requests, which are to be rejected, have that
-        part in any case.
+        part in any case. Of the others, at most `begin` are returned.
         """
-        if len(self) == len(self._arrived) <= limit:
+        if len(self) == len(self._arrived) <= min(limit, begin):
             taken, self._arrived = self._arrived, []
             return taken
         for delivery in self._arrived:
@@ -110,7 +112,7 @@ class DeadlineQueue:
         self._arrived.clear()
         room = limit - min(limit, len(self._connected))
         part = min(len(self._requests), max(1, int(limit * REQUESTS)))
-        requests = min(part, max(room, excess))
+        requests = min(part, max(min(room, begin), excess))
         others = min(len(self._connected), limit - requests)
         found = [self._connected.pop() for _ in range(others)]
         for _ in range(requests):

@@ -9,6 +9,7 @@ writes the two to different files. If it dies in between, its stream has a messa
 consumer never delivers. Such a message is removed from the stream here.
 """
 
+import asyncio
 import base64
 import logging
 import time
@@ -36,6 +37,8 @@ MOST_KNOWN: Final = 8192
 PATIENCE: Final = 1.0
 """Seconds for which a message must stand before others, until its consumer is asked whether it has
 the acknowledgement, and seconds between two such questions."""
+AT_ONCE: Final = 32
+"""Maximum number of questions to JetStream without an answer."""
 TIMEOUT: Final = 2.0
 """Seconds to wait for an answer of JetStream."""
 
@@ -75,6 +78,7 @@ class EarlierEvents:
         self._floors: dict[str, tuple[float, int]] = {}
         """By consumer, the monotonic time of the last question, and its answer: the sequence up to
         which it has all acknowledgements."""
+        self._asking = asyncio.Semaphore(AT_ONCE)
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
 
@@ -88,7 +92,6 @@ class EarlierEvents:
         for index, one in enumerate(waiting):
             for partition in {partition_of(slot, self._partitions) for slot in one.slots}:
                 by_partition.setdefault(partition, []).append(index)
-        blocked: set[int] = set()
         if self._client.stats["reconnects"] != self._reconnects:
             # The broker may have made its stream again, or lost its last messages.
             self._reconnects = self._client.stats["reconnects"]
@@ -98,10 +101,13 @@ class EarlierEvents:
         for partition in self._seen.keys() - by_partition.keys():
             del self._seen[partition]
         try:
-            for partition, indexes in by_partition.items():
-                asked = {index: waiting[index] for index in indexes if index not in blocked}
-                if asked:
-                    blocked |= await self._blocked(partition, asked)
+            found = await asyncio.gather(
+                *(
+                    self._blocked(partition, {index: waiting[index] for index in indexes})
+                    for partition, indexes in by_partition.items()
+                )
+            )
+            blocked = set[int]().union(*found)
             await self._republished(waiting, blocked)
         except (BusError, ValueError) as err:
             log.info("the events cannot be read: %s", err)
@@ -118,34 +124,57 @@ class EarlierEvents:
             of_slot: dict[int, list[int]] = {}
             for index, one in enumerate(waiting):
                 for slot in {one.own} if own else one.slots - {one.own}:
-                    of_slot.setdefault(slot, []).append(index)
-            for slot, indexes in of_slot.items():
-                asked = {index: waiting[index] for index in indexes if index not in blocked}
-                await self._of_slot(slot, asked, blocked)
+                    if index not in blocked:
+                        of_slot.setdefault(slot, []).append(index)
+            found = await asyncio.gather(
+                *(
+                    self._of_slot(slot, {index: waiting[index] for index in indexes})
+                    for slot, indexes in of_slot.items()
+                )
+            )
+            blocked |= set[int]().union(*found)
 
     async def _blocked(self, partition: int, asked: dict[int, Waiting]) -> set[int]:
         """Return the indexes of the events with an earlier first message in a partition."""
         seen = self._seen.setdefault(partition, _Seen())
         until = max(one.position.sequence for one in asked.values())
-        known = await self._read_until(partition, seen, until)
-        blocked: set[int] = set()
-        removed: set[int] = set()
-        for index, one in asked.items():
-            if one.position.sequence > known:
-                blocked.add(index)  # not all messages before it are read yet
-                continue
-            for sequence, contents in seen.contents.items():
-                if sequence >= one.position.sequence:
-                    break
-                if sequence not in removed and _has_earlier(contents, one):
-                    found = await self._get({"seq": sequence})
-                    if found is not None and not await self._is_acknowledged(found):
-                        blocked.add(index)
-                        break
-                    removed.add(sequence)
-        for sequence in removed:
-            del seen.contents[sequence]
+        known_until = await self._read_until(partition, seen, until)
+        # Not all messages before the others are read yet.
+        blocked = {i for i, one in asked.items() if one.position.sequence > known_until}
+        checked: dict[int, bool] = {}
+        """By stream sequence, whether the message stands there."""
+        of_slot = _by_slot(seen.contents, {slot for one in asked.values() for slot in one.slots})
+        left = {
+            index: sorted(
+                sequence
+                for slot in one.slots
+                for sequence, position in of_slot.get(slot, ())
+                if sequence < one.position.sequence and position.precedes(one.position)
+            )
+            for index, one in asked.items()
+            if index not in blocked
+        }
+        while left:
+            unknown = {before[0] for before in left.values() if before} - checked.keys()
+            there = await asyncio.gather(*map(self._stands, unknown))
+            checked.update(zip(unknown, there, strict=True))
+            for index, before in list(left.items()):
+                while before and not checked.get(before[0], True):
+                    del before[0]
+                if not before:
+                    del left[index]
+                elif checked.get(before[0]):
+                    blocked.add(index)
+                    del left[index]
+        for sequence, stands in checked.items():
+            if not stands:
+                seen.contents.pop(sequence, None)
         return blocked
+
+    async def _stands(self, sequence: int) -> bool:
+        """Whether the stream has a message, and its consumer may deliver it."""
+        found = await self._get({"seq": sequence})
+        return found is not None and not await self._is_acknowledged(found)
 
     async def _read_until(self, partition: int, seen: _Seen, until: int) -> int:
         """Read the contents of the messages of a partition below the sequence `until`.
@@ -171,19 +200,22 @@ class EarlierEvents:
             found = await self._get({"seq": seen.upto, "next_by_subj": everything})
         return seen.upto
 
-    async def _of_slot(self, slot: int, asked: dict[int, Waiting], blocked: set[int]) -> None:
-        """Add the events for which an earlier event of a slot is published again."""
+    async def _of_slot(self, slot: int, asked: dict[int, Waiting]) -> set[int]:
+        """Return the indexes of the events for which an earlier event of a slot is published
+        again."""
         sequence, partition = 0, partition_of(slot, self._partitions)
+        blocked: set[int] = set()
         while asked.keys() - blocked:
             body = {"seq": sequence, "next_by_subj": subjects.republished_in(partition, slot)}
             found = await self._get(body)
             if found is None:
-                return
+                break
             contents = _contents(found)
             behind = {i for i, one in asked.items() if _has_earlier(contents, one)}
             if behind - blocked and not await self._is_acknowledged(found):
                 blocked |= behind
             sequence = found["seq"] + 1
+        return blocked
 
     async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
@@ -205,7 +237,17 @@ class EarlierEvents:
         return True
 
     async def _get(self, which: dict[str, Any]) -> dict[str, Any] | None:
-        return await stored_message(self._client, which, TIMEOUT)
+        async with self._asking:
+            return await stored_message(self._client, which, TIMEOUT)
+
+
+def _by_slot(known: dict[int, _Contents], slots: set[int]) -> dict[int, list[tuple[int, Position]]]:
+    """Return the messages with events of some slots, as stream sequences and first positions."""
+    found: dict[int, list[tuple[int, Position]]] = {}
+    for sequence, contents in known.items():
+        for slot in slots & contents.keys():
+            found.setdefault(slot, []).append((sequence, contents[slot]))
+    return found
 
 
 def _has_earlier(contents: _Contents, one: Waiting) -> bool:

@@ -19,7 +19,7 @@ from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.jetstream.connection import listen
-from eventing.jetstream.deadline_queue import DeadlineQueue, opens
+from eventing.jetstream.deadline_queue import UNLIMITED, DeadlineQueue, opens
 from eventing.jetstream.delivery import Delivery, acknowledgement, pending_after, split
 from eventing.jetstream.messages import is_batch
 
@@ -29,6 +29,8 @@ PULL: Final = 32
 """Messages in a pull request."""
 AHEAD: Final = 1024
 """Waiting events up to which a consumer is pulled although requests of it wait."""
+RECESS: Final = 0.005
+"""Seconds until the next look if only requests wait and none may begin."""
 EXPIRES: Final = 5.0
 """Seconds after which JetStream ends a pull request."""
 DRAIN: Final = 1.0
@@ -219,11 +221,16 @@ class Intake:
             await self._request(pull)
 
     async def take(
-        self, limit: int, patience: float | None = None, excess: int = 0
+        self,
+        limit: int,
+        patience: float | None = None,
+        excess: int = 0,
+        begin: int = UNLIMITED,
     ) -> list[Delivery]:
-        """Return up to `limit` events as soon as one is there; none after `patience` seconds.
+        """Return up to `limit` events as soon as one is there; none after `patience` seconds, or
+        if only requests wait and none may begin.
 
-        For `excess` see `DeadlineQueue.take`.
+        For `excess` and `begin` see `DeadlineQueue.take`.
         """
         if not len(self._ready):
             self._arrived.clear()
@@ -234,7 +241,10 @@ class Intake:
                 return []
         if self._reads_all:
             await self._read_all()
-        taken = self._ready.take(limit, excess)
+        taken = self._ready.take(limit, excess, begin)
+        if not taken:
+            await asyncio.sleep(RECESS)
+            return []
         found: dict[str, _Pull] = {}
         for delivery in taken:
             pull = self._pulls.get(delivery.consumer)

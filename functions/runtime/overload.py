@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 import wire
-from eventing.jetstream.deadline_queue import opens
+from eventing.jetstream.deadline_queue import UNLIMITED, opens
 from eventing.jetstream.delivery import Delivery, event_of, stored_at
 from eventing.jetstream.intake import Backlog
 from eventing.standing_queue import StandingQueue
@@ -26,8 +26,12 @@ UE_TIMERS: Final = {0x41: TIMER, 0x4C: TIMER}
 (T3517), by message type (TS 24.501 table 10.2.1)."""
 SHORTEST: Final = min(UE_TIMERS.values())
 
-MEMORY: Final = 4096
-"""Events after which their kind counts half: how many events a request causes changes."""
+MEMORY: Final = 32_768
+"""Events after which their kind counts half: how many events a request causes changes. A shorter
+memory would see the requests of a burst before the events that they cause."""
+PACE: Final = 1.15
+"""Requests that are begun, as a share of those that can be served. What a request causes comes
+later: without a limit, a burst would be begun as a whole, and each of its events would wait."""
 EVENTS: Final = (2.0, 32.0)
 """Limits of the events for each request. Without requests there is no such number."""
 REJECTED: Final = 2.0
@@ -57,6 +61,10 @@ class Overload:
         """Requests of the current batch that have no answer yet."""
         self._cost = 0.0
         """Seconds for an event; 0 before a measurement."""
+        self._room = float("inf")
+        """Requests that may be begun."""
+        self._room_at = 0.0
+        """When `_room` was computed."""
         self._free_at = 0.0
         """When the worker will have served all requests that were put off."""
         self.on_trial = False
@@ -117,6 +125,18 @@ class Overload:
         return max(0, int(load.requests - target)) if load.congested else 0
 
     @property
+    def room(self) -> int:
+        """The requests that may be begun now: at a steady pace, those of a target time at most.
+        `UNLIMITED` without a measurement, and for a canary."""
+        capacity, target, now = self.capacity, self._queue.target, self._clock()
+        if not capacity or not target or self.on_trial:
+            self._room = float("inf")
+            return UNLIMITED
+        grown = self._room + (now - self._room_at) * PACE * capacity
+        self._room, self._room_at = min(grown, max(1.0, target * capacity)), now
+        return int(self._room)
+
+    @property
     def each(self) -> float:
         """The events that a request causes, itself included."""
         least, most = EVENTS
@@ -134,6 +154,7 @@ class Overload:
         behind = (self._taken + load.requests) / capacity if capacity else 0.0
         if not load.congested or behind <= self._queue.target or self.on_trial:
             load.admitted += 1
+            self._room = max(0.0, self._room - 1.0)
             self._requests += 1.0
             return 0
         load.put_off += 1

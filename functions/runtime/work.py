@@ -39,6 +39,10 @@ FIRST_LOOK: Final = 0.01
 LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
+REST: Final = 4.0
+"""Times the duration of a look until the next one. With a backlog many events are early, because
+those before them wait in other consumers; they get their turn when those are decided. So looks
+must not take the time for decisions."""
 FAILURES: Final = 1024
 """Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
@@ -109,6 +113,8 @@ class Work:
         self._none_earlier = none_earlier
         """`EarlierEvents.none_earlier`."""
         self._held: list[Job] = []
+        self._look_from = 0.0
+        """When the next look may begin, in seconds of the monotonic clock."""
         self._active: dict[int, Job] = {}
         self._failures: dict[str, None] = {}
         """The last events with a failed decision in this process."""
@@ -148,7 +154,7 @@ class Work:
         if not looks:
             # The early event of each of them has left.
             return 0.0 if self._held else None
-        return max(0.0, min(looks) - time.monotonic())
+        return max(0.0, self._look_from - time.monotonic(), min(looks) - time.monotonic())
 
     @property
     def active(self) -> list[Job]:
@@ -196,6 +202,8 @@ class Work:
     async def _look(self) -> bool:
         """Ask the stream for the events before the early ones. Return whether one has its turn."""
         now = time.monotonic()
+        if now < self._look_from:
+            return False
         early = [job for job in self._held if job.waiting is not None and job.look_at <= now]
         if not early:
             return False
@@ -203,6 +211,7 @@ class Work:
         is_next = [job.delivery.is_next for job in early]
         waiting = [job.waiting for job in early if job.waiting is not None]
         none_earlier = await self._none_earlier(waiting)
+        self._look_from = time.monotonic() + REST * (time.monotonic() - now)
         for index, job in enumerate(early):
             job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)

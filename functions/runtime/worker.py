@@ -164,9 +164,10 @@ class Worker:
         work = self._work
         try:
             while not self._stopping.is_set():
-                pause, excess = work.pause, self._overload.excess
+                pause, overload = work.pause, self._overload
                 patience = 1.0 if pause is None else pause
-                deliveries = await self._intake.take(self._limit(), patience, excess)
+                limit, excess, room = self._limit(), overload.excess, overload.room
+                deliveries = await self._intake.take(limit, patience, excess, room)
                 if self._is_reassigned:
                     await self._apply_assignments()
                 begun = time.monotonic()

@@ -13,9 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 import wire
-from eventing.standing_queue import StandingQueue
 from eventing.stats import Load, Stats
 
+BEGIN: Final = 0.75
+END: Final = 0.25
+"""The lengths of the queue, in targets, at which a reduction begins and ends. Workers put requests
+off later: a refused RRC connection costs the core nothing, a rejected request two events."""
 PERIOD: Final = 0.5
 """Seconds between two changes of the share."""
 AIM: Final = 0.5
@@ -66,7 +69,9 @@ class LoadReduction:
         """`after` is the waiting time, in seconds, that the queue of requests may have for long; 0
         to ask for no reduction. `clock` has seconds."""
         self._clock = clock
-        self._queue = StandingQueue(after)
+        self._target = after
+        self._stands = False
+        """Whether the queue is too long."""
         self._reports: dict[str, _Report] = {}
         self._seen: dict[str, Load] = {}
         """The loads at the last change."""
@@ -106,14 +111,14 @@ class LoadReduction:
         rate = max(0.0, left + waiting - waited) / seconds
         self._measure(served, rate, stood=waited > 0 and waiting > 0)
         self.wait = waiting / self._capacity if self._capacity else 0.0
-        stands = self._queue.look(now, self.wait)
-        if stands or self.share < 1.0:
-            aim = AIM * self._queue.target
+        self._stands = self.wait >= self._target * (END if self._stands else BEGIN) > 0
+        if self._stands or self.share < 1.0:
+            aim = AIM * self._target
             wanted = self._capacity * (1 + (aim - self.wait) / HORIZON)
             factor = wanted / rate if rate > 0 else STEP
             share = self.share * min(STEP, max(1 / STEP, factor))
-            self.share = max(LEAST, min(share, WHOLE if stands else 1.0))
-            if self.share >= WHOLE and not stands:
+            self.share = max(LEAST, min(share, WHOLE if self._stands else 1.0))
+            if self.share >= WHOLE and not self._stands:
                 self.share = 1.0
         return self.percent
 

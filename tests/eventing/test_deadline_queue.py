@@ -129,6 +129,26 @@ def test_the_requests_in_a_batch(
     assert queue.opening.total() == requests - expected[1]
 
 
+@pytest.mark.parametrize(
+    ("connected", "requests", "excess", "begin", "expected"),
+    [
+        (10, 20, 0, 20, (10, 20)),
+        (10, 20, 0, 5, (10, 5)),
+        (10, 20, 0, 0, (10, 0)),
+        (0, 20, 0, 0, (0, 0)),
+        (10, 20, 8, 5, (10, 8)),
+        (200, 20, 0, 20, (128, 0)),
+    ],
+)
+def test_some_requests_may_begin(
+    connected: int, requests: int, excess: int, begin: int, expected: tuple[int, int]
+) -> None:
+    some = [Event(f"conn-{n}", "registration", 1e9, 0) for n in range(requests)]
+    some += [Event(f"ngap-{n}", "registration", 1e9) for n in range(connected)]
+    taken = waiting(some).take(128, excess, begin)
+    assert ([opens(found) for found in taken].count(False), sum(map(opens, taken))) == expected
+
+
 def test_what_fits_into_a_batch_is_not_sorted() -> None:
     queue = waiting([Event("imsi-1", "paging", 1e9, 0), Event("ngap-1", "session", 1e9)])
     assert [number(found) for found in queue.take(2)] == [0, 1]

@@ -95,9 +95,18 @@ def test_gnbs_are_asked_for_nothing_without_overload(times: float) -> None:
 
 def test_a_short_burst_is_absorbed() -> None:
     model = Model()
-    model.run(1.0, 2 * CAPACITY)
+    model.run(0.5, 2 * CAPACITY)
     model.run(20, 0.5 * CAPACITY)
     assert set(model.percents) == {0}
+
+
+def test_a_burst_that_fills_the_queue_is_over_soon() -> None:
+    model = Model()
+    model.run(1.0, 2 * CAPACITY)
+    model.run(20, 0.5 * CAPACITY)
+    asked = [percent for percent in model.percents if percent]
+    assert 1 <= len(asked) <= 2.0 / PERIOD
+    assert model.percents[-1] == 0
 
 
 def test_gnbs_that_do_not_obey_are_asked_for_all_there_is() -> None:

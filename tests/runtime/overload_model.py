@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from eventing.jetstream.deadline_queue import DeadlineQueue
 from eventing.jetstream.delivery import Delivery
-from eventing.jetstream.intake import Backlog
+from eventing.jetstream.intake import RECESS, Backlog
 from eventing.stats import Stats
 from functions.runtime.overload import Overload
 from gateway.n2.overload import PERIOD, LoadReduction
@@ -120,10 +120,12 @@ class Model:
 
     def _batch(self) -> float:
         """Decide a batch. Return when it is done."""
-        taken = self._queue.take(128, self._overload.excess)
+        taken = self._queue.take(128, self._overload.excess, self._overload.room)
         requests = float(self._queue.opening.total())
         left = Backlog(requests, len(self._queue) - requests)
         cost = EACH + BATCH_COST / 128
+        if not taken:
+            return self.now + RECESS
         deliveries, given_up = self._overload.begin(taken, left, cost)
         del given_up  # their UEs have tried again
         done = self.now + BATCH_COST + EACH * len(deliveries)

@@ -6,10 +6,12 @@ import pytest
 from msgspec.structs import replace
 
 import wire
+from eventing.jetstream.deadline_queue import UNLIMITED
 from eventing.jetstream.delivery import Delivery, pending_after, stored_at
 from eventing.jetstream.intake import Backlog
 from eventing.standing_queue import PATIENCE
-from functions.runtime.overload import EXPECTED, Overload
+from functions.runtime import overload
+from functions.runtime.overload import EXPECTED, PACE, Overload
 from loadgen.gnb import messages
 from loadgen.gnb.messages import GnbConfig
 from schemas.cloudevents import CloudEvent, EventType
@@ -147,12 +149,45 @@ def test_events_of_procedures_count_as_they_are() -> None:
     assert 1 / bench.capacity == pytest.approx(EXPECTED * COST)
 
 
-def test_the_capacity_follows_what_a_request_causes() -> None:
+def test_the_capacity_follows_what_a_request_causes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(overload, "MEMORY", 4096)
     bench = Bench(after=1.0)
     for _ in range(4000):
         bench.control.begin([delivery(stored=bench.now), *[UPLINK] * 5], Backlog(0, 0), COST)
         bench.control.back_off()
     assert 1 / bench.capacity == pytest.approx(6 * COST, rel=0.1)
+
+
+# The pace
+
+
+def test_requests_are_begun_at_a_steady_pace() -> None:
+    """What they cause comes later, so an empty queue is no reason to begin a burst as a whole."""
+    bench = Bench(after=1.0)
+    capacity = bench.capacity
+    begun = 0
+    for _ in range(100):
+        room = bench.control.room
+        begun += room
+        for _ in range(room):
+            assert bench.control.back_off() == 0
+        bench.now += 0.1
+    assert begun == pytest.approx((1.0 + 10.0 * PACE) * capacity, rel=0.25)
+
+
+def test_after_a_pause_requests_of_one_target_time_are_begun_at_once() -> None:
+    bench = Bench(after=0.5)
+    assert bench.control.room == int(0.5 * bench.capacity)
+    bench.now += 60.0
+    assert bench.control.room == int(0.5 * bench.capacity)
+
+
+def test_who_has_no_pace() -> None:
+    bench = Bench(after=1.0)
+    bench.control.on_trial = True
+    assert bench.control.room == UNLIMITED, "a canary"
+    assert Bench(after=0).control.room == UNLIMITED, "it is switched off"
+    assert Overload(Congestion()).room == UNLIMITED, "nothing is measured"
 
 
 # Requests that were given up
