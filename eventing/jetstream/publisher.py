@@ -18,8 +18,8 @@ log = logging.getLogger(__name__)
 ACK_TIMEOUT = 2.0
 """Seconds after which a message without an acknowledgement is published again."""
 LONGEST_PAUSE = 0.25
-"""Maximum seconds between two attempts. A message whose time runs out must not wait much longer
-than JetStream itself is away."""
+"""Maximum seconds between two attempts. Timers run, so a message must not wait for much longer than
+JetStream is away."""
 
 
 class _Attempt:

@@ -11,8 +11,9 @@ from eventing.jetstream.delivery import Delivery
 from eventing.jetstream.earlier import Waiting
 from eventing.jetstream.messages import Addressed, outgoing
 from eventing.jetstream.streams import BusConfig
+from functions.runtime import work as work_module
 from functions.runtime.job import Job
-from functions.runtime.work import Work
+from functions.runtime.work import REST, Work
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step
 from tests.functions.world import HOME_KEYS
@@ -118,6 +119,41 @@ async def test_only_what_waits_is_reported_as_in_progress(store: Store) -> None:
     await work.run([_delivery(event, 12 + i) for i, event in enumerate((decided, early))])
     assert active == [[early.id]]
     assert work.active == []
+
+
+async def test_looks_leave_time_for_decisions(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a backlog many events are early, and to ask the stream for each takes long."""
+    bench, worker = Bench(store), await decider(store, LIVES)
+    for event in LIVES.outside[:4]:
+        await bench.take(worker, event)
+    now, looks = 1000.0, list[float]()
+    monkeypatch.setattr(work_module.time, "monotonic", lambda: now)
+
+    async def slow(waiting: Sequence[Waiting]) -> list[bool]:
+        nonlocal now
+        looks.append(now)
+        now += 0.5
+        return [False for _ in waiting]
+
+    work = Work(
+        await decider(store, LIVES),
+        store.log,
+        RecordingFinisher(),
+        BusConfig(partitions=PARTITIONS),
+        HOME_KEYS,
+        lambda: False,
+        slow,
+    )
+    await work.run([_delivery(LIVES.outside[6], 12)])
+    for _ in range(3):
+        assert work.pause == pytest.approx(0.5 * REST)
+        await work.run([])
+        assert len(looks) == 1, "it is too early"
+        now += work.pause
+        await work.run([])
+        assert looks.pop(0) + 0.5 * (1 + REST) == looks[0]
 
 
 def _delivery(event: CloudEvent, sequence: int) -> Delivery:
