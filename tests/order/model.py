@@ -51,6 +51,8 @@ def actions(scenario: Scenario, design: Design, state: State) -> Iterator[Step]:
     for number in range(len(state.gateways)):
         yield from _publish(scenario, design, state, number)
     yield from _lose(state)
+    if design.floors:
+        yield from _remove(scenario, state)
     for number, deliveries in enumerate(state.workers):
         if deliveries is None:
             yield f"worker {number} starts", state.with_worker(number, ())
@@ -67,8 +69,9 @@ def settled(scenario: Scenario, state: State) -> None:
     Raises:
         Wrong: a message that was read is neither processed nor dropped, or not answered.
     """
-    if state.stream:
-        waiting = tuple(event.message for event in state.stream[0].events)
+    left = [stored for stored in state.stream if not stored.acknowledged]
+    if left:
+        waiting = tuple(event.message for event in left[0].events)
         raise Wrong(f"{names(scenario, waiting)} waits for ever")
     processed = {message for log in state.logs for message in log.messages}
     for message in range(state.read):
@@ -181,6 +184,18 @@ def _shortened(state: State, kept: int, last: int) -> State:
     )
 
 
+def _remove(scenario: Scenario, state: State) -> Iterator[Step]:
+    """A message is removed that stands at or below the ack floor of its consumer."""
+    open_ones = {
+        one.consumer: one.sequence for one in reversed(state.stream) if not one.acknowledged
+    }
+    for at, stored in enumerate(state.stream):
+        if stored.acknowledged and stored.sequence < open_ones.get(stored.consumer, state.last + 1):
+            name = names(scenario, tuple(event.message for event in stored.events))
+            stream = (*state.stream[:at], *state.stream[at + 1 :])
+            yield f"{name} is removed again", state._replace(stream=stream)
+
+
 def _deliver(
     scenario: Scenario,
     design: Design,
@@ -191,9 +206,12 @@ def _deliver(
     """JetStream delivers a message: in order for each consumer, and again if its worker died."""
     pending: dict[str, int] = {}
     for stored in state.stream:
-        pending[stored.consumer] = pending.get(stored.consumer, 0) + stored.delivered
+        waits = stored.delivered and not stored.acknowledged
+        pending[stored.consumer] = pending.get(stored.consumer, 0) + waits
     ended: set[str] = set()
     for at, stored in enumerate(state.stream):
+        if stored.acknowledged:
+            continue
         if not stored.delivered:
             full = pending[stored.consumer] >= scenario.ack_pending
             if stored.consumer in ended or full:

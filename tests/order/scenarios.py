@@ -71,6 +71,10 @@ RECREATED: Final = Scenario(
     APART,
     Faults(kills=1, recreated=1),
 )
+FORGOTTEN: Final = Scenario(
+    (_OPENS, Message("c1.1", 1, 1, SESSION), _AGAIN), APART, Faults(kills=1, forgotten=2)
+)
+"""The stream has messages again that their consumers never deliver."""
 TAIL: Final = FOREIGN._replace(faults=Faults(tails=1))
 TWO_GATEWAYS: Final = Scenario(
     (_OPENS, Message("c1.1", 1, 1, SESSION), Message("c2.0", 2, 0, SERVICE, gateway=1)),

@@ -82,6 +82,8 @@ class Design(NamedTuple):
     """Whether an early event looks for earlier events in its own batch, too."""
     leaves_in_order: bool = True
     """Whether an event leaves its batch only after the events of its UE before it."""
+    floors: bool = True
+    """Whether a message is removed that its consumer has acknowledged, with all before it."""
 
 
 BEFORE = Design(
@@ -95,6 +97,7 @@ BEFORE = Design(
     in_flight="many",
     own_batch=False,
     leaves_in_order=False,
+    floors=False,
 )
 """The design before: a number for each connection, and a wait of `ack_wait` + 1 s."""
 
@@ -116,6 +119,8 @@ class Faults(NamedTuple):
     """The stream loses all its messages, and begins at 1 again."""
     tails: int = 0
     """The stream loses its last message, and uses its sequence again."""
+    forgotten: int = 0
+    """The broker dies, and has the acknowledgement of a message on disk, but not its removal."""
 
 
 class Scenario(NamedTuple):
@@ -145,6 +150,8 @@ class Stored(NamedTuple):
     time: int
     again: bool = False
     delivered: bool = False
+    acknowledged: bool = False
+    """Whether it is in the stream although it was acknowledged."""
 
     @property
     def positions(self) -> list[Position]:

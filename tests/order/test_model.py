@@ -62,6 +62,7 @@ def test_no_state_breaks_the_order(scenario: Scenario) -> None:
         (Design(in_flight="publication"), s.LOST, "c1.2 is processed before c1.1"),
         (Design(own_batch=False), s.HANDED_OFF, "c1.2 is processed before c1.1"),
         (Design(leaves_in_order=False), s.LEFT, "c2.0 is processed before c1.1"),
+        (Design(floors=False), s.FORGOTTEN, "c2.0 waits for ever"),
     ],
 )
 def test_each_part_of_the_design_is_needed(without: Design, scenario: Scenario, wrong: str) -> None:

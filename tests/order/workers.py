@@ -188,7 +188,17 @@ def _acknowledge(
         after = after.with_worker(number, (*deliveries[:at], *deliveries[at + 1 :]))
     if after != state:
         messages = tuple(job.message for job in delivery.jobs)
-        yield f"worker {number} acknowledges {names(scenario, messages)}", after
+        name = names(scenario, messages)
+        yield f"worker {number} acknowledges {name}", after
+        if stream != state.stream and state.faults.forgotten:
+            kept = tuple(
+                one._replace(acknowledged=True) if (one.sequence, one.time) == key else one
+                for one in state.stream
+            )
+            yield (
+                f"worker {number} acknowledges {name}, and its removal is forgotten",
+                after._replace(stream=kept).after("forgotten"),
+            )
 
 
 # The rules
