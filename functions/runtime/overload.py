@@ -7,6 +7,7 @@ gets a time of its own to come back: when the worker will have served all reques
 All of it is soft state of one worker. Its decisions record what it answers (`CongestionLookup`).
 """
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -26,6 +27,11 @@ UE_TIMERS: Final = {0x41: TIMER, 0x4C: TIMER}
 (T3517), by message type (TS 24.501 table 10.2.1)."""
 SHORTEST: Final = min(UE_TIMERS.values())
 
+BUSY: Final = 0.8
+"""The share of its time that a worker must work before it keeps the pace: its measurements may be
+wrong, and requests must not wait for a worker that does nothing."""
+LATELY: Final = 1.0
+"""Seconds after which that share counts 1/e."""
 MEMORY: Final = 32_768
 """Events after which their kind counts half: how many events a request causes changes. A shorter
 memory would see the requests of a burst before the events that they cause."""
@@ -61,6 +67,8 @@ class Overload:
         """Requests of the current batch that have no answer yet."""
         self._cost = 0.0
         """Seconds for an event; 0 before a measurement."""
+        self._busy = 0.0
+        """The share of the time that the worker works, lately."""
         self._room = float("inf")
         """Requests that may be begun."""
         self._room_at = 0.0
@@ -102,6 +110,11 @@ class Overload:
         late = {id(delivery) for delivery in given_up}
         return [delivery for delivery in deliveries if id(delivery) not in late], given_up
 
+    def worked(self, idle: float, busy: float) -> None:
+        """Note the seconds that the worker has waited for events, and then worked on them."""
+        weight = math.exp(-(idle + busy) / LATELY)
+        self._busy = self._busy * weight + (1 - weight) * busy / max(idle + busy, 1e-9)
+
     def _given_up(self, request: Delivery) -> bool:
         stored = stored_at(request.reply)
         now = self._wall()
@@ -127,9 +140,9 @@ class Overload:
     @property
     def room(self) -> int:
         """The requests that may be begun now: at a steady pace, those of a target time at most.
-        `UNLIMITED` without a measurement, and for a canary."""
+        `UNLIMITED` without a measurement, for a canary, and for a worker with time to spare."""
         capacity, target, now = self.capacity, self._queue.target, self._clock()
-        if not capacity or not target or self.on_trial:
+        if not capacity or not target or self.on_trial or self._busy < BUSY:
             self._room = float("inf")
             return UNLIMITED
         grown = self._room + (now - self._room_at) * PACE * capacity

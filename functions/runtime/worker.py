@@ -164,7 +164,7 @@ class Worker:
         work = self._work
         try:
             while not self._stopping.is_set():
-                pause, overload = work.pause, self._overload
+                asked, pause, overload = time.monotonic(), work.pause, self._overload
                 patience = 1.0 if pause is None else pause
                 limit, excess, room = self._limit(), overload.excess, overload.room
                 deliveries = await self._intake.take(limit, patience, excess, room)
@@ -172,10 +172,11 @@ class Worker:
                     await self._apply_assignments()
                 begun = time.monotonic()
                 left, cost = self._intake.backlog(), self._meter.cost
-                deliveries, given_up = self._overload.begin(deliveries, left, cost)
+                deliveries, given_up = overload.begin(deliveries, left, cost)
                 for delivery in given_up:
                     await self._finisher.ack(delivery)
                 await work.run(deliveries)
+                overload.worked(begun - asked, time.monotonic() - begun)
                 if deliveries:
                     seconds, messages = time.monotonic() - begun, messages_of(deliveries)
                     self._meter.batch_done(seconds, len(deliveries), messages)

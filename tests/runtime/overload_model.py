@@ -79,6 +79,7 @@ class Model:
         self._asked: dict[int, float] = {}
         self._credit = 0.0
         self._stalled_until = 0.0
+        self._free_at = 0.0
 
     def at(self, when: float, what: Callable[[], None]) -> None:
         self._count += 1
@@ -124,11 +125,15 @@ class Model:
         requests = float(self._queue.opening.total())
         left = Backlog(requests, len(self._queue) - requests)
         cost = EACH + BATCH_COST / 128
+        idle, self._free_at = self.now - self._free_at, self.now
         if not taken:
-            return self.now + RECESS
+            self._overload.worked(idle + RECESS, 0.0)
+            self._free_at += RECESS
+            return self._free_at
         deliveries, given_up = self._overload.begin(taken, left, cost)
         del given_up  # their UEs have tried again
-        done = self.now + BATCH_COST + EACH * len(deliveries)
+        done = self._free_at = self.now + BATCH_COST + EACH * len(deliveries)
+        self._overload.worked(idle, done - self.now)
         for delivery in deliveries:
             ue, number = map(int, delivery.data.split())
             seconds = self._overload.back_off() if number == 0 else 0

@@ -164,6 +164,7 @@ def test_the_capacity_follows_what_a_request_causes(monkeypatch: pytest.MonkeyPa
 def test_requests_are_begun_at_a_steady_pace() -> None:
     """What they cause comes later, so an empty queue is no reason to begin a burst as a whole."""
     bench = Bench(after=1.0)
+    bench.control.worked(0.0, 60.0)
     capacity = bench.capacity
     begun = 0
     for _ in range(100):
@@ -177,17 +178,32 @@ def test_requests_are_begun_at_a_steady_pace() -> None:
 
 def test_after_a_pause_requests_of_one_target_time_are_begun_at_once() -> None:
     bench = Bench(after=0.5)
+    bench.control.worked(0.0, 60.0)
     assert bench.control.room == int(0.5 * bench.capacity)
     bench.now += 60.0
     assert bench.control.room == int(0.5 * bench.capacity)
 
 
 def test_who_has_no_pace() -> None:
-    bench = Bench(after=1.0)
+    bench, unlimited = Bench(after=1.0), Bench(after=0)
+    for one in (bench, unlimited):
+        one.control.worked(0.0, 60.0)
+    assert bench.control.room < UNLIMITED
+    assert unlimited.control.room == UNLIMITED, "it is switched off"
     bench.control.on_trial = True
     assert bench.control.room == UNLIMITED, "a canary"
-    assert Bench(after=0).control.room == UNLIMITED, "it is switched off"
     assert Overload(Congestion()).room == UNLIMITED, "nothing is measured"
+
+
+def test_a_worker_with_time_to_spare_begins_all() -> None:
+    """Its measurement of the capacity may be wrong."""
+    bench = Bench(after=1.0)
+    for _ in range(200):
+        bench.control.worked(0.003, 0.007)
+    assert bench.control.room == UNLIMITED
+    for _ in range(200):
+        bench.control.worked(0.0005, 0.0095)
+    assert bench.control.room < UNLIMITED
 
 
 # Requests that were given up
