@@ -28,7 +28,8 @@ has read much sooner."""
 MOST: Final = 8192
 """Maximum number of messages that are kept."""
 PAUSES: Final = (0.2, 0.8)
-"""Seconds before each repetition. A gateway may be connected again later than this process."""
+"""Seconds before each repetition. A gateway may be connected again later than this process: until
+then it misses what is sent after the reconnection, too. Each is less than `KEPT`."""
 AGAIN: Final = 0.1
 """Seconds after which returned messages are sent again."""
 PATIENCE: Final = 2.0
@@ -109,15 +110,16 @@ class Downlinks:
 
     def _reconnected(self, lost: float) -> None:
         """Repeat what was sent shortly before the time `lost`, and since."""
-        again = [one for one in self._sent.values() if one.at >= lost - KEPT]
-        if again:
-            self._start(self._repeat(again))
+        again = {number: one for number, one in self._sent.items() if one.at >= lost - KEPT}
+        self._start(self._repeat(again, self._number))
 
-    async def _repeat(self, again: list[_Sent]) -> None:
+    async def _repeat(self, again: dict[int, _Sent], following: int) -> None:
+        """Repeat messages, and those from the number `following` on that are sent meanwhile."""
         for pause in PAUSES:
             await asyncio.sleep(pause)
+            again |= {number: one for number, one in self._sent.items() if number >= following}
             try:
-                for one in again:
+                for one in again.values():
                     await self._client.publish(one.subject, one.data, headers=one.headers)
             except NatsError as err:
                 log.warning("messages to gateways are not sent again: %s", err)

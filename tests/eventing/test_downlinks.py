@@ -1,10 +1,12 @@
 """Messages to gateways after a lost connection, and while a gateway is being restarted."""
 
+import asyncio
+
 import pytest
 from nats.aio.client import Client
 
 from eventing.jetstream import downlinks as module
-from eventing.jetstream.connection import connected, listen
+from eventing.jetstream.connection import connected, listen, when_reconnected
 from eventing.jetstream.downlinks import Downlinks
 from tests.eventing import brokers
 from tests.eventing.brokers import Bus, until
@@ -24,6 +26,21 @@ async def test_what_the_broker_takes_along_is_sent_again(bus: Bus, client: Clien
         await bus.start()
         await until(lambda: len(heard) >= 2)
     assert set(heard) == {b"lost"}
+
+
+async def test_a_gateway_that_is_connected_later_misses_nothing(bus: Bus, client: Client) -> None:
+    """The worker has already sent something on its new connection."""
+    sender, reconnected = Downlinks(client), asyncio.Event()
+    when_reconnected(client, lambda _: reconnected.set())
+    await bus.restart(kill=True)
+    await reconnected.wait()
+    await sender.publish("n2.gnb.1", b"early", {"ce-id": "1"})
+    await brokers.arrived(client)
+    heard: list[bytes] = []
+    async with connected(bus.url, "gateway") as gateway:
+        await listen(gateway, "n2.>", lambda *message: heard.append(message[2]))
+        await until(lambda: bool(heard))
+    assert set(heard) == {b"early"}
 
 
 async def test_what_was_sent_long_before_is_not(
