@@ -68,6 +68,11 @@ def is_served(jsz: dict[str, Any]) -> bool:
         for stream in account.get("stream_detail", ())
         if stream.get("name") == subjects.STREAM
     ]
+    if any(
+        len(stream.get("consumer_detail", ())) < stream.get("state", {}).get("consumer_count", 0)
+        for stream in streams
+    ):
+        return False
     every = [*streams, *(one for stream in streams for one in stream.get("consumer_detail", ()))]
     clusters = [one["cluster"] for one in every if one.get("cluster")]
     return bool(streams) and all(cluster.get("leader") for cluster in clusters)

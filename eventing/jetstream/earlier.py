@@ -6,7 +6,7 @@ A worker asks only for events that may be early (`functions.runtime.turn`).
 
 There is one exception. JetStream removes a message when its consumer has the acknowledgement, and
 writes the two to different files. If it dies in between, its stream has a message again that its
-consumer never delivers. Such a message is removed from the stream here.
+consumer never delivers. The events of such a message are published again here, and it is removed.
 """
 
 import asyncio
@@ -18,13 +18,20 @@ from datetime import datetime
 from typing import Any, Final
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 from nats.aio.client import Client
 
 from eventing import subjects
 from eventing.jetstream.connection import BusError
-from eventing.jetstream.messages import events_of
+from eventing.jetstream.messages import Outgoing, addressed, events_of
 from eventing.jetstream.nats_internals import HEADER_VERSION, parse_headers
-from eventing.jetstream.streams import acknowledged_up_to, remove_message, stored_message
+from eventing.jetstream.streams import (
+    acknowledged_up_to,
+    publish_once,
+    remove_message,
+    stored_message,
+)
+from schemas.cloudevents import CloudEvent
 from schemas.identity import partition_of
 from schemas.position import Position
 
@@ -36,7 +43,10 @@ MOST_KNOWN: Final = 8192
 """Messages of a partition whose contents are remembered."""
 PATIENCE: Final = 1.0
 """Seconds for which a message must stand before others, until its consumer is asked whether it has
-the acknowledgement, and seconds between two such questions."""
+the acknowledgement, and seconds between two questions to a consumer."""
+STUCK: Final = 10.0
+"""Seconds after which a message that is a publication again counts as acknowledged in any case: the
+event that waits for it may hold the ack floor of their consumer below it."""
 AT_ONCE: Final = 32
 """Maximum number of questions to JetStream without an answer."""
 TIMEOUT: Final = 2.0
@@ -219,22 +229,40 @@ class EarlierEvents:
 
     async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
-        so, the message is removed."""
+        so, its events are published again, and it is removed.
+
+        It is safe if the consumer has not: an event that is processed twice has no effect.
+        """
         sequence, now = found["seq"], time.monotonic()
         if len(self._since) >= MOST_KNOWN:
             self._since.clear()
-        if now - self._since.setdefault(sequence, now) < PATIENCE:
+        stood = now - self._since.setdefault(sequence, now)
+        if stood < PATIENCE:
             return False
         consumer = subjects.consumer_name(found["subject"])
-        asked_at, floor = self._floors.get(consumer, (0.0, 0))
-        if now - asked_at >= PATIENCE:
-            floor = await acknowledged_up_to(self._client, consumer)
-            self._floors[consumer] = (now, floor)
-        if sequence > floor:
+        stuck = stood >= STUCK and subjects.is_republished(found["subject"])
+        try:
+            if not stuck and sequence > await self._floor(consumer, now):
+                return False
+            log.warning("message %d of %s is acknowledged: published again", sequence, consumer)
+            for message in _again(found, self._partitions):
+                await publish_once(self._client, message, TIMEOUT)
+            await remove_message(self._client, sequence, TIMEOUT)
+        except BusError as err:
+            log.info("message %d of %s stays: %s", sequence, consumer, err)
             return False
-        log.warning("message %d of %s is acknowledged: it is removed again", sequence, consumer)
-        await remove_message(self._client, sequence)
+        self._since.pop(sequence, None)
         return True
+
+    async def _floor(self, consumer: str, now: float) -> int:
+        """Return the sequence up to which a consumer has all acknowledgements, as of the last
+        question."""
+        asked_at, floor = self._floors.get(consumer, (-PATIENCE, 0))
+        if now - asked_at >= PATIENCE:
+            self._floors[consumer] = now, floor  # others do not ask meanwhile
+            floor = await acknowledged_up_to(self._client, consumer, TIMEOUT)
+            self._floors[consumer] = now, floor
+        return floor
 
     async def _get(self, which: dict[str, Any]) -> dict[str, Any] | None:
         async with self._asking:
@@ -258,17 +286,38 @@ def _has_earlier(contents: _Contents, one: Waiting) -> bool:
 
 def _contents(found: dict[str, Any]) -> _Contents:
     """Return the slots of the events in a message, with the earliest position of each."""
+    contents: _Contents = {}
+    for event in _events(found):
+        slot, position = event.slot, event.position
+        if slot is None or position is None:
+            continue
+        if slot not in contents or position.precedes(contents[slot]):
+            contents[slot] = position
+    return contents
+
+
+def _again(found: dict[str, Any], partitions: int) -> list[Outgoing]:
+    """Return the events of a message as messages of their own, with their positions."""
+    return [addressed(event, partitions, repeated=True).outgoing for event in _events(found)]
+
+
+def _events(found: dict[str, Any]) -> list[CloudEvent]:
+    """Return the events of a message, with slot, procedure and position."""
     lines = base64.b64decode(found.get("hdrs", ""))
     headers = parse_headers(lines.removeprefix(HEADER_VERSION))
     stored = int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
-    contents: _Contents = {}
+    subject: str = found["subject"]
     try:
-        events = events_of(headers, base64.b64decode(found.get("data", "")))
-        for index, event in enumerate(events):
-            slot = subjects.slot_of_subject(found["subject"]) if event.slot is None else event.slot
-            position = event.position or Position(found["seq"], index, stored)
-            if slot not in contents or position.precedes(contents[slot]):
-                contents[slot] = position
+        return [
+            replace(
+                event,
+                slot=subjects.slot_of_subject(subject) if event.slot is None else event.slot,
+                procedure=event.procedure or subject.split(".")[2],
+                position=event.position or Position(found["seq"], index, stored),
+            )
+            for index, event in enumerate(
+                events_of(headers, base64.b64decode(found.get("data", "")))
+            )
+        ]
     except ValueError:
-        return {}  # no event of evcore: its worker refuses it
-    return contents
+        return []  # no event of evcore: its worker refuses it

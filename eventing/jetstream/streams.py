@@ -1,16 +1,19 @@
 """JetStream's streams, consumers and key-value buckets: made if missing, checked if present."""
 
+import json
 from collections.abc import Iterable
 from typing import Any, Final
 
 from msgspec import Struct
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 from nats.js.api import KeyValueConfig
 from nats.js.errors import BucketNotFoundError
 from nats.js.kv import KeyValue
 
 from eventing import subjects
 from eventing.jetstream.connection import BusError, request
+from eventing.jetstream.messages import Outgoing
 from schemas.config.reading import NatsConfig
 from schemas.identity import PARTITIONS, SLOTS
 from schemas.procedures import Procedure
@@ -162,7 +165,23 @@ async def stored_message(
     return message
 
 
-async def remove_message(client: Client, sequence: int) -> None:
+async def publish_once(client: Client, message: Outgoing, seconds: float = 5) -> None:
+    """Publish a message to the event stream, and return when it is stored.
+
+    Raises:
+        BusError: JetStream does not store it in time.
+    """
+    subject, data, headers = message
+    try:
+        answer = await client.request(subject, data, seconds, headers=headers)
+    except (TimeoutError, NatsError) as err:
+        raise BusError(f"JetStream does not store {subject}: {err}") from err
+    error = json.loads(answer.data).get("error")
+    if error is not None:
+        raise BusError(f"{subject}: {error.get('description')}", error.get("err_code", 0))
+
+
+async def remove_message(client: Client, sequence: int, seconds: float = 5) -> None:
     """Remove a message from the event stream, if it is there.
 
     Raises:
@@ -170,20 +189,20 @@ async def remove_message(client: Client, sequence: int) -> None:
     """
     body = {"seq": sequence, "no_erase": True}
     try:
-        await request(client, f"STREAM.MSG.DELETE.{subjects.STREAM}", body)
+        await request(client, f"STREAM.MSG.DELETE.{subjects.STREAM}", body, seconds)
     except BusError as err:
         if err.code not in (_NO_MESSAGE, _NOT_IN_STREAM):
             raise
 
 
-async def acknowledged_up_to(client: Client, consumer: str) -> int:
+async def acknowledged_up_to(client: Client, consumer: str, seconds: float = 5) -> int:
     """Return the stream sequence up to which a consumer has the acknowledgements of all its
     messages: it delivers none of them again.
 
     Raises:
         BusError: JetStream does not answer, or there is no such consumer.
     """
-    found = await request(client, f"CONSUMER.INFO.{subjects.STREAM}.{consumer}")
+    found = await request(client, f"CONSUMER.INFO.{subjects.STREAM}.{consumer}", None, seconds)
     sequence: int = found["ack_floor"]["stream_seq"]
     return sequence
 

@@ -79,7 +79,7 @@ def owner(
 ) -> str | None:
     """Return the worker that pulls a procedure's partition; None if no worker hosts the variant.
 
-    All procedures of a UE are at one worker if that worker hosts them all.
+    All procedures of a UE are at one worker if all workers host the same.
     """
     hosts = sorted(lease.worker for lease in leases if lease.hosts(procedure, variant))
     return _shared(tuple(hosts), partitions)[partition] if hosts else None

@@ -142,7 +142,8 @@ class Overload:
         """The requests that may be begun now: at a steady pace, those of a target time at most.
         `UNLIMITED` without a measurement, for a canary, and for a worker with time to spare."""
         capacity, target, now = self.capacity, self._queue.target, self._clock()
-        if not capacity or not target or self.on_trial or self._busy < BUSY:
+        spare = self._busy < BUSY and self.load.wait <= target
+        if not capacity or not target or self.on_trial or spare:
             self._room = float("inf")
             return UNLIMITED
         grown = self._room + (now - self._room_at) * PACE * capacity

@@ -27,10 +27,11 @@ AHEAD: Final = 2.0
 have sent it already, by its host's clock, without the entries that were written since."""
 AWAY: Final = 1.0
 """Seconds after its time at which JetStream stores a wake-up that was due while no broker could."""
-GRACE: Final = 2.0
+GRACE: Final = 2.5
 """Seconds for which such a wake-up then waits. Gateways keep what comes while JetStream is away,
-and publish it soon after (`eventing.jetstream.publisher.LONGEST_PAUSE`): the answer that stops the
-timer may be among it. An outage of the core is not counted against a UE, RAN node or UPF."""
+and publish it soon after, at the latest when an attempt has failed and the next one begins
+(`ACK_TIMEOUT` and `LONGEST_PAUSE` in `eventing.jetstream.publisher`): the answer that stops the
+timer may be among it."""
 REMEMBERED: Final = 4096
 """Maximum number of wake-ups that are known to be in JetStream."""
 TRUST: Final = 60.0
@@ -162,4 +163,4 @@ def postponed(event: CloudEvent, now: int) -> float:
     due, stored = msgpack.decode(event.data, type=TimersDue), event.position.stored
     if due.first or stored - due.at < AWAY * 1000:  # a later page, or in time
         return 0.0
-    return max(0.0, GRACE - (now - stored) / 1000)
+    return min(GRACE, max(0.0, GRACE - (now - stored) / 1000))

@@ -39,10 +39,11 @@ FIRST_LOOK: Final = 0.01
 LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
+LONGEST_REST: Final = 0.5
 REST: Final = 4.0
-"""Times the duration of a look until the next one. With a backlog many events are early, because
-those before them wait in other consumers; they get their turn when those are decided. So looks
-must not take the time for decisions."""
+"""Times the duration of a look until the next one, but at most `LONGEST_REST` seconds. With a
+backlog many events are early, because those before them wait in other consumers; they get their
+turn when those are decided. So looks must not take the time for decisions."""
 FAILURES: Final = 1024
 """Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
@@ -171,7 +172,7 @@ class Work:
             job = await self._parse(delivery)
             if job is None:
                 continue
-            wait = postponed(job.event, now)
+            wait = 0.0 if job.repeated else postponed(job.event, now)
             if wait:
                 await self._finisher.retry(job, wait)
             elif job.event.type in (EventType.TIMERS_DUE, EventType.FAN_OUT):
@@ -211,7 +212,8 @@ class Work:
         is_next = [job.delivery.is_next for job in early]
         waiting = [job.waiting for job in early if job.waiting is not None]
         none_earlier = await self._none_earlier(waiting)
-        self._look_from = time.monotonic() + REST * (time.monotonic() - now)
+        done = time.monotonic()
+        self._look_from = done + min(REST * (done - now), LONGEST_REST)
         for index, job in enumerate(early):
             job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)

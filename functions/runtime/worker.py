@@ -176,7 +176,11 @@ class Worker:
                 for delivery in given_up:
                     await self._finisher.ack(delivery)
                 await work.run(deliveries)
-                overload.worked(begun - asked, time.monotonic() - begun)
+                done = time.monotonic()
+                if deliveries:
+                    overload.worked(begun - asked, done - begun)
+                else:
+                    overload.worked(done - asked, 0.0)
                 if deliveries:
                     seconds, messages = time.monotonic() - begun, messages_of(deliveries)
                     self._meter.batch_done(seconds, len(deliveries), messages)

@@ -14,12 +14,12 @@ from nats.aio.msg import Msg
 from eventing import subjects
 from eventing.jetstream import earlier
 from eventing.jetstream.connection import BusError, request
-from eventing.jetstream.delivery import event_of
+from eventing.jetstream.delivery import Delivery, event_of
 from eventing.jetstream.earlier import EarlierEvents, Waiting
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import addressed, gathered
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import BusConfig, acknowledged_up_to, ensure
+from eventing.jetstream.streams import BusConfig, ensure, stored_message
 from schemas.cloudevents import CloudEvent
 from schemas.position import Position
 from tests.eventing import brokers
@@ -258,13 +258,51 @@ async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(
             assert sum((await events(client)).values()) == 2
             assert await ask.none_earlier([at(2)]) == [False]
 
-            async def first() -> bool:
-                return await ask.none_earlier([at(2)]) == [True]
+            async def again() -> bool:
+                assert await ask.none_earlier([at(2)]) == [False]
+                return subjects.republished(0, "session", SLOT) in await events(client)
 
-            await until(first)
-            assert sum((await events(client)).values()) == 1
-            acknowledged = await acknowledged_up_to(client, SESSION)
-            assert acknowledged == 1
+            await until(again)
+            assert sum((await events(client)).values()) == 2, "the first message is removed"
+            intake = Intake(client)
+            await intake.consume([SESSION])
+            taken: list[Delivery] = []
+            while len(taken) < 2:
+                taken += await intake.take(2, 5)
+            positions = {position_of(one): one for one in taken}
+            assert set(positions) == {1, 2}, "it keeps its place"
+            await intake.ack(positions[1])
+            await until(lambda: first(ask))
             monkeypatch.setattr(earlier, "PATIENCE", 0.0)
             for _ in range(3):  # the other one is not acknowledged, and stays
                 assert await ask.none_earlier([at(3)]) == [False]
+
+
+async def first(ask: EarlierEvents) -> bool:
+    return await ask.none_earlier([at(2)]) == [True]
+
+
+def position_of(delivery: Delivery) -> int:
+    position = event_of(delivery).position
+    assert position is not None
+    return position.sequence
+
+
+async def test_a_publication_that_stands_for_long_is_published_again(
+    client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its consumer may have acknowledged it, and an event before it keeps the ack floor low."""
+    monkeypatch.setattr(earlier, "PATIENCE", 0.05)
+    monkeypatch.setattr(earlier, "STUCK", 0.3)
+    await publish(publisher, of_slot(1))
+    await publish(publisher, of_slot(2, position=Position(1, 0, int(time.time() * 1000) - 10)))
+    ask = EarlierEvents(client, PARTITIONS)
+
+    async def moved() -> bool:
+        assert await ask.none_earlier([at(1, 1)]) == [False]
+        found = await stored_message(client, {"last_by_subj": "ue.0.session.8-again"})
+        assert found is not None
+        return bool(found["seq"] > 2)
+
+    await until(moved)
+    assert sum((await events(client)).values()) == 2
