@@ -19,6 +19,7 @@ from functions.runtime.fan_out import Recipients
 from schemas.aggregates import UNIDENTIFIED, slot_of_aggregate
 from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, TimersDue
 from schemas.identity import partition_of, slot_of_amf_ue_ngap_id
+from schemas.procedures import Procedure
 from schemas.step import encode
 from schemas.ue.waking import WAKE, shared_by, wake_prefix
 
@@ -154,9 +155,10 @@ def wake_up(
 def postponed(event: CloudEvent, now: int) -> float:
     """Return the seconds that a wake-up waits, because JetStream was away when it was due.
 
-    `now` is in milliseconds since the Unix epoch. 0 for any other event.
+    `now` is in milliseconds since the Unix epoch. 0 for any other event, and for timers of
+    sessions: they only repeat requests, and a path switch waits for the answer of the UPF.
     """
-    if event.position is None or not event.data:
+    if event.position is None or not event.data or event.procedure == Procedure.SESSION:
         return 0.0
     if event.type not in (EventType.TIMERS_DUE, EventType.TIMER):
         return 0.0

@@ -128,3 +128,4 @@ def test_wake_ups_wait_after_an_outage(
     found = event(1, type=kind, data=octets, position=Position(1, 0, stored))
     assert postponed(found, now) == seconds
     assert postponed(replace(found, position=None), now) == 0
+    assert postponed(replace(found, procedure="session"), now) == 0
