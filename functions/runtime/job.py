@@ -95,7 +95,7 @@ def parse(delivery: Delivery) -> CloudEvent:
         if not matches(event.source):
             raise BadEventError(f"the source {event.source!r} is not {form}")
     try:
-        if event.type == EventType.TIMERS_DUE or (event.type == EventType.TIMER and event.data):
+        if event.type == EventType.TIMERS_DUE:
             msgpack.decode(event.data, type=TimersDue)
         elif event.type == EventType.FAN_OUT:
             msgpack.decode(event.data, type=FanOutDue)

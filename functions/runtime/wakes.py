@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from msgspec import msgpack
+from msgspec import DecodeError, msgpack
 from msgspec.structs import replace
 
 from eventing import subjects
@@ -162,7 +162,10 @@ def postponed(event: CloudEvent, now: int) -> float:
         return 0.0
     if event.type not in (EventType.TIMERS_DUE, EventType.TIMER):
         return 0.0
-    due, stored = msgpack.decode(event.data, type=TimersDue), event.position.stored
+    try:
+        due, stored = msgpack.decode(event.data, type=TimersDue), event.position.stored
+    except DecodeError:
+        return 0.0  # no wake-up of evcore
     if due.first or stored - due.at < AWAY * 1000:  # a later page, or in time
         return 0.0
     return min(GRACE, max(0.0, GRACE - (now - stored) / 1000))
