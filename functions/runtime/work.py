@@ -39,11 +39,13 @@ FIRST_LOOK: Final = 0.01
 LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
+BACKLOG: Final = BATCH // 2
+"""Deliveries in a batch from which on the worker has a backlog."""
 LONGEST_REST: Final = 0.5
 REST: Final = 4.0
-"""Times the duration of a look until the next one, but at most `LONGEST_REST` seconds. With a
-backlog many events are early, because those before them wait in other consumers; they get their
-turn when those are decided. So looks must not take the time for decisions."""
+"""With a backlog, times the duration of a look until the next one, but at most `LONGEST_REST`
+seconds. Many events are early then, because those before them wait in other consumers; they get
+their turn when those are decided. So looks must not take the time for decisions."""
 FAILURES: Final = 1024
 """Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
@@ -188,7 +190,8 @@ class Work:
         if identify:
             jobs += await self._identify(identify)
         await self._rounds(in_order(jobs))
-        while await self._look():
+        backlog = len(deliveries) >= BACKLOG
+        while await self._look(backlog=backlog):
             jobs, self._held = self._held, []
             await self._rounds(in_order(jobs))
         self._active = {id(job): job for job in self._held}
@@ -200,7 +203,7 @@ class Work:
         self._held = [job for job in self._held if now - job.begun < seconds]
         await self._give_back(given, 0.1)
 
-    async def _look(self) -> bool:
+    async def _look(self, *, backlog: bool) -> bool:
         """Ask the stream for the events before the early ones. Return whether one has its turn."""
         now = time.monotonic()
         if now < self._look_from:
@@ -212,8 +215,9 @@ class Work:
         is_next = [job.delivery.is_next for job in early]
         waiting = [job.waiting for job in early if job.waiting is not None]
         none_earlier = await self._none_earlier(waiting)
-        done = time.monotonic()
-        self._look_from = done + min(REST * (done - now), LONGEST_REST)
+        if backlog:
+            done = time.monotonic()
+            self._look_from = done + min(REST * (done - now), LONGEST_REST)
         for index, job in enumerate(early):
             job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)

@@ -1,7 +1,7 @@
 """The deliveries of a worker without a bus, and late deliveries."""
 
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ from eventing.jetstream.messages import Addressed, outgoing
 from eventing.jetstream.streams import BusConfig
 from functions.runtime import work as work_module
 from functions.runtime.job import Job
+from functions.runtime.round import Decider
 from functions.runtime.work import REST, Work
 from schemas.cloudevents import CloudEvent
 from schemas.step import Step
@@ -57,6 +58,17 @@ class RecordingFinisher:
         raise NotImplementedError
 
 
+def work_of(
+    decider: Decider,
+    store: Store,
+    finisher: RecordingFinisher,
+    none_earlier: Callable[[Sequence[Waiting]], Awaitable[list[bool]]],
+) -> Work:
+    """Return what a worker does with its deliveries."""
+    bus = BusConfig(partitions=PARTITIONS)
+    return Work(decider, store.log, finisher, bus, HOME_KEYS, lambda: False, none_earlier)
+
+
 @pytest.fixture
 async def store(tmp_path: Path) -> AsyncGenerator[Store]:
     made = await opened(tmp_path, LIVES)
@@ -73,15 +85,7 @@ async def test_what_had_come_when_it_stood_still_may_have_been_anothers(
     for event in LIVES.outside[:8]:
         await bench.take(worker, event)
     finisher, stored = RecordingFinisher(), time.time() - 60
-    work = Work(
-        await decider(store, LIVES),
-        store.log,
-        finisher,
-        BusConfig(partitions=PARTITIONS),
-        HOME_KEYS,
-        lambda: False,
-        nothing_earlier,
-    )
+    work = work_of(await decider(store, LIVES), store, finisher, nothing_earlier)
     if stood != "never":
         work.suspended(stored - 1 if stood == "before" else stored + 1)
     forgotten = replace(LIVES.outside[7], partitionkey="ngap-0000000001")
@@ -106,15 +110,7 @@ async def test_only_what_waits_is_reported_as_in_progress(store: Store) -> None:
         active.append([job.event.id for job in work.active])
         return [True for _ in waiting]
 
-    work = Work(
-        await decider(store, LIVES),
-        store.log,
-        RecordingFinisher(),
-        BusConfig(partitions=PARTITIONS),
-        HOME_KEYS,
-        lambda: False,
-        first,
-    )
+    work = work_of(await decider(store, LIVES), store, RecordingFinisher(), first)
     decided, early = LIVES.outside[4], LIVES.outside[6]
     await work.run([_delivery(event, 12 + i) for i, event in enumerate((decided, early))])
     assert active == [[early.id]]
@@ -130,6 +126,7 @@ async def test_looks_leave_time_for_decisions(
         await bench.take(worker, event)
     now, looks = 1000.0, list[float]()
     monkeypatch.setattr(work_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr(work_module, "BACKLOG", 0)
 
     async def slow(waiting: Sequence[Waiting]) -> list[bool]:
         nonlocal now
@@ -137,15 +134,7 @@ async def test_looks_leave_time_for_decisions(
         now += 0.1
         return [False for _ in waiting]
 
-    work = Work(
-        await decider(store, LIVES),
-        store.log,
-        RecordingFinisher(),
-        BusConfig(partitions=PARTITIONS),
-        HOME_KEYS,
-        lambda: False,
-        slow,
-    )
+    work = work_of(await decider(store, LIVES), store, RecordingFinisher(), slow)
     await work.run([_delivery(LIVES.outside[6], 12)])
     for _ in range(3):
         pause = work.pause

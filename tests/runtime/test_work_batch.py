@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from eventing.jetstream.delivery import BatchProgress, Delivery
-from eventing.jetstream.streams import BusConfig
 from functions.runtime.work import Work
-from tests.functions.world import HOME_KEYS
-from tests.runtime.deciders import PARTITIONS, Bench, always_earlier, decider, nothing_earlier
+from tests.runtime.deciders import Bench, always_earlier, decider, nothing_earlier
 from tests.runtime.script import lives
 from tests.runtime.store import Store, opened
-from tests.runtime.test_work import RecordingFinisher
+from tests.runtime.test_work import RecordingFinisher, work_of
 
 LIVES = lives()
 
@@ -34,15 +32,8 @@ async def begun(
     bench, worker = Bench(store), await decider(store, LIVES)
     for event in LIVES.outside[:2]:
         await bench.take(worker, event)
-    work = Work(
-        worker,
-        store.log,
-        finisher,
-        BusConfig(partitions=PARTITIONS),
-        HOME_KEYS,
-        lambda: False,
-        always_earlier if blocked else nothing_earlier,
-    )
+    earlier = always_earlier if blocked else nothing_earlier
+    work = work_of(worker, store, finisher, earlier)
     event = LIVES.outside[3]
     reply = f"$JS.ACK.EVENTS.registration-0001.1.12.7.{int(time.time() * 1e9)}.4"
     subject = f"ue.1.registration.{event.slot}"
