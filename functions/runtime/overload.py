@@ -35,9 +35,13 @@ LATELY: Final = 1.0
 MEMORY: Final = 32_768
 """Events after which their kind counts half: how many events a request causes changes. A shorter
 memory would see the requests of a burst before the events that they cause."""
-PACE: Final = 1.15
-"""Requests that are begun, as a share of those that can be served. What a request causes comes
-later: without a limit, a burst would be begun as a whole, and each of its events would wait."""
+PACE: Final = 1.5
+"""Requests that are begun while no event of open connections waits, as a share of those that can be
+served. What a request causes comes later: without a limit, a burst would be begun as a whole, and
+each of its events would wait."""
+FULL: Final = 0.5
+"""The seconds that events of open connections wait from which on no request is begun. The pace
+falls steadily until then."""
 EVENTS: Final = (2.0, 32.0)
 """Limits of the events for each request. Without requests there is no such number."""
 REJECTED: Final = 2.0
@@ -73,6 +77,8 @@ class Overload:
         """Requests that may be begun."""
         self._room_at = 0.0
         """When `_room` was computed."""
+        self._behind = 0.0
+        """The seconds for the waiting events of open connections."""
         self._free_at = 0.0
         """When the worker will have served all requests that were put off."""
         self.on_trial = False
@@ -103,7 +109,8 @@ class Overload:
         load.dropped += len(given_up)
         load.requests = left.requests
         load.capacity = self.capacity
-        load.wait = (left.others + left.requests * self.each) * self._cost
+        self._behind = left.others * self._cost
+        load.wait = self._behind + left.requests * self.each * self._cost
         load.congested = self._queue.look(self._clock(), load.wait)
         if not given_up:
             return deliveries, given_up
@@ -146,7 +153,8 @@ class Overload:
         if not capacity or not target or self.on_trial or spare:
             self._room = float("inf")
             return UNLIMITED
-        grown = self._room + (now - self._room_at) * PACE * capacity
+        pace = PACE * capacity * max(0.0, 1 - self._behind / FULL)
+        grown = self._room + pace * (now - self._room_at)
         self._room, self._room_at = min(grown, max(1.0, target * capacity)), now
         return int(self._room)
 
