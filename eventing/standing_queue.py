@@ -7,6 +7,8 @@ BURST: Final = 2.0
 PATIENCE: Final = 3.0
 """Seconds for which a queue may exceed the target before it is a standing one. The backlog of a
 stall, such as a cold start, is a burst."""
+RECENT: Final = 10.0
+"""Seconds after the end of a standing queue in which the next one is no burst."""
 RELIEF: Final = 0.5
 """The share of the target below which a standing queue has ended."""
 
@@ -22,6 +24,8 @@ class StandingQueue:
         self.stands = False
         """Whether the queue is longer than the target, and no burst."""
         self._above_since: float | None = None
+        self._stood_at = float("-inf")
+        """When it stood last."""
 
     def look(self, now: float, wait: float) -> bool:
         """Record a predicted waiting time. Both are in seconds. Return `stands`."""
@@ -31,6 +35,8 @@ class StandingQueue:
             return False
         if self._above_since is None:
             self._above_since = now
-        lasts = now - self._above_since >= PATIENCE
+        lasts = now - self._above_since >= PATIENCE or now - self._stood_at < RECENT
         self.stands = self.stands or lasts or wait >= BURST * self.target
+        if self.stands:
+            self._stood_at = now
         return self.stands

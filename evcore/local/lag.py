@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import urllib.request
+from collections.abc import Iterator
 from http.client import HTTPException
 from typing import Any, NamedTuple
 
@@ -62,12 +63,7 @@ async def wait_until_served(monitor_url: str) -> None:
 def is_served(jsz: dict[str, Any]) -> bool:
     """Whether a ``/jsz`` document has the stream of events, and names all its leaders. A broker
     without a cluster names none and leads everything."""
-    streams = [
-        stream
-        for account in jsz.get("account_details", ())
-        for stream in account.get("stream_detail", ())
-        if stream.get("name") == subjects.STREAM
-    ]
+    streams = list(_streams(jsz))
     if any(
         len(stream.get("consumer_detail", ())) < stream.get("state", {}).get("consumer_count", 0)
         for stream in streams
@@ -81,19 +77,24 @@ def is_served(jsz: dict[str, Any]) -> bool:
 def queues_by_procedure(jsz: dict[str, Any]) -> dict[str, Queue]:
     """Return the queue of each procedure from a ``/jsz`` document."""
     found: dict[str, Queue] = {}
+    for stream in _streams(jsz):
+        for consumer in stream.get("consumer_detail", ()):
+            procedure = consumer["name"].rpartition("-")[0]
+            pending = consumer["num_pending"]
+            waits, arrived = found.get(procedure, Queue())
+            found[procedure] = Queue(
+                waits + pending + consumer["num_ack_pending"],
+                arrived + pending + consumer["delivered"]["consumer_seq"],
+            )
+    return found
+
+
+def _streams(jsz: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the stream of events of each account that has one."""
     for account in jsz.get("account_details", ()):
         for stream in account.get("stream_detail", ()):
-            if stream.get("name") != subjects.STREAM:
-                continue
-            for consumer in stream.get("consumer_detail", ()):
-                procedure = consumer["name"].rpartition("-")[0]
-                pending = consumer["num_pending"]
-                waits, arrived = found.get(procedure, Queue())
-                found[procedure] = Queue(
-                    waits + pending + consumer["num_ack_pending"],
-                    arrived + pending + consumer["delivered"]["consumer_seq"],
-                )
-    return found
+            if stream.get("name") == subjects.STREAM:
+                yield stream
 
 
 def _get(url: str) -> dict[str, Any]:

@@ -104,7 +104,7 @@ class DeadlineQueue:
         batch: each causes further events. `excess` requests, which are to be rejected, have that
         part in any case. Of the others, at most `begin` are returned.
         """
-        if len(self) == len(self._arrived) <= min(limit, begin):
+        if len(self) == len(self._arrived) <= limit and self._may_begin(begin):
             taken, self._arrived = self._arrived, []
             return taken
         for delivery in self._arrived:
@@ -120,6 +120,10 @@ class DeadlineQueue:
             self.opening[delivery.consumer] -= 1
             found.append(delivery)
         return found
+
+    def _may_begin(self, begin: int) -> bool:
+        """Whether at most `begin` of the arrived deliveries are requests."""
+        return len(self._arrived) <= begin or sum(map(opens, self._arrived)) <= begin
 
     def _sort(self, delivery: Delivery) -> None:
         if opens(delivery):

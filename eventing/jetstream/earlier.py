@@ -26,7 +26,7 @@ from eventing.jetstream.connection import BusError
 from eventing.jetstream.messages import Outgoing, addressed, events_of
 from eventing.jetstream.nats_internals import HEADER_VERSION, parse_headers
 from eventing.jetstream.streams import (
-    acknowledged_up_to,
+    consumer_info,
     publish_once,
     remove_message,
     stored_message,
@@ -151,33 +151,21 @@ class EarlierEvents:
         known_until = await self._read_until(partition, seen, until)
         # Not all messages before the others are read yet.
         blocked = {i for i, one in asked.items() if one.position.sequence > known_until}
-        checked: dict[int, bool] = {}
-        """By stream sequence, whether the message stands there."""
         of_slot = _by_slot(seen.contents, {slot for one in asked.values() for slot in one.slots})
-        left = {
-            index: sorted(
-                sequence
-                for slot in one.slots
-                for sequence, position in of_slot.get(slot, ())
-                if sequence < one.position.sequence and position.precedes(one.position)
-            )
-            for index, one in asked.items()
-            if index not in blocked
-        }
-        while left:
-            unknown = {before[0] for before in left.values() if before} - checked.keys()
-            there = await asyncio.gather(*map(self._stands, unknown))
-            checked.update(zip(unknown, there, strict=True))
-            for index, before in list(left.items()):
-                while before and not checked.get(before[0], True):
-                    del before[0]
-                if not before:
-                    del left[index]
-                elif checked.get(before[0]):
+        checks: dict[int, asyncio.Task[bool]] = {}
+        """By stream sequence, whether the message stands there: one question for all."""
+
+        async def check(index: int, one: Waiting) -> None:
+            for sequence in _earlier(of_slot, one):
+                if sequence not in checks:
+                    checks[sequence] = asyncio.ensure_future(self._stands(sequence))
+                if await checks[sequence]:
                     blocked.add(index)
-                    del left[index]
-        for sequence, stands in checked.items():
-            if not stands:
+                    return
+
+        await asyncio.gather(*(check(i, one) for i, one in asked.items() if i not in blocked))
+        for sequence, stands in checks.items():
+            if not stands.result():
                 seen.contents.pop(sequence, None)
         return blocked
 
@@ -260,7 +248,8 @@ class EarlierEvents:
         asked_at, floor = self._floors.get(consumer, (-PATIENCE, 0))
         if now - asked_at >= PATIENCE:
             self._floors[consumer] = now, floor  # others do not ask meanwhile
-            floor = await acknowledged_up_to(self._client, consumer, TIMEOUT)
+            info = await consumer_info(self._client, consumer, TIMEOUT)
+            floor = info["ack_floor"]["stream_seq"]
             self._floors[consumer] = now, floor
         return floor
 
@@ -276,6 +265,16 @@ def _by_slot(known: dict[int, _Contents], slots: set[int]) -> dict[int, list[tup
         for slot in slots & contents.keys():
             found.setdefault(slot, []).append((sequence, contents[slot]))
     return found
+
+
+def _earlier(of_slot: dict[int, list[tuple[int, Position]]], one: Waiting) -> list[int]:
+    """Return the stream sequences of the messages with earlier events of an event's slots."""
+    return sorted(
+        sequence
+        for slot in one.slots
+        for sequence, position in of_slot.get(slot, ())
+        if sequence < one.position.sequence and position.precedes(one.position)
+    )
 
 
 def _has_earlier(contents: _Contents, one: Waiting) -> bool:

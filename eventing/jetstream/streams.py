@@ -1,6 +1,5 @@
 """JetStream's streams, consumers and key-value buckets: made if missing, checked if present."""
 
-import json
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -173,12 +172,9 @@ async def publish_once(client: Client, message: Outgoing, seconds: float = 5) ->
     """
     subject, data, headers = message
     try:
-        answer = await client.request(subject, data, seconds, headers=headers)
+        await client.jetstream().publish(subject, data, seconds, headers=dict(headers))
     except (TimeoutError, NatsError) as err:
         raise BusError(f"JetStream does not store {subject}: {err}") from err
-    error = json.loads(answer.data).get("error")
-    if error is not None:
-        raise BusError(f"{subject}: {error.get('description')}", error.get("err_code", 0))
 
 
 async def remove_message(client: Client, sequence: int, seconds: float = 5) -> None:
@@ -195,16 +191,14 @@ async def remove_message(client: Client, sequence: int, seconds: float = 5) -> N
             raise
 
 
-async def acknowledged_up_to(client: Client, consumer: str, seconds: float = 5) -> int:
-    """Return the stream sequence up to which a consumer has the acknowledgements of all its
-    messages: it delivers none of them again.
+async def consumer_info(client: Client, consumer: str, seconds: float = 5) -> dict[str, Any]:
+    """Return the state of a consumer of the event stream, as JetStream's API gives it.
 
     Raises:
         BusError: JetStream does not answer, or there is no such consumer.
     """
-    found = await request(client, f"CONSUMER.INFO.{subjects.STREAM}.{consumer}", None, seconds)
-    sequence: int = found["ack_floor"]["stream_seq"]
-    return sequence
+    subject = f"CONSUMER.INFO.{subjects.STREAM}.{consumer}"
+    return await request(client, subject, None, seconds)
 
 
 async def waiting_bytes(client: Client) -> int:

@@ -22,7 +22,10 @@ from schemas.step import Step
 log = logging.getLogger(__name__)
 
 SOON: Final = 0.25
-"""Seconds between two publications while requests wait. Gateways act on them."""
+"""Seconds between two publications while requests wait, or have waited lately. Gateways act on them:
+without a report a worker seems to have served nothing."""
+LATELY: Final = 3.0
+"""Seconds after requests have waited in which that counts."""
 _DECAY: Final = 0.95
 
 
@@ -134,11 +137,12 @@ class Meter:
     async def report(self) -> None:
         """Publish the statistics whenever they have changed or are requested, until cancelled."""
         await self._client.subscribe(subjects.STATS_REQUEST, cb=self._requested)
-        at = 0.0
+        at, waited = 0.0, float("-inf")
         while True:
             await asyncio.sleep(min(SOON, PERIOD))
             now = time.monotonic()
-            if self._changed and (self.load.requests or now - at >= PERIOD):
+            waited = now if self.load.requests else waited
+            if self._changed and (now - waited <= LATELY or now - at >= PERIOD):
                 at = now
                 await self._publish(self.stats())
 

@@ -36,12 +36,19 @@ MEMORY: Final = 32_768
 """Events after which their kind counts half: how many events a request causes changes. A shorter
 memory would see the requests of a burst before the events that they cause."""
 PACE: Final = 1.5
-"""Requests that are begun while no event of open connections waits, as a share of those that can be
-served. What a request causes comes later: without a limit, a burst would be begun as a whole, and
-each of its events would wait."""
-FULL: Final = 0.5
-"""The seconds that events of open connections wait from which on no request is begun. The pace
-falls steadily until then."""
+"""Requests that are begun in a second, as a share of those that can be served. What a request causes
+comes later: without a limit, a burst would be begun as a whole, and each of its events would wait."""
+BANK: Final = 0.25
+"""Seconds of that pace that may be begun at once."""
+WAIT: Final = 0.1
+"""Seconds that the events of open connections wait, from which on no request is begun. A procedure
+has several messages, one after the other, and each waits that long. No more requests are begun at
+once than events can be decided in that time."""
+SAMPLE: Final = 16
+"""Events of a batch that are looked at for that."""
+DRIFT: Final = 0.01
+"""Seconds a second by which the clocks of the broker and of this worker may drift apart. Their
+difference is taken from the events that wait for the shortest time."""
 EVENTS: Final = (2.0, 32.0)
 """Limits of the events for each request. Without requests there is no such number."""
 REJECTED: Final = 2.0
@@ -73,12 +80,15 @@ class Overload:
         """Seconds for an event; 0 before a measurement."""
         self._busy = 0.0
         """The share of the time that the worker works, lately."""
-        self._room = float("inf")
-        """Requests that may be begun."""
-        self._room_at = 0.0
-        """When `_room` was computed."""
-        self._behind = 0.0
-        """The seconds for the waiting events of open connections."""
+        self._pace = float("inf")
+        """Requests that the pace lets begin, and when they were computed."""
+        self._paced_at = 0.0
+        self._shortest = float("inf")
+        """The age of an event that does not wait: the difference of the clocks."""
+        self._waits = 0.0
+        """Seconds that the events of open connections wait."""
+        self._looked_at = 0.0
+        """When they were looked at."""
         self._free_at = 0.0
         """When the worker will have served all requests that were put off."""
         self.on_trial = False
@@ -109,13 +119,26 @@ class Overload:
         load.dropped += len(given_up)
         load.requests = left.requests
         load.capacity = self.capacity
-        self._behind = left.others * self._cost
-        load.wait = self._behind + left.requests * self.each * self._cost
+        load.wait = (left.others + left.requests * self.each) * self._cost
         load.congested = self._queue.look(self._clock(), load.wait)
+        self._look(deliveries)
         if not given_up:
             return deliveries, given_up
         late = {id(delivery) for delivery in given_up}
         return [delivery for delivery in deliveries if id(delivery) not in late], given_up
+
+    def _look(self, deliveries: Sequence[Delivery]) -> None:
+        """Note how long the events of open connections in a batch have waited."""
+        now, wall = self._clock(), self._wall()
+        some = deliveries[:: max(1, len(deliveries) // SAMPLE)]
+        stored = [stored_at(delivery.reply) for delivery in some if not opens(delivery)]
+        ages = sorted(wall - at for at in stored if at is not None)
+        drift, self._looked_at = DRIFT * (now - self._looked_at), now
+        if ages:
+            self._shortest = min(self._shortest + drift, ages[0])
+            self._waits = ages[len(ages) // 2] - self._shortest
+        else:
+            self._waits = 0.0
 
     def worked(self, idle: float, busy: float) -> None:
         """Note the seconds that the worker has waited for events, and then worked on them."""
@@ -146,17 +169,18 @@ class Overload:
 
     @property
     def room(self) -> int:
-        """The requests that may be begun now: at a steady pace, those of a target time at most.
-        `UNLIMITED` without a measurement, for a canary, and for a worker with time to spare."""
+        """The requests that may be begun now: at a steady pace, those of a target time at most, and
+        only while few events are under way. `UNLIMITED` without a measurement and for a canary."""
         capacity, target, now = self.capacity, self._queue.target, self._clock()
-        spare = self._busy < BUSY and self.load.wait <= target
-        if not capacity or not target or self.on_trial or spare:
-            self._room = float("inf")
+        if not capacity or not target or self.on_trial:
             return UNLIMITED
-        pace = PACE * capacity * max(0.0, 1 - self._behind / FULL)
-        grown = self._room + pace * (now - self._room_at)
-        self._room, self._room_at = min(grown, max(1.0, target * capacity)), now
-        return int(self._room)
+        most = max(1.0, BANK * capacity)
+        if self._busy < BUSY:
+            self._pace = most  # the measurement of the capacity may be wrong
+        self._pace = min(self._pace + (now - self._paced_at) * PACE * capacity, most)
+        self._paced_at = now
+        few = 0 if self._waits >= WAIT else max(1, int(WAIT / self._cost))
+        return few if self._busy < BUSY else min(few, int(self._pace))
 
     @property
     def each(self) -> float:
@@ -176,7 +200,7 @@ class Overload:
         behind = (self._taken + load.requests) / capacity if capacity else 0.0
         if not load.congested or behind <= self._queue.target or self.on_trial:
             load.admitted += 1
-            self._room = max(0.0, self._room - 1.0)
+            self._pace = max(0.0, self._pace - 1.0)
             self._requests += 1.0
             return 0
         load.put_off += 1

@@ -20,7 +20,7 @@ from eventing import subjects
 from eventing.jetstream.connection import BusError, request
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import stored_message
+from eventing.jetstream.streams import consumer_info, stored_message
 from functions.runtime.fan_out import SCHEDULED
 from functions.runtime.wakes import SharedWake, shared_wake
 from schemas.ue.waking import WAKE, shared_by
@@ -182,7 +182,7 @@ class TimerCheck:
         waits for its turn. Otherwise the wake-ups are late, not lost."""
         consumer = subjects.consumer(partition, procedure)
         try:
-            info = await request(self._client, f"CONSUMER.INFO.{subjects.STREAM}.{consumer}")
+            info = await consumer_info(self._client, consumer)
             pages = {"subjects_filter": subjects.timers_in(partition)}
             stream = await request(self._client, f"STREAM.INFO.{subjects.STREAM}", pages)
         except BusError as err:

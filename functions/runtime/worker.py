@@ -176,14 +176,10 @@ class Worker:
                 for delivery in given_up:
                     await self._finisher.ack(delivery)
                 await work.run(deliveries)
-                done = time.monotonic()
+                seconds = time.monotonic() - begun
+                overload.worked(begun - asked, seconds)
                 if deliveries:
-                    overload.worked(begun - asked, done - begun)
-                else:
-                    overload.worked(done - asked, 0.0)
-                if deliveries:
-                    seconds, messages = time.monotonic() - begun, messages_of(deliveries)
-                    self._meter.batch_done(seconds, len(deliveries), messages)
+                    self._meter.batch_done(seconds, len(deliveries), messages_of(deliveries))
         finally:
             await self._end()
 

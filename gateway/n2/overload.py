@@ -33,7 +33,7 @@ LEAST: Final = 0.01
 STEP: Final = 4.0
 """The factor by which the share changes at most in a period, against errors of a measurement."""
 SMOOTHING: Final = 0.3
-"""The weight of a measurement of the capacity."""
+"""The weight of a measurement of rates: a period has two reports of a worker, or one, or three."""
 WHOLE: Final = 0.99
 """The share from which on gNBs may send all requests again."""
 EVERYTHING: Final = 100
@@ -77,6 +77,8 @@ class LoadReduction:
         """The loads at the last change."""
         self._capacity = 0.0
         """Requests a second that the workers can serve; 0 if unknown."""
+        self._offered = 0.0
+        """Requests a second that would come without a reduction."""
         self._changed_at = clock()
         self.share = 1.0
         """The share of the requests that gNBs are asked to keep."""
@@ -110,13 +112,14 @@ class LoadReduction:
         served /= seconds
         rate = max(0.0, left + waiting - waited) / seconds
         self._measure(served, rate, stood=waited > 0 and waiting > 0)
+        self._offered += SMOOTHING * (rate / self.share - self._offered)
         self.wait = waiting / self._capacity if self._capacity else 0.0
         self._stands = self.wait >= self._target * (END if self._stands else BEGIN) > 0
         if self._stands or self.share < 1.0:
             aim = AIM * self._target
             wanted = self._capacity * (1 + (aim - self.wait) / HORIZON)
-            factor = wanted / rate if rate > 0 else STEP
-            share = self.share * min(STEP, max(1 / STEP, factor))
+            share = wanted / self._offered if self._offered > 0 else 1.0
+            share = min(self.share * STEP, max(self.share / STEP, share))
             self.share = max(LEAST, min(share, WHOLE if self._stands else 1.0))
             if self.share >= WHOLE and not self._stands:
                 self.share = 1.0
