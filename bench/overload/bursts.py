@@ -5,7 +5,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from bench.overload.core import PROGRAMME, LoadedCore, failures_of, running_core
+from bench.overload.core import LoadedCore, failures_of, running_core, within
 from loadgen import Procedure
 from loadgen.report.report import Report
 
@@ -96,8 +96,6 @@ def outcome(
 ) -> Burst:
     """Return the outcome of an offered load."""
     register = report.procedures[Procedure.REGISTER]
-    last = report.procedures.get(PROGRAMME[-1])
-    served = sum(one.succeeded for one in last.timeline if one.at < seconds) if last else 0
     ended = max((one.at + 1 for one in register.timeline if one.succeeded), default=0)
     backlog = report.ues - sum(one.succeeded for one in register.timeline if one.at < seconds)
     return Burst(
@@ -105,7 +103,7 @@ def outcome(
         capacity=capacity,
         ues=report.ues,
         registered=register.succeeded,
-        goodput=served / seconds,
+        goodput=within(report, seconds) / seconds,
         p99={
             name: found.admitted.p99
             for name, found in report.procedures.items()
