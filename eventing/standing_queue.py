@@ -2,7 +2,7 @@
 
 from typing import Final
 
-BURST: Final = 2.0
+BURST: Final = 1.5
 """Times the target that a burst may take to be processed."""
 PATIENCE: Final = 3.0
 """Seconds for which a queue may exceed the target before it is a standing one. The backlog of a

@@ -32,20 +32,23 @@ BUSY: Final = 0.8
 wrong, and requests must not wait for a worker that does nothing."""
 LATELY: Final = 1.0
 """Seconds after which that share counts 1/e."""
-MEMORY: Final = 32_768
+MEMORY: Final = 8192
 """Events after which their kind counts half: how many events a request causes changes. A shorter
 memory would see the requests of a burst before the events that they cause."""
-PACE: Final = 1.5
-"""Requests that are begun in a second, as a share of those that can be served. What a request causes
-comes later: without a limit, a burst would be begun as a whole, and each of its events would wait."""
-BANK: Final = 0.25
-"""Seconds of that pace that may be begun at once."""
-WAIT: Final = 0.1
-"""Seconds that the events of open connections wait, from which on no request is begun. A procedure
-has several messages, one after the other, and each waits that long. No more requests are begun at
-once than events can be decided in that time."""
+PACE: Final = 1.2
+"""Requests that a busy worker begins in a second, as a share of those that it can serve. What a
+request causes comes later: without a limit, a burst would be begun as a whole, and each of its
+events would wait."""
+SLOW_PACE: Final = 0.25
+"""That share while the events of open connections wait for `WAIT`."""
+AT_ONCE: Final = 0.25
+"""The requests of so many seconds of that pace may be begun at once."""
+WAIT: Final = 0.08
+"""Seconds that the events of open connections may wait: a procedure has several messages, one after
+the other, and each waits. No more requests are begun at once than events are decided in that
+time."""
 SAMPLE: Final = 16
-"""Events of a batch that are looked at for that."""
+"""Events of a batch that are looked at to know how long they wait."""
 DRIFT: Final = 0.01
 """Seconds a second by which the clocks of the broker and of this worker may drift apart. Their
 difference is taken from the events that wait for the shortest time."""
@@ -80,8 +83,8 @@ class Overload:
         """Seconds for an event; 0 before a measurement."""
         self._busy = 0.0
         """The share of the time that the worker works, lately."""
-        self._pace = float("inf")
-        """Requests that the pace lets begin, and when they were computed."""
+        self._may_begin = 0.0
+        """Requests that the pace lets begin, as of `_paced_at`."""
         self._paced_at = 0.0
         self._shortest = float("inf")
         """The age of an event that does not wait: the difference of the clocks."""
@@ -169,18 +172,17 @@ class Overload:
 
     @property
     def room(self) -> int:
-        """The requests that may be begun now: at a steady pace, those of a target time at most, and
-        only while few events are under way. `UNLIMITED` without a measurement and for a canary."""
-        capacity, target, now = self.capacity, self._queue.target, self._clock()
-        if not capacity or not target or self.on_trial:
+        """The requests that may be begun now: if the worker is busy, at a steady pace. `UNLIMITED`
+        without a measurement and for a canary."""
+        capacity, now = self.capacity, self._clock()
+        if not capacity or not self._queue.target or self.on_trial:
             return UNLIMITED
-        most = max(1.0, BANK * capacity)
-        if self._busy < BUSY:
-            self._pace = most  # the measurement of the capacity may be wrong
-        self._pace = min(self._pace + (now - self._paced_at) * PACE * capacity, most)
-        self._paced_at = now
-        few = 0 if self._waits >= WAIT else max(1, int(WAIT / self._cost))
-        return few if self._busy < BUSY else min(few, int(self._pace))
+        pace = capacity * (PACE if self._waits < WAIT else SLOW_PACE)
+        grown = self._may_begin + pace * (now - self._paced_at)
+        self._may_begin, self._paced_at = min(grown, max(1.0, AT_ONCE * pace)), now
+        at_once = max(1, int(WAIT / self._cost))
+        # If the worker has time to spare, the measurement of the capacity may be wrong.
+        return at_once if self._busy < BUSY else min(at_once, int(self._may_begin))
 
     @property
     def each(self) -> float:
@@ -200,7 +202,7 @@ class Overload:
         behind = (self._taken + load.requests) / capacity if capacity else 0.0
         if not load.congested or behind <= self._queue.target or self.on_trial:
             load.admitted += 1
-            self._pace = max(0.0, self._pace - 1.0)
+            self._may_begin = max(0.0, self._may_begin - 1.0)
             self._requests += 1.0
             return 0
         load.put_off += 1

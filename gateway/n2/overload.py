@@ -21,7 +21,7 @@ END: Final = 0.25
 off later: a refused RRC connection costs the core nothing, a rejected request two events."""
 PERIOD: Final = 0.5
 """Seconds between two changes of the share."""
-AIM: Final = 0.5
+AIM: Final = 0.3
 """The length that the queue should get, in targets. With the target, workers would put requests off
 all the time."""
 HORIZON: Final = 2.0
@@ -30,6 +30,9 @@ FRESH: Final = 3.0
 """Seconds for which the report of a worker counts. A worker that is idle reports nothing."""
 LEAST: Final = 0.01
 """The least share of the requests that gNBs are asked to keep: the indication is up to 99 %."""
+DRAINING: Final = 0.25
+"""The least of these requests that is asked for, as a share of the capacity: workers reject what is
+too much, and gNBs that send nothing leave the workers idle when the queue is served."""
 STEP: Final = 4.0
 """The factor by which the share changes at most in a period, against errors of a measurement."""
 SMOOTHING: Final = 0.3
@@ -80,6 +83,8 @@ class LoadReduction:
         self._offered = 0.0
         """Requests a second that would come without a reduction."""
         self._changed_at = clock()
+        self._before = 1.0
+        """The share before the current one. The reports of a period are partly about its time."""
         self.share = 1.0
         """The share of the requests that gNBs are asked to keep."""
         self.wait = 0.0
@@ -112,12 +117,13 @@ class LoadReduction:
         served /= seconds
         rate = max(0.0, left + waiting - waited) / seconds
         self._measure(served, rate, stood=waited > 0 and waiting > 0)
-        self._offered += SMOOTHING * (rate / self.share - self._offered)
+        kept, self._before = (self.share + self._before) / 2, self.share
+        self._offered += SMOOTHING * (rate / kept - self._offered)
         self.wait = waiting / self._capacity if self._capacity else 0.0
         self._stands = self.wait >= self._target * (END if self._stands else BEGIN) > 0
         if self._stands or self.share < 1.0:
             aim = AIM * self._target
-            wanted = self._capacity * (1 + (aim - self.wait) / HORIZON)
+            wanted = self._capacity * max(DRAINING, 1 + (aim - self.wait) / HORIZON)
             share = wanted / self._offered if self._offered > 0 else 1.0
             share = min(self.share * STEP, max(self.share / STEP, share))
             self.share = max(LEAST, min(share, WHOLE if self._stands else 1.0))
@@ -128,10 +134,10 @@ class LoadReduction:
     def _measure(self, served: float, rate: float, *, stood: bool) -> None:
         """Adapt the capacity. The workers estimate theirs. What they serve while requests wait is
         their capacity; if none waits, it is at least what arrives."""
-        if self.share == 1.0 or not self._capacity:
-            self._capacity = sum(load.capacity for load in self._seen.values())
-        elif stood:
+        if stood and self._capacity:
             self._capacity += SMOOTHING * (served - self._capacity)
+        elif self.share == 1.0 or not self._capacity:
+            self._capacity = sum(load.capacity for load in self._seen.values())
         else:
             self._capacity = max(self._capacity, rate)
 

@@ -9,9 +9,9 @@ import wire
 from eventing.jetstream.deadline_queue import UNLIMITED
 from eventing.jetstream.delivery import Delivery, pending_after, stored_at
 from eventing.jetstream.intake import Backlog
-from eventing.standing_queue import PATIENCE
+from eventing.standing_queue import PATIENCE, RECENT
 from functions.runtime import overload
-from functions.runtime.overload import EXPECTED, PACE, Overload
+from functions.runtime.overload import AT_ONCE, EXPECTED, PACE, SLOW_PACE, WAIT, Overload
 from loadgen.gnb import messages
 from loadgen.gnb.messages import GnbConfig
 from schemas.cloudevents import CloudEvent, EventType
@@ -90,6 +90,10 @@ def test_a_burst_is_absorbed_and_a_standing_queue_is_not() -> None:
     (seconds,) = bench.batch(1, 1.4 * bench.capacity)
     assert seconds == 1, "when the backlog is served"
     assert bench.batch(1, 0.2 * bench.capacity) == [0], "it has ended"
+    bench.now += RECENT - 0.1
+    assert bench.batch(1, 1.4 * bench.capacity) == [1], "it goes on"
+    assert bench.batch(1, 0.2 * bench.capacity) == [0]
+    bench.now += RECENT
     assert bench.batch(1, 1.4 * bench.capacity) == [0], "another burst"
 
 
@@ -167,21 +171,35 @@ def test_requests_are_begun_at_a_steady_pace() -> None:
     bench.control.worked(0.0, 60.0)
     capacity = bench.capacity
     begun = 0
-    for _ in range(100):
+    for _ in range(20):
         room = bench.control.room
         begun += room
         for _ in range(room):
             assert bench.control.back_off() == 0
         bench.now += 0.1
-    assert begun == pytest.approx((1.0 + 10.0 * PACE) * capacity, rel=0.25)
+    assert begun == pytest.approx((AT_ONCE + 2.0) * PACE * capacity, rel=0.2)
 
 
-def test_after_a_pause_requests_of_one_target_time_are_begun_at_once() -> None:
+def test_few_requests_are_begun_at_once_after_a_pause() -> None:
     bench = Bench(after=0.5)
     bench.control.worked(0.0, 60.0)
-    assert bench.control.room == int(0.5 * bench.capacity)
+    assert bench.control.room == int(AT_ONCE * PACE * bench.capacity)
     bench.now += 60.0
-    assert bench.control.room == int(0.5 * bench.capacity)
+    assert bench.control.room == int(AT_ONCE * PACE * bench.capacity)
+
+
+@pytest.mark.parametrize("clocks", [-3.0, 0.0, 3.0])
+def test_few_requests_are_begun_while_open_connections_wait(clocks: float) -> None:
+    """`clocks` is the difference of the clocks of the broker and of the worker, in seconds."""
+    bench = Bench(after=1.0)
+    bench.control.worked(0.0, 60.0)
+    for age, pace in ((0.0, PACE), (WAIT / 2, PACE), (WAIT * 2, SLOW_PACE), (0.0, PACE)):
+        bench.now += 1.0
+        reply = delivery(stored=bench.now + clocks - age).reply
+        waiting = Delivery("", b"", {}, reply, 1, "", UPLINK.event)
+        bench.control.begin([waiting] * 20, Backlog(0, 0), COST)
+        bench.now += 1.0
+        assert bench.control.room == int(AT_ONCE * pace * bench.capacity)
 
 
 def test_who_has_no_pace() -> None:
@@ -195,15 +213,15 @@ def test_who_has_no_pace() -> None:
     assert Overload(Congestion()).room == UNLIMITED, "nothing is measured"
 
 
-def test_a_worker_with_time_to_spare_begins_all() -> None:
+def test_a_worker_with_time_to_spare_keeps_no_pace() -> None:
     """Its measurement of the capacity may be wrong."""
     bench = Bench(after=1.0)
     for _ in range(200):
         bench.control.worked(0.003, 0.007)
-    assert bench.control.room == UNLIMITED
+    assert bench.control.room == bench.control.room == int(WAIT / COST)
     for _ in range(200):
         bench.control.worked(0.0005, 0.0095)
-    assert bench.control.room < UNLIMITED
+    assert bench.control.room < int(WAIT / COST)
 
 
 # Requests that were given up
