@@ -1,8 +1,9 @@
 """A core with UPFs in this process, which can be restarted and looked into, and its loads."""
 
 import os
+import sys
 from collections.abc import AsyncGenerator, Generator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -135,11 +136,7 @@ def failures_of(report: Report) -> dict[str, int]:
 
 @asynccontextmanager
 async def running_core(folder: Path, upfs: int = 2) -> AsyncGenerator[LoadedCore]:
-    """Run a new core with UPFs for the duration of a block.
-
-    Raises:
-        PermissionError: this process may not raise its priority.
-    """
+    """Run a new core with UPFs for the duration of a block."""
     data = DataDirectory(folder)
     secrets, config = data.prepare(), config_of(upfs)
     async with AsyncExitStack() as stack:
@@ -154,16 +151,17 @@ async def running_core(folder: Path, upfs: int = 2) -> AsyncGenerator[LoadedCore
 
 @contextmanager
 def _first() -> Generator[None]:
-    """Give this process and its later children `PRIORITY` for the duration of a block.
-
-    Raises:
-        PermissionError: this process may not raise its priority.
-    """
-    _prioritize(PRIORITY)
+    """Give this process and its later children `PRIORITY` for the duration of a block."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        _prioritize(PRIORITY)
+    except OSError as err:
+        sys.stderr.write(f"the load generator has no priority, so latencies are too long: {err}\n")
     try:
         yield
     finally:
-        _prioritize(0)
+        with suppress(OSError):
+            _prioritize(before)
 
 
 def _prioritize(nice: int) -> None:

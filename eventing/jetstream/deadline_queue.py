@@ -104,7 +104,7 @@ class DeadlineQueue:
         batch: each causes further events. `excess` requests, which are to be rejected, have that
         part in any case. Of the others, at most `begin` are returned.
         """
-        if len(self) == len(self._arrived) <= limit and self._may_begin(begin):
+        if len(self) == len(self._arrived) <= limit and self._within(begin):
             taken, self._arrived = self._arrived, []
             return taken
         for delivery in self._arrived:
@@ -121,7 +121,7 @@ class DeadlineQueue:
             found.append(delivery)
         return found
 
-    def _may_begin(self, begin: int) -> bool:
+    def _within(self, begin: int) -> bool:
         """Whether at most `begin` of the arrived deliveries are requests."""
         return len(self._arrived) <= begin or sum(map(opens, self._arrived)) <= begin
 

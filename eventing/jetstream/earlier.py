@@ -163,7 +163,11 @@ class EarlierEvents:
                     blocked.add(index)
                     return
 
-        await asyncio.gather(*(check(i, one) for i, one in asked.items() if i not in blocked))
+        try:
+            await asyncio.gather(*(check(i, one) for i, one in asked.items() if i not in blocked))
+        finally:
+            for task in checks.values():
+                task.cancel()
         for sequence, stands in checks.items():
             if not stands.result():
                 seen.contents.pop(sequence, None)

@@ -22,10 +22,10 @@ from schemas.step import Step
 log = logging.getLogger(__name__)
 
 SOON: Final = 0.25
-"""Seconds between two publications while requests wait, or have waited lately. Gateways act on them:
-without a report a worker seems to have served nothing."""
+"""Seconds between two publications while requests wait, or have waited lately. Gateways act on
+them: without a report a worker seems to have served nothing."""
 LATELY: Final = 3.0
-"""Seconds after requests have waited in which that counts."""
+"""Seconds after requests have waited for which reports stay frequent."""
 _DECAY: Final = 0.95
 
 

@@ -40,16 +40,18 @@ PACE: Final = 1.2
 request causes comes later: without a limit, a burst would be begun as a whole, and each of its
 events would wait."""
 SLOW_PACE: Final = 0.25
-"""That share while the events of open connections wait for `WAIT`."""
+"""That share while the events of open connections wait for longer than `WAIT`."""
 AT_ONCE: Final = 0.25
 """The requests of so many seconds of that pace may be begun at once."""
 WAIT: Final = 0.08
-"""Seconds that the events of open connections may wait: a procedure has several messages, one after
-the other, and each waits. No more requests are begun at once than events are decided in that
-time."""
+"""Seconds that the events of open connections may wait, or a batch if each takes longer. A
+procedure has several messages, one after the other, and each waits. No more requests are begun at
+once than events are decided in that time."""
+SLOWER: Final = 1.02
+"""The factor by which the shortest duration of a batch grows with each batch."""
 SAMPLE: Final = 16
-"""Events of a batch that are looked at to know how long they wait."""
-DRIFT: Final = 0.01
+"""The least number of events of a full batch that are looked at to know how long they wait."""
+DRIFT: Final = 0.0005
 """Seconds a second by which the clocks of the broker and of this worker may drift apart. Their
 difference is taken from the events that wait for the shortest time."""
 EVENTS: Final = (2.0, 32.0)
@@ -83,7 +85,7 @@ class Overload:
         """Seconds for an event; 0 before a measurement."""
         self._busy = 0.0
         """The share of the time that the worker works, lately."""
-        self._may_begin = 0.0
+        self._allowance = 0.0
         """Requests that the pace lets begin, as of `_paced_at`."""
         self._paced_at = 0.0
         self._shortest = float("inf")
@@ -92,6 +94,8 @@ class Overload:
         """Seconds that the events of open connections wait."""
         self._looked_at = 0.0
         """When they were looked at."""
+        self._quickest = float("inf")
+        """The shortest duration of a batch lately, in seconds."""
         self._free_at = 0.0
         """When the worker will have served all requests that were put off."""
         self.on_trial = False
@@ -124,29 +128,35 @@ class Overload:
         load.capacity = self.capacity
         load.wait = (left.others + left.requests * self.each) * self._cost
         load.congested = self._queue.look(self._clock(), load.wait)
-        self._look(deliveries)
+        self._allowance = max(0.0, self._allowance - self._taken)
+        self._note_waits(deliveries)
         if not given_up:
             return deliveries, given_up
         late = {id(delivery) for delivery in given_up}
         return [delivery for delivery in deliveries if id(delivery) not in late], given_up
 
-    def _look(self, deliveries: Sequence[Delivery]) -> None:
+    def _note_waits(self, deliveries: Sequence[Delivery]) -> None:
         """Note how long the events of open connections in a batch have waited."""
         now, wall = self._clock(), self._wall()
         some = deliveries[:: max(1, len(deliveries) // SAMPLE)]
         stored = [stored_at(delivery.reply) for delivery in some if not opens(delivery)]
         ages = sorted(wall - at for at in stored if at is not None)
-        drift, self._looked_at = DRIFT * (now - self._looked_at), now
-        if ages:
-            self._shortest = min(self._shortest + drift, ages[0])
-            self._waits = ages[len(ages) // 2] - self._shortest
-        else:
+        if not ages:
             self._waits = 0.0
+            return
+        drift, self._looked_at = DRIFT * (now - self._looked_at), now
+        # Without a load the events do not wait. So a step of a clock counts until there is none.
+        before = self._shortest + drift if self._busy >= BUSY else ages[0]
+        self._shortest = min(before, ages[0])
+        self._waits = ages[len(ages) // 2] - self._shortest
 
     def worked(self, idle: float, busy: float) -> None:
-        """Note the seconds that the worker has waited for events, and then worked on them."""
+        """Note the seconds that the worker has waited for events, and then worked on them; 0 if
+        there were none."""
         weight = math.exp(-(idle + busy) / LATELY)
         self._busy = self._busy * weight + (1 - weight) * busy / max(idle + busy, 1e-9)
+        if busy:
+            self._quickest = min(self._quickest * SLOWER, busy)
 
     def _given_up(self, request: Delivery) -> bool:
         stored = stored_at(request.reply)
@@ -172,17 +182,18 @@ class Overload:
 
     @property
     def room(self) -> int:
-        """The requests that may be begun now: if the worker is busy, at a steady pace. `UNLIMITED`
-        without a measurement and for a canary."""
+        """The requests that may be begun now: those of `WAIT`, and if the worker is busy, at a
+        steady pace. `UNLIMITED` if switched off, without a measurement, and for a canary."""
         capacity, now = self.capacity, self._clock()
         if not capacity or not self._queue.target or self.on_trial:
             return UNLIMITED
-        pace = capacity * (PACE if self._waits < WAIT else SLOW_PACE)
-        grown = self._may_begin + pace * (now - self._paced_at)
-        self._may_begin, self._paced_at = min(grown, max(1.0, AT_ONCE * pace)), now
-        at_once = max(1, int(WAIT / self._cost))
+        wait = WAIT if self._quickest == float("inf") else max(WAIT, self._quickest)
+        pace = capacity * (PACE if self._waits < wait else SLOW_PACE)
+        grown = self._allowance + pace * (now - self._paced_at)
+        self._allowance, self._paced_at = min(grown, max(1.0, AT_ONCE * pace)), now
+        at_once = max(1, int(wait / self._cost))
         # If the worker has time to spare, the measurement of the capacity may be wrong.
-        return at_once if self._busy < BUSY else min(at_once, int(self._may_begin))
+        return at_once if self._busy < BUSY else min(at_once, int(self._allowance))
 
     @property
     def each(self) -> float:
@@ -202,10 +213,10 @@ class Overload:
         behind = (self._taken + load.requests) / capacity if capacity else 0.0
         if not load.congested or behind <= self._queue.target or self.on_trial:
             load.admitted += 1
-            self._may_begin = max(0.0, self._may_begin - 1.0)
             self._requests += 1.0
             return 0
         load.put_off += 1
+        self._allowance += 1.0
         self._events -= REJECTED
         now = self._clock()
         self._free_at = max(self._free_at, now + behind) + 1 / capacity

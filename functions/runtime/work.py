@@ -39,8 +39,6 @@ FIRST_LOOK: Final = 0.01
 LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
-BACKLOG: Final = BATCH // 2
-"""Deliveries in a batch from which on the worker has a backlog."""
 LONGEST_REST: Final = 0.5
 REST: Final = 4.0
 """With a backlog, times the duration of a look until the next one, but at most `LONGEST_REST`
@@ -164,8 +162,8 @@ class Work:
         """The jobs in progress, and those that wait for their turn."""
         return [*self._active.values()]
 
-    async def run(self, deliveries: Sequence[Delivery]) -> None:
-        """Decide deliveries and the held jobs."""
+    async def run(self, deliveries: Sequence[Delivery], *, backlog: bool = False) -> None:
+        """Decide deliveries and the held jobs; `backlog` if more deliveries wait already."""
         jobs, self._held = self._held, []
         identify: list[Job] = []
         wakes: list[Job] = []
@@ -190,7 +188,6 @@ class Work:
         if identify:
             jobs += await self._identify(identify)
         await self._rounds(in_order(jobs))
-        backlog = len(deliveries) >= BACKLOG
         while await self._look(backlog=backlog):
             jobs, self._held = self._held, []
             await self._rounds(in_order(jobs))

@@ -175,11 +175,13 @@ class Worker:
                 deliveries, given_up = overload.begin(deliveries, left, cost)
                 for delivery in given_up:
                     await self._finisher.ack(delivery)
-                await work.run(deliveries)
+                await work.run(deliveries, backlog=self._intake.waiting > 0)
                 seconds = time.monotonic() - begun
-                overload.worked(begun - asked, seconds)
                 if deliveries:
+                    overload.worked(begun - asked, seconds)
                     self._meter.batch_done(seconds, len(deliveries), messages_of(deliveries))
+                else:
+                    overload.worked(begun - asked + seconds, 0.0)
         finally:
             await self._end()
 

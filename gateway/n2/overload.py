@@ -1,7 +1,7 @@
 """The traffic that gNBs are asked to reduce, from the load that workers report.
 
 The rate of requests that reaches the workers is known, and so is the rate that they can serve. gNBs
-are asked to keep the share of their requests with which the queue has half of its target length
+are asked to keep the share of their requests with which the queue has `AIM` of its target length
 after `HORIZON` seconds. They obey within a moment, so the next reports correct the share.
 """
 
@@ -31,7 +31,7 @@ FRESH: Final = 3.0
 LEAST: Final = 0.01
 """The least share of the requests that gNBs are asked to keep: the indication is up to 99 %."""
 DRAINING: Final = 0.25
-"""The least of these requests that is asked for, as a share of the capacity: workers reject what is
+"""The least rate that gNBs are asked to keep, as a share of the capacity: workers reject what is
 too much, and gNBs that send nothing leave the workers idle when the queue is served."""
 STEP: Final = 4.0
 """The factor by which the share changes at most in a period, against errors of a measurement."""
@@ -105,20 +105,28 @@ class LoadReduction:
     def change(self) -> int:
         """Adapt the share, once a period. Return the reduction in per cent."""
         now = self._clock()
-        seconds, self._changed_at = now - self._changed_at, now
-        before, self._seen = self._seen, self._fresh(now)
-        if not self._seen or seconds <= 0:
-            self.share = min(1.0, self.share * STEP)  # whether the core is overloaded is not known
+        seconds = now - self._changed_at
+        fresh = self._fresh(now)
+        if not fresh or seconds <= 0:
+            # Whether the core is overloaded is not known.
+            self._before, self.share = self.share, min(1.0, self.share * STEP)
+            self._capacity = self._offered = 0.0
+            self._seen = {}
             return self.percent
-        gone = _gone(before, self._seen)
-        waited, waiting = _waiting(before), _waiting(self._seen)
-        served = sum(load.admitted for load in gone)
+        if all(report.at <= self._changed_at for report in self._reports.values()):
+            return self.percent  # a store that stalls, for example: nothing is known since
+        before, self._seen, self._changed_at = self._seen, fresh, now
+        gone = _gone(before, fresh)
+        both = before.keys() & fresh.keys()
+        waited = sum(before[worker].requests for worker in both)
+        waits = sum(fresh[worker].requests for worker in both)
+        served = max(0, sum(load.admitted for load in gone))
         left = served + sum(load.put_off + load.dropped for load in gone)
-        served /= seconds
-        rate = max(0.0, left + waiting - waited) / seconds
-        self._measure(served, rate, stood=waited > 0 and waiting > 0)
+        rate = max(0.0, left + waits - waited) / seconds
+        self._measure(served / seconds, rate, stood=waited > 0 and waits > 0)
         kept, self._before = (self.share + self._before) / 2, self.share
         self._offered += SMOOTHING * (rate / kept - self._offered)
+        waiting = sum(load.requests for load in fresh.values())
         self.wait = waiting / self._capacity if self._capacity else 0.0
         self._stands = self.wait >= self._target * (END if self._stands else BEGIN) > 0
         if self._stands or self.share < 1.0:
@@ -146,10 +154,6 @@ class LoadReduction:
             worker: report for worker, report in self._reports.items() if now - report.at <= FRESH
         }
         return {worker: report.load for worker, report in self._reports.items()}
-
-
-def _waiting(loads: Mapping[str, Load]) -> float:
-    return sum(load.requests for load in loads.values())
 
 
 def _gone(before: Mapping[str, Load], now: Mapping[str, Load]) -> list[Load]:

@@ -1,5 +1,6 @@
 """Which events stand in the stream before another: with a real stream."""
 
+import asyncio
 import shutil
 import time
 from collections.abc import AsyncGenerator
@@ -230,6 +231,31 @@ async def test_without_an_answer_no_event_is_the_first(tmp_path: Path) -> None:
             False,
             False,
         ]
+
+
+async def test_no_question_outlasts_a_look_that_fails(
+    client: Client, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next look would ask beside it, and publish the same message again."""
+    await publish(publisher, of_slot(1, SLOT), of_slot(2, OTHER))
+    ask, asked = EarlierEvents(client, PARTITIONS), list[int]()
+    both = [at(3, 0, SLOT), at(3, 0, OTHER)]
+    assert await ask.none_earlier(both) == [False, False]
+
+    async def failing(of: Client, which: dict[str, Any], seconds: float) -> dict[str, Any] | None:
+        if "next_by_subj" in which:
+            return await stored_message(of, which, seconds)
+        asked.append(which["seq"])
+        if which["seq"] == 1:
+            raise BusError("no answer")
+        await asyncio.sleep(0.1)
+        asked.append(-which["seq"])
+        return None
+
+    monkeypatch.setattr(earlier, "stored_message", failing)
+    assert await ask.none_earlier(both) == [False, False]
+    await asyncio.sleep(0.2)
+    assert sorted(asked) == [1, 2], "the question about the second message has no end"
 
 
 async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(

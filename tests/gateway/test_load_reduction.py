@@ -93,6 +93,18 @@ def test_gnbs_are_asked_for_nothing_without_overload(times: float) -> None:
     assert set(model.percents) == {0}
 
 
+def test_a_pause_of_the_reports_is_no_measurement() -> None:
+    """While a store stalls, workers say nothing, and nothing is known of what they can serve."""
+    model = Model()
+    model.run(4, 1.0 * CAPACITY)
+    model.waiting = 0.3 * CAPACITY
+    model.run(1, 1.0 * CAPACITY)
+    wait = model.reduction.wait
+    assert wait == pytest.approx(0.3, rel=0.2)
+    model.pass_periods(5)
+    assert (model.reduction.wait, model.reduction.percent) == (wait, 0)
+
+
 def test_a_short_burst_is_absorbed() -> None:
     model = Model()
     model.run(0.5, 2 * CAPACITY)

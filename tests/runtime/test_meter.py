@@ -48,6 +48,35 @@ async def test_statistics_are_published_on_request(tmp_path: Path) -> None:
         reporting.cancel()
 
 
+@pytest.mark.parametrize("waited", [True, False])
+async def test_a_worker_says_often_what_it_serves_when_requests_have_waited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waited: bool
+) -> None:
+    """Without a report it seems to have served nothing, and gateways act on that."""
+    monkeypatch.setattr(meter, "SOON", 0.01)
+    monkeypatch.setattr(meter, "PERIOD", 5.0)
+    monkeypatch.setattr(meter, "LATELY", 60.0)
+    heard: asyncio.Queue[Stats] = asyncio.Queue()
+    async with nats_client(tmp_path) as client:
+        watch = StatsWatch(heard.put_nowait)
+        await watch.start(client)
+        counts = Meter(client, "w", "2")
+        counts.load.requests = 1.0 if waited else 0.0
+        counts.decided(STEP, delivered(0.0))
+        reporting = asyncio.create_task(counts.report())
+        await heard.get()
+        counts.load.requests = 0.0
+        counts.decided(STEP, delivered(0.0))
+        try:
+            if waited:
+                await asyncio.wait_for(heard.get(), 2.0)
+            else:
+                with pytest.raises(TimeoutError):
+                    await asyncio.wait_for(heard.get(), 0.2)
+        finally:
+            reporting.cancel()
+
+
 async def test_numbers_of_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(meter, "PERIOD", 0.01)
     heard: asyncio.Queue[Stats] = asyncio.Queue()

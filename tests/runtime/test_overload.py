@@ -52,14 +52,27 @@ class Bench:
         self.control = Overload(Congestion(**policy), lambda: self.now, lambda: STORED + self.now)
         self.batch(0, 0)
 
+    def work(self) -> None:
+        """Let the worker be busy for some seconds, with short batches."""
+        for _ in range(600):
+            self.control.worked(0.0, 0.01)
+
     def batch(self, requests: int, waiting: float, others: float = 0.0) -> list[int]:
         """Decide a batch with requests and what follows from them. Return the back-offs."""
         some = [delivery(stored=self.now)] * requests
         self.control.begin(some, Backlog(waiting, others), COST)
         answers = [self.control.back_off() for _ in some]
         follow = sum(1 if answer else int(EXPECTED) - 1 for answer in answers)
-        self.control.begin([UPLINK] * follow, Backlog(waiting, others), COST)
+        self.control.begin([self._uplink()] * follow, Backlog(waiting, others), COST)
         return answers
+
+    def aged(self, seconds: float) -> None:
+        """Decide a batch of events of open connections that have waited, and let a second pass."""
+        self.control.begin([self._uplink(seconds)] * 20, Backlog(0, 0), COST)
+        self.now += 1.0
+
+    def _uplink(self, age: float = 0.0) -> Delivery:
+        return UPLINK._replace(reply=delivery(stored=self.now - age).reply)
 
     @property
     def capacity(self) -> float:
@@ -168,21 +181,20 @@ def test_the_capacity_follows_what_a_request_causes(monkeypatch: pytest.MonkeyPa
 def test_requests_are_begun_at_a_steady_pace() -> None:
     """What they cause comes later, so an empty queue is no reason to begin a burst as a whole."""
     bench = Bench(after=1.0)
-    bench.control.worked(0.0, 60.0)
+    bench.work()
     capacity = bench.capacity
     begun = 0
     for _ in range(20):
         room = bench.control.room
         begun += room
-        for _ in range(room):
-            assert bench.control.back_off() == 0
+        assert bench.batch(room, 0) == [0] * room
         bench.now += 0.1
     assert begun == pytest.approx((AT_ONCE + 2.0) * PACE * capacity, rel=0.2)
 
 
 def test_few_requests_are_begun_at_once_after_a_pause() -> None:
     bench = Bench(after=0.5)
-    bench.control.worked(0.0, 60.0)
+    bench.work()
     assert bench.control.room == int(AT_ONCE * PACE * bench.capacity)
     bench.now += 60.0
     assert bench.control.room == int(AT_ONCE * PACE * bench.capacity)
@@ -192,20 +204,48 @@ def test_few_requests_are_begun_at_once_after_a_pause() -> None:
 def test_few_requests_are_begun_while_open_connections_wait(clocks: float) -> None:
     """`clocks` is the difference of the clocks of the broker and of the worker, in seconds."""
     bench = Bench(after=1.0)
-    bench.control.worked(0.0, 60.0)
-    for age, pace in ((0.0, PACE), (WAIT / 2, PACE), (WAIT * 2, SLOW_PACE), (0.0, PACE)):
-        bench.now += 1.0
-        reply = delivery(stored=bench.now + clocks - age).reply
-        waiting = Delivery("", b"", {}, reply, 1, "", UPLINK.event)
-        bench.control.begin([waiting] * 20, Backlog(0, 0), COST)
-        bench.now += 1.0
+    bench.work()
+    bench.aged(clocks)
+    for age, pace in ((WAIT / 2, PACE), (WAIT * 1.1, SLOW_PACE), (0.0, PACE)):
+        bench.aged(clocks + age)
+        assert bench.control.room == int(AT_ONCE * pace * bench.capacity)
+
+
+def test_a_wait_that_lasts_is_not_taken_for_a_difference_of_clocks() -> None:
+    bench = Bench(after=1.0)
+    bench.work()
+    bench.aged(0.0)
+    for _ in range(60):
+        bench.aged(2 * WAIT)
+        assert bench.control.room == int(AT_ONCE * SLOW_PACE * bench.capacity)
+
+
+def test_a_clock_that_is_set_counts_until_the_worker_has_time_to_spare() -> None:
+    bench = Bench(after=1.0)
+    for _ in range(600):
+        bench.control.worked(0.01, 0.001)
+    bench.aged(0.0)
+    bench.aged(5.0)
+    bench.work()
+    bench.aged(5.0)
+    assert bench.control.room == int(AT_ONCE * PACE * bench.capacity)
+
+
+def test_events_wait_for_a_batch_that_takes_long() -> None:
+    """With a slow store that is no sign of a load."""
+    bench = Bench(after=1.0)
+    for _ in range(60):
+        bench.control.worked(0.0, 0.3)
+    bench.aged(0.0)
+    for age, pace in ((0.2, PACE), (0.4, SLOW_PACE)):
+        bench.aged(age)
         assert bench.control.room == int(AT_ONCE * pace * bench.capacity)
 
 
 def test_who_has_no_pace() -> None:
     bench, unlimited = Bench(after=1.0), Bench(after=0)
     for one in (bench, unlimited):
-        one.control.worked(0.0, 60.0)
+        one.work()
     assert bench.control.room < UNLIMITED
     assert unlimited.control.room == UNLIMITED, "it is switched off"
     bench.control.on_trial = True
@@ -218,7 +258,9 @@ def test_a_worker_with_time_to_spare_keeps_no_pace() -> None:
     bench = Bench(after=1.0)
     for _ in range(200):
         bench.control.worked(0.003, 0.007)
-    assert bench.control.room == bench.control.room == int(WAIT / COST)
+    for _ in range(2):
+        assert bench.control.room == int(WAIT / COST)
+        assert bench.batch(int(WAIT / COST), 0) == [0] * int(WAIT / COST)
     for _ in range(200):
         bench.control.worked(0.0005, 0.0095)
     assert bench.control.room < int(WAIT / COST)

@@ -126,7 +126,6 @@ async def test_looks_leave_time_for_decisions(
         await bench.take(worker, event)
     now, looks = 1000.0, list[float]()
     monkeypatch.setattr(work_module.time, "monotonic", lambda: now)
-    monkeypatch.setattr(work_module, "BACKLOG", 0)
 
     async def slow(waiting: Sequence[Waiting]) -> list[bool]:
         nonlocal now
@@ -135,15 +134,19 @@ async def test_looks_leave_time_for_decisions(
         return [False for _ in waiting]
 
     work = work_of(await decider(store, LIVES), store, RecordingFinisher(), slow)
-    await work.run([_delivery(LIVES.outside[6], 12)])
+    await work.run([_delivery(LIVES.outside[6], 12)], backlog=True)
     for _ in range(3):
         pause = work.pause
         assert pause == pytest.approx(0.1 * REST)
-        await work.run([])
+        await work.run([], backlog=True)
         assert len(looks) == 1, "it is too early"
         now += pause or 0.0
-        await work.run([])
+        await work.run([], backlog=True)
         assert looks.pop(0) + 0.1 * (1 + REST) == pytest.approx(looks[0])
+    now += work.pause or 0.0
+    await work.run([])
+    assert work.pause is not None
+    assert work.pause < 0.1 * REST, "without a backlog it looks again soon"
 
 
 def _delivery(event: CloudEvent, sequence: int) -> Delivery:
