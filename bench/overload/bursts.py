@@ -53,7 +53,7 @@ class Burst(Struct, frozen=True):
         worst = max(self.p99.values(), default=0.0)
         found = {
             "UEs are not registered": self.registered < self.ues,
-            "procedures failed": bool(self.failures),
+            f"procedures failed: {self.failures}": bool(self.failures),
             f"p99 is {worst:.1f} s": worst >= P99,
             f"goodput is {self.goodput / self.capacity:.2f}": self.share >= 2
             and self.goodput < GOODPUT * self.capacity,

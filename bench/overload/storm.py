@@ -38,7 +38,7 @@ class Storm(Struct, frozen=True):
             "not all sessions are restored in time": self.restored is None
             or self.restored > RESTORED,
             f"the p99 of session is {self.session_p99:.1f} s": self.session_p99 >= P99,
-            "procedures failed": bool(self.failures),
+            f"procedures failed: {self.failures}": bool(self.failures),
             "sessions are lost": self.sessions_lost > 0,
         }
         return [text for text, wrong in found.items() if wrong]
