@@ -48,7 +48,7 @@ class Starved(Struct, frozen=True):
         found = {
             "no procedure ended": not self.procedures,
             "sessions are lost": self.sessions_lost > 0,
-            "requests had no answer": self.expiries > 0,
+            f"requests had no answer: {self.failures}": self.expiries > 0,
             "a reject has no timer": any(" T3" not in reject for reject in self.rejects),
         }
         return [text for text, wrong in found.items() if wrong]
@@ -72,11 +72,13 @@ async def starved(folder: Path, seconds: float) -> Starved:
     async with running_core(folder) as there:
         load = await there.ues(UES)
         await there.closed(load, 3.0, programme=ROUND)
-        used, begun = Used(there.core), time.monotonic()
+        used = Used(there.core)
         counting = asyncio.ensure_future(used.count())
-        await there.closed(load, MEASURED, programme=ROUND)
+        measured = asyncio.ensure_future(there.closed(load, MEASURED, programme=ROUND))
+        await asyncio.sleep(MEASURED)
         counting.cancel()
-        cores = SHARE * used.seconds / (time.monotonic() - begun)
+        cores = SHARE * used.seconds / MEASURED
+        await measured  # its last UEs may wait for T302
         holding = asyncio.ensure_future(_hold(there.core, cores))
         try:
             report = await there.closed(load, seconds, programme=ROUND, identities=BOTH)
