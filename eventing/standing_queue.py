@@ -24,19 +24,26 @@ class StandingQueue:
         self.stands = False
         """Whether the queue is longer than the target, and no burst."""
         self._above_since: float | None = None
+        self._patient = False
+        """Whether the last look was patient."""
         self._stood_at = float("-inf")
         """When it stood last."""
 
-    def look(self, now: float, wait: float) -> bool:
-        """Record a predicted waiting time. Both are in seconds. Return `stands`."""
+    def look(self, now: float, wait: float, *, patient: bool = False) -> bool:
+        """Record a predicted waiting time. Both are in seconds. Return `stands`.
+
+        With `patient`, a long queue does not stand at once, but after `PATIENCE`.
+        """
         self.wait = wait
         if not self.target or wait < self.target * (RELIEF if self.stands else 1.0):
-            self._above_since, self.stands = None, False
+            self._above_since, self.stands, self._patient = None, False, patient
             return False
-        if self._above_since is None:
+        if self._above_since is None or (patient and not self._patient):
             self._above_since = now
-        lasts = now - self._above_since >= PATIENCE or now - self._stood_at < RECENT
-        self.stands = self.stands or lasts or wait >= BURST * self.target
+        self._patient = patient
+        lasts = now - self._above_since >= PATIENCE
+        again, long = now - self._stood_at < RECENT, wait >= BURST * self.target
+        self.stands = self.stands or lasts or ((again or long) and not patient)
         if self.stands:
             self._stood_at = now
         return self.stands

@@ -46,7 +46,8 @@ class BucketWatch:
         """Watch again after a reconnection: a restarted broker has lost the watch."""
         if self._client.stats["reconnects"] != self._reconnects and self._watcher is not None:
             self._reconnects = self._client.stats["reconnects"]
-            await self._watcher.stop()
+            with contextlib.suppress(Error):  # it has ended
+                await self._watcher.stop()
 
     async def stop(self) -> None:
         """Stop to watch."""

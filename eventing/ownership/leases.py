@@ -16,6 +16,8 @@ import contextlib
 import functools
 import hashlib
 import logging
+import math
+import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
@@ -38,6 +40,8 @@ log = logging.getLogger(__name__)
 
 RENEW: Final = 1.0
 """Seconds between two renewals of a lease."""
+SLOW: Final = 2.0
+"""Seconds for a renewal from which on JetStream was away."""
 AGAIN: Final = 0.1
 """Seconds after which a worker without an answer is asked again: it may be reconnecting."""
 
@@ -145,6 +149,16 @@ class Membership:
         """By worker, the request whether it is connected."""
         self._kv: KeyValue | None = None
         self._watch = BucketWatch(client, "the leases", self._note)
+        self._renewed_from = math.inf
+        """When the renewal began that has no answer, in seconds of the monotonic clock."""
+        self._away_at = -math.inf
+
+    @property
+    def away_at(self) -> float:
+        """When JetStream was last known to be away, in seconds of the monotonic clock: a renewal
+        failed, or took `SLOW`."""
+        now = time.monotonic()
+        return now if now - self._renewed_from >= SLOW else self._away_at
 
     async def join(self) -> None:
         """Write the lease and start to renew it.
@@ -210,11 +224,15 @@ class Membership:
     async def _renew_forever(self) -> None:
         while True:
             await asyncio.sleep(RENEW)
+            self._renewed_from = time.monotonic()
             try:
                 await self._renew()
+                self._away_at = self.away_at
                 await self._watch.refresh()
             except (TimeoutError, Error) as err:
+                self._away_at = time.monotonic()
                 log.warning("the lease cannot be renewed: %s", err)
+            self._renewed_from = math.inf
             self._remove_expired()
 
     @staticmethod

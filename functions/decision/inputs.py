@@ -122,6 +122,8 @@ class TimerExpired(Struct, frozen=True):
 
     name: str
     count: int
+    late: int = 0
+    """Milliseconds from its expiry to this decision."""
 
 
 class EventReceived(Struct, frozen=True):

@@ -19,7 +19,13 @@ from schemas.gsm.events import (
     UserPlaneRequested,
 )
 from schemas.mobility.events import HandoverCompleted, NasNotDelivered
-from schemas.mobility.state import Moving
+from schemas.mobility.state import Handover, Moving
+
+LATE: Final = 1000
+"""Milliseconds after its time at which the decision about a timer shows a stall of the core, or a
+backlog. A wake-up for several UEs comes up to half a second after the time."""
+RESTARTS: Final = 3
+"""How often the timer of a handover starts again for that."""
 
 
 def decide(d: UeDecision, received: Input) -> None:
@@ -32,7 +38,7 @@ def decide(d: UeDecision, received: Input) -> None:
             else:
                 handle(d, ies, amf_ue_ngap_id)
         case TimerExpired():
-            _expired(d)
+            _expired(d, received)
         case _:
             d.note(f"nothing to do for {received!r}")
 
@@ -101,6 +107,12 @@ def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         return
     container = ies["RANStatusTransfer-TransparentContainer"]
     d.send(messages.downlink_ran_status_transfer(target, container), target)
+    timer, limit = d.ue.timers.get(connection.HANDOVER_TIMER), _time_limit(d, ongoing)
+    if timer is None or timer.count >= RESTARTS:
+        return
+    if timer.at - d.env.now < limit * 1000 / 2:
+        # The target learns so late of it that the UE needs more time, for example after a stall.
+        d.start_timer(connection.HANDOVER_TIMER, limit, timer.count + 1)
 
 
 def _not_delivered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -119,11 +131,17 @@ def _not_delivered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         d.emit(NasNotDelivered())
 
 
-def _expired(d: UeDecision) -> None:
-    """What should have come has not: the target's answer, the UE, the UPFs', the handover."""
+def _expired(d: UeDecision, timer: TimerExpired) -> None:
+    """What should have come has not: the target's answer, the UE, the UPFs', the handover.
+
+    The core's own delay is not counted against them: after it, what is missing may be on its way.
+    """
     ongoing = d.ue.handover
     if ongoing is None:
         d.note("the timer of an ended handover")
+    elif timer.late >= LATE and timer.count < RESTARTS:
+        d.note("the timer of the handover was late, and starts again")
+        d.start_timer(timer.name, _time_limit(d, ongoing), timer.count + 1)
     elif ongoing.stage == "preparing":
         end.fail(d, "the target does not respond", messages.FAILED_IN_TARGET)
     elif ongoing.stage == "executing":
@@ -132,6 +150,12 @@ def _expired(d: UeDecision) -> None:
         xn_handover.conclude(d)
     else:
         end.end(d, "no handover followed", messages.OVERDUE)
+
+
+def _time_limit(d: UeDecision, ongoing: Handover) -> int:
+    """Return the seconds for the stage of a handover."""
+    timers, by_ue = d.env.network.timers, ongoing.stage in ("triggered", "executing")
+    return timers.handover_execution if by_ue else timers.handover_preparation
 
 
 _MESSAGES: Final = {

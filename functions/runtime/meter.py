@@ -27,6 +27,12 @@ them: without a report a worker seems to have served nothing."""
 LATELY: Final = 3.0
 """Seconds after requests have waited for which reports stay frequent."""
 _DECAY: Final = 0.95
+STALL: Final = 0.5
+"""Seconds from which on a batch may have waited for the store or for JetStream."""
+STALLED: Final = 4.0
+"""Times the expected duration that such a batch counts at most. Otherwise the first requests after
+a stall would be put off, because they seem to take long. A core that has become slower is seen
+after some batches."""
 
 
 class Meter:
@@ -80,11 +86,18 @@ class Meter:
         self._of(procedure or _procedure(delivery), "").failures += 1
         self._changed = True
 
-    def batch_done(self, seconds: float, events: int, messages: int) -> None:
-        """Record the duration of a batch, with its number of events and messages."""
+    def batch_done(
+        self, seconds: float, events: int, messages: int, *, typical: bool = True
+    ) -> None:
+        """Record the duration of a batch, with its number of events and messages. It changes the
+        cost of an event only if it is `typical`."""
         self._batches.add(seconds, events, messages)
-        self._recent = self._recent.plus(self._recent, _DECAY - 1)
-        self._recent.add(seconds, events, messages)
+        cost = self._recent.cost(events) if events else None
+        if cost is not None and seconds >= STALL:
+            seconds = min(seconds, STALLED * cost * events)
+        if typical:
+            self._recent = self._recent.plus(self._recent, _DECAY - 1)
+            self._recent.add(seconds, events, messages)
         if self._cold_start is None and events:
             self._cold_start = age_of_process()
             self._changed = True

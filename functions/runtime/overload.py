@@ -7,6 +7,7 @@ gets a time of its own to come back: when the worker will have served all reques
 All of it is soft state of one worker. Its decisions record what it answers (`CongestionLookup`).
 """
 
+import logging
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,8 @@ from eventing.stats import Load
 from eventing.subjects import is_republished
 from functions.runtime.deadlines import TIMER
 from schemas.network import Congestion
+
+log = logging.getLogger(__name__)
 
 UE_TIMERS: Final = {0x41: TIMER, 0x4C: TIMER}
 """The seconds after which a UE gives up a REGISTRATION REQUEST (T3510) and a SERVICE REQUEST
@@ -44,11 +47,11 @@ SLOW_PACE: Final = 0.25
 AT_ONCE: Final = 0.25
 """The requests of so many seconds of that pace may be begun at once."""
 WAIT: Final = 0.08
-"""Seconds that the events of open connections may wait, or a batch if each takes longer. A
+"""Seconds that the events of open connections may wait, or the time of a batch if that is longer: a
 procedure has several messages, one after the other, and each waits. No more requests are begun at
 once than events are decided in that time."""
-SLOWER: Final = 1.02
-"""The factor by which the shortest duration of a batch grows with each batch."""
+SMOOTHING: Final = 0.1
+"""The weight of a batch in the mean duration."""
 SAMPLE: Final = 16
 """The least number of events of a full batch that are looked at to know how long they wait."""
 DRIFT: Final = 0.0005
@@ -94,12 +97,15 @@ class Overload:
         """Seconds that the events of open connections wait."""
         self._looked_at = 0.0
         """When they were looked at."""
-        self._quickest = float("inf")
-        """The shortest duration of a batch lately, in seconds."""
+        self._batch = 0.0
+        """The mean duration of a batch lately, in seconds."""
         self._free_at = 0.0
         """When the worker will have served all requests that were put off."""
         self.on_trial = False
         """Whether the worker is a canary: if it is slow, it is rolled back, and puts no UE off."""
+        self.recovering = False
+        """Whether JetStream was away a moment ago. Its first answers are slow, and what has waited
+        meanwhile is a burst."""
         self.load = Load()
 
     def begin(
@@ -127,7 +133,16 @@ class Overload:
         load.requests = left.requests
         load.capacity = self.capacity
         load.wait = (left.others + left.requests * self.each) * self._cost
-        load.congested = self._queue.look(self._clock(), load.wait)
+        before, patient = load.congested, self.recovering
+        load.congested = self._queue.look(self._clock(), load.wait, patient=patient)
+        if patient and not load.congested:
+            load.requests = 0.0  # of no interest for gateways
+        if load.congested and not before and not self.on_trial:
+            log.warning(
+                "requests are put off: %.0f requests and %.0f other events wait, for %.1f s; an "
+                "event takes %.1f ms, a request %.1f events",
+                *(left.requests, left.others, load.wait, self._cost * 1000, self.each),
+            )
         self._allowance = max(0.0, self._allowance - self._taken)
         self._note_waits(deliveries)
         if not given_up:
@@ -155,8 +170,8 @@ class Overload:
         there were none."""
         weight = math.exp(-(idle + busy) / LATELY)
         self._busy = self._busy * weight + (1 - weight) * busy / max(idle + busy, 1e-9)
-        if busy:
-            self._quickest = min(self._quickest * SLOWER, busy)
+        if busy and not self.recovering:
+            self._batch += SMOOTHING * (busy - self._batch)
 
     def _given_up(self, request: Delivery) -> bool:
         stored = stored_at(request.reply)
@@ -187,13 +202,14 @@ class Overload:
         capacity, now = self.capacity, self._clock()
         if not capacity or not self._queue.target or self.on_trial:
             return UNLIMITED
-        wait = WAIT if self._quickest == float("inf") else max(WAIT, self._quickest)
+        wait = max(WAIT, self._batch)
         pace = capacity * (PACE if self._waits < wait else SLOW_PACE)
         grown = self._allowance + pace * (now - self._paced_at)
         self._allowance, self._paced_at = min(grown, max(1.0, AT_ONCE * pace)), now
         at_once = max(1, int(wait / self._cost))
         # If the worker has time to spare, the measurement of the capacity may be wrong.
-        return at_once if self._busy < BUSY else min(at_once, int(self._allowance))
+        spare = self._busy < BUSY or self.recovering
+        return at_once if spare else min(at_once, int(self._allowance))
 
     @property
     def each(self) -> float:

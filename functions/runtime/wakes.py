@@ -5,6 +5,7 @@ step that started the timer. So one scheduled message in JetStream serves all ag
 partition whose timers of one procedure expire together.
 """
 
+import math
 import time
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -152,11 +153,13 @@ def wake_up(
     )
 
 
-def postponed(event: CloudEvent, now: int) -> float:
-    """Return the seconds that a wake-up waits, because JetStream was away when it was due.
+def postponed(event: CloudEvent, now: int, quiet: float = math.inf) -> float:
+    """Return the seconds that a wake-up waits, because JetStream was away when it was due, or a
+    moment before.
 
-    `now` is in milliseconds since the Unix epoch. 0 for any other event, and for timers of
-    sessions: they only repeat requests, and a path switch waits for the answer of the UPF.
+    `now` is in milliseconds since the Unix epoch, `quiet` has the seconds since JetStream was last
+    known to be away. 0 for any other event, and for timers of sessions: they only repeat requests,
+    and a path switch waits for the answer of the UPF.
     """
     if event.position is None or not event.data or event.procedure == Procedure.SESSION:
         return 0.0
@@ -166,6 +169,8 @@ def postponed(event: CloudEvent, now: int) -> float:
         due, stored = msgpack.decode(event.data, type=TimersDue), event.position.stored
     except DecodeError:
         return 0.0  # no wake-up of evcore
-    if due.first or stored - due.at < AWAY * 1000:  # a later page, or in time
+    if due.first:  # a later page
         return 0.0
+    if stored - due.at < AWAY * 1000:  # in time
+        return max(0.0, GRACE - quiet)
     return min(GRACE, max(0.0, GRACE - (now - stored) / 1000))

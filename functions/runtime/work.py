@@ -5,6 +5,7 @@ A `Finisher` completes the events: over JetStream in a worker, in HTTP responses
 
 import asyncio
 import logging
+import math
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
@@ -122,6 +123,8 @@ class Work:
         self.retries_forever = False
         """Whether failed events are retried instead of becoming dead letters: an earlier version
         may decide them."""
+        self.quiet = math.inf
+        """Seconds since JetStream was last known to be away."""
         self._stopping = stopping
         """Whether the worker is stopping."""
         self._on_failure = failed
@@ -172,7 +175,7 @@ class Work:
             job = await self._parse(delivery)
             if job is None:
                 continue
-            wait = 0.0 if job.repeated else postponed(job.event, now)
+            wait = 0.0 if job.repeated else postponed(job.event, now, self.quiet)
             if wait:
                 await self._finisher.retry(job, wait)
             elif job.event.type in (EventType.TIMERS_DUE, EventType.FAN_OUT):

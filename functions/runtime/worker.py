@@ -48,6 +48,10 @@ TRIAL_BATCH: Final = 8
 small batches."""
 FEWEST: Final = 32
 """Minimum batch with short objectives: with smaller batches, all events would wait longer."""
+SETTLED: Final = 5.0
+"""Seconds after JetStream was away in which the worker recovers (`Overload.recovering`)."""
+RECOVERY: Final = 20.0
+"""The longest time for an outage and the recovery. If it takes longer, it is the usual state."""
 DRAIN: Final = 3.0
 """Seconds for running tasks when a worker stops."""
 
@@ -161,7 +165,7 @@ class Worker:
     async def run(self) -> None:
         """Work until `stop`."""
         await self._start()
-        work = self._work
+        work, settled_at = self._work, time.monotonic()
         try:
             while not self._stopping.is_set():
                 asked, pause, overload = time.monotonic(), work.pause, self._overload
@@ -171,6 +175,10 @@ class Worker:
                 if self._is_reassigned:
                     await self._apply_assignments()
                 begun = time.monotonic()
+                work.quiet = begun - self._owned.membership.away_at
+                if work.quiet >= SETTLED:
+                    settled_at = begun
+                overload.recovering = begun - settled_at < RECOVERY and work.quiet < SETTLED
                 left, cost = self._intake.backlog(), self._meter.cost
                 deliveries, given_up = overload.begin(deliveries, left, cost)
                 for delivery in given_up:
@@ -179,7 +187,9 @@ class Worker:
                 seconds = time.monotonic() - begun
                 if deliveries:
                     overload.worked(begun - asked, seconds)
-                    self._meter.batch_done(seconds, len(deliveries), messages_of(deliveries))
+                    events, messages = len(deliveries), messages_of(deliveries)
+                    typical = not overload.recovering
+                    self._meter.batch_done(seconds, events, messages, typical=typical)
                 else:
                     overload.worked(begun - asked + seconds, 0.0)
         finally:

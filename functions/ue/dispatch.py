@@ -141,10 +141,10 @@ class Procedures:
         owner = next((o for o in owners if o == trigger.procedure), owners[0])
         module = self.module(owner)
         here = d.ue.connection.amf_ue_ngap_id if d.ue.connection is not None else None
-        for _, name, count in due:
+        for at, name, count in due:
             if name in d.ue.timers and procedure_of_timer(name) == owner:
                 d.emit(TimerStopped(name))
-                module.decide(d, TimerExpired(name, count))
+                module.decide(d, TimerExpired(name, count, max(0, d.env.now - at)))
                 connection.activate(d, here)
         d.rearm()
         return owner

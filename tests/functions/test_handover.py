@@ -382,6 +382,65 @@ def test_ue_does_not_come() -> None:
     stays(site)
 
 
+def delayed(site: Mobile, seconds: float) -> None:
+    """Let time pass in which the core decides nothing."""
+    site.world.now += int(seconds * 1000)
+    site.world.advance(0)
+
+
+def test_target_that_answers_after_a_stall_of_the_core() -> None:
+    """What it has answered meanwhile may be decided after the timer."""
+    site = Mobile()
+    amf_id = site.prepare()
+    delayed(site, 9)
+    assert site.heard() == []
+    site.acknowledge(amf_id)
+    site.one("a1", "HandoverCommand")
+
+
+def test_ue_that_comes_after_a_stall_of_the_core() -> None:
+    site = Mobile()
+    amf_id = site.command()
+    delayed(site, 11)
+    assert site.heard() == []
+    site.notify(amf_id)
+    assert site.world.ue().handover is None
+    assert site.one("a1", RELEASE)["Cause"] == {"radioNetwork": "successful-handover"}
+
+
+def test_ue_has_its_time_again_if_the_core_was_slow_to_tell_the_target() -> None:
+    site = Mobile()
+    amf_id = site.command()
+    site.world.advance(9.5)
+    site.phone.ngap("UplinkRANStatusTransfer", **{"RANStatusTransfer-TransparentContainer": STATUS})
+    site.one("a2", "DownlinkRANStatusTransfer")
+    site.world.advance(9.5)
+    assert site.heard() == []
+    site.notify(amf_id)
+    assert site.world.ue().handover is None
+
+
+def test_a_source_cannot_prolong_a_handover_for_ever() -> None:
+    site = Mobile()
+    site.command()
+    for _ in range(10):
+        site.world.advance(6)
+        status = {"RANStatusTransfer-TransparentContainer": STATUS}
+        site.phone.ngap("UplinkRANStatusTransfer", **status)
+    assert site.world.ue().handover is None
+
+
+def test_handover_ends_although_the_core_is_slow() -> None:
+    site = Mobile()
+    site.command()
+    for _ in range(3):
+        delayed(site, 11)
+        assert site.heard() == []
+    delayed(site, 11)
+    assert site.one("a2", RELEASE)["Cause"] == {"radioNetwork": "tngrelocoverall-expiry"}
+    stays(site)
+
+
 def test_target_refuses_the_request_as_such() -> None:
     site = Mobile()
     amf_id = site.prepare()

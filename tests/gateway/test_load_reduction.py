@@ -187,6 +187,17 @@ def test_a_queue_stands_if_it_is_long_for_long() -> None:
     assert not queue.look(PATIENCE + 0.2, 0.4)
 
 
+def test_a_queue_that_waited_for_jetstream_has_its_patience_anew() -> None:
+    queue = StandingQueue(TARGET)
+    assert not queue.look(0.0, 1.1)
+    assert not queue.look(9.0, 5.0, patient=True), "the outage does not count"
+    assert not queue.look(9.0 + PATIENCE - 0.1, 5.0, patient=True)
+    assert queue.look(9.0 + PATIENCE, 5.0, patient=True)
+    assert not queue.look(13.0, 0.1, patient=True)
+    assert not queue.look(13.1, 1.1, patient=True), "it is no sign of a load"
+    assert queue.look(13.2, 1.1), "it stood lately"
+
+
 def test_a_queue_that_was_short_for_a_moment_is_a_new_one() -> None:
     queue = StandingQueue(TARGET)
     for second in range(20):

@@ -129,6 +129,23 @@ def test_the_age_of_a_process() -> None:
     assert 0 < first < time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
+async def test_a_stall_is_no_cost(tmp_path: Path) -> None:
+    """Otherwise a worker would put off requests after an outage of its broker."""
+    async with nats_client(tmp_path) as client:
+        found = Meter(client, "w", "2")
+        for _ in range(50):
+            found.batch_done(0.01, 10, 10)
+        for _ in range(50):
+            found.batch_done(0.2, 10, 10, typical=False)
+        assert found.cost == pytest.approx(0.001)
+        found.batch_done(9.0, 10, 10)
+        assert found.cost == pytest.approx(0.001, rel=0.2)
+        assert found.stats().batches.seconds == pytest.approx(19.5), "they are counted"
+        for _ in range(100):
+            found.batch_done(2.0, 200, 200)
+        assert found.cost == pytest.approx(0.01, rel=0.1), "but batches that are slow for long are"
+
+
 async def test_the_cost_of_called_events_is_that_of_their_batches(tmp_path: Path) -> None:
     """A worker takes larger batches, so the cost of its events is less."""
     async with nats_client(tmp_path) as client:

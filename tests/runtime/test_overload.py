@@ -121,6 +121,19 @@ def test_a_queue_that_no_ue_would_wait_for_is_cut_at_once() -> None:
     assert not any(bench.batch(100, 0)), "nothing waits behind it"
 
 
+def test_what_has_waited_for_jetstream_is_a_burst() -> None:
+    """It is served in the time that a burst has. A load that goes on is put off."""
+    bench = Bench(after=1.0)
+    bench.work()
+    bench.control.recovering = True
+    assert bench.batch(20, 2.5 * bench.capacity) == [0] * 20
+    assert bench.control.load.requests == 0.0, "gNBs refuse no UE"
+    assert bench.control.room == int(WAIT / COST), "it keeps no pace"
+    bench.now += PATIENCE
+    assert 0 not in bench.batch(20, 2.5 * bench.capacity)
+    assert bench.control.load.requests
+
+
 def test_a_canary_puts_no_ue_off() -> None:
     bench = Bench(after=1.0)
     bench.control.on_trial = True

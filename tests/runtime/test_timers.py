@@ -129,3 +129,16 @@ def test_wake_ups_wait_after_an_outage(
     assert postponed(found, now) == seconds
     assert postponed(replace(found, position=None), now) == 0
     assert postponed(replace(found, procedure="session"), now) == 0
+
+
+@pytest.mark.parametrize(("quiet", "seconds"), [(0.5, GRACE - 0.5), (GRACE, 0.0)])
+def test_wake_ups_in_time_wait_if_jetstream_was_away_a_moment_before(
+    quiet: float, seconds: float
+) -> None:
+    """What has come before them is being published."""
+    due = encode(TimersDue(5000))
+    found = event(1, type=EventType.TIMER, data=due, position=Position(1, 0, 5100))
+    assert postponed(found, 5100, quiet) == seconds
+    assert postponed(replace(found, procedure="session"), 5100, quiet) == 0
+    later = encode(TimersDue(5000, first="t", after="u"))
+    assert postponed(replace(found, data=later), 5100, quiet) == 0
