@@ -134,13 +134,18 @@ def twice(events: list[CloudEvent], rng: random.Random) -> Iterator[tuple[CloudE
 
 async def reached(log: EventLog, heads: dict[str, int]) -> None:
     """Wait until the aggregates have these numbers of steps."""
-    async with asyncio.timeout(60):
-        while True:
-            now = {name: head async for name, head in all_aggregates(log)}
-            missing = {name: head for name, head in heads.items() if now.get(name, 0) < head}
-            if not missing:
-                return
-            await asyncio.sleep(0.05)  # another process appends the steps
+    missing: dict[str, tuple[int, int]] = {}
+    try:
+        async with asyncio.timeout(60):
+            while True:
+                now = {name: head async for name, head in all_aggregates(log)}
+                found = {name: (now.get(name, 0), head) for name, head in heads.items()}
+                missing = {name: (has, head) for name, (has, head) in found.items() if has < head}
+                if not missing:
+                    return
+                await asyncio.sleep(0.05)  # the worker appends the steps
+    except TimeoutError:
+        pytest.fail(f"steps are missing (aggregate: has, should have): {missing}")
 
 
 async def replayed(broker: Broker, data: DataDirectory, recorded: History) -> None:
