@@ -18,7 +18,7 @@ from eventing.jetstream.connection import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config.objectives import ObjectiveConfig
 from schemas.config.reading import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
-from schemas.network import Timers
+from schemas.network import Congestion, Timers
 from transport import Mode
 
 
@@ -73,6 +73,7 @@ async def site(
     data_networks: tuple[DataNetworkConfig, ...] = (),
     objectives: tuple[ObjectiveConfig, ...] = (),
     timers: Timers | None = None,
+    congestion: Congestion | None = None,
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
@@ -95,6 +96,7 @@ async def site(
         data_network=data_networks,
         objective=objectives,
         timers=timers or Timers(),
+        congestion=congestion or Congestion(),
     )
     try:
         async with local_core(data, config, groups) as core:

@@ -36,7 +36,7 @@ class N4Counters(Struct):
     """Requests dropped because the queue of their UPF was full; the functions' timers repeat
     them."""
     under_way: int = 0
-    """Requests dropped because the same request was under way already."""
+    """Requests dropped because the same request, or a later one of the session, was under way."""
     duplicates: int = 0
     """Repeated requests of UPFs, and repeated responses to requests."""
     unmatched: int = 0

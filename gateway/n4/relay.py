@@ -219,7 +219,7 @@ class DownlinkRelay:
         if peek.message_type == pfcp.ASSOCIATION_SETUP_REQUEST:
             peer.path.is_associating()
         fate = peer.requests.submit(event, event.data, peek.message_type)
-        if fate is Fate.UNDER_WAY:
+        if fate in (Fate.UNDER_WAY, Fate.SUPERSEDED):
             self._counters.under_way += 1
         elif fate is Fate.NO_ROOM:
             self._counters.undeliverable += 1

@@ -10,6 +10,7 @@ from typing import Final, Generic, TypeVar
 from gateway.n4.endpoint import N4Counters
 from gateway.n4.pfcp import FIRST_OF_SESSIONS, SEQUENCES, VERSION_NOT_SUPPORTED, with_sequence
 from schemas.cloudevents import CloudEvent
+from schemas.identity import seid_of_index
 
 PACE: Final = 2000
 """By how many numbers a second the first sequence number advances."""
@@ -18,6 +19,11 @@ MAX_QUEUE: Final = 8192
 """Maximum requests that wait to be sent to a UPF."""
 _REMEMBERED: Final = 4096
 """Sequence numbers of answered requests that are kept, to recognize repeated responses."""
+NEWEST_FOR: Final = 20.0
+"""Seconds for which the number of a session's last request is kept: copies of earlier requests come
+sooner, and the SEID is another session's later (`statestore.contract.QUARANTINE`)."""
+MAX_NEWEST: Final = 65536
+"""Sessions whose last number is kept; the oldest is dropped first."""
 
 
 def first_sequence(now: float | None = None) -> int:
@@ -96,7 +102,33 @@ class Fate(Enum):
     SENT = auto()
     QUEUED = auto()
     UNDER_WAY = auto()
+    SUPERSEDED = auto()
     NO_ROOM = auto()
+
+
+class NewestRequests:
+    """The number of the last request about each session.
+
+    The core has one request about a session at a time, and numbers them in ascending order. A new
+    request supersedes the earlier ones: a UPF that has restarted must not get a copy of the first
+    establishment after the session was restored.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._newest: OrderedDict[str, tuple[int, float]] = OrderedDict()
+
+    def note(self, key: str, number: int) -> int:
+        """Note a request about the session `key`; return the number of the newest before, or -1."""
+        now = self._clock()
+        while self._newest:
+            oldest = next(iter(self._newest.values()))
+            if oldest[1] + NEWEST_FOR > now and len(self._newest) < MAX_NEWEST:
+                break
+            self._newest.popitem(last=False)
+        before, _ = self._newest.pop(key, (-1, now))
+        self._newest[key] = max(before, number), now
+        return before
 
 
 class PendingRequest:
@@ -138,17 +170,26 @@ class Requests:
         self._heartbeats = 0
         """Heartbeats among the waiting requests; they do not count for the window."""
         self._queue: deque[PendingRequest] = deque()
-        self._under_way: set[tuple[str, int]] = set()
+        self._under_way: dict[tuple[str, int], PendingRequest] = {}
+        self._newest = NewestRequests()
         self._answered: OrderedDict[int, None] = OrderedDict()
         self.idle = asyncio.Event()
         """Set while no request waits for a response."""
         self.idle.set()
 
     def submit(self, event: CloudEvent, octets: bytes, message_type: int) -> Fate:
-        """Send a request of the core, or queue it. A request that is under way is dropped."""
+        """Send a request of the core, or queue it.
+
+        A request that is under way, or superseded by a later one about its session, is dropped.
+        """
         name = _name(event)
         if name is not None and name in self._under_way:
             return Fate.UNDER_WAY
+        if name is not None and seid_of_index(name[0]):
+            before = self._newest.note(*name)
+            if before > name[1]:
+                return Fate.SUPERSEDED
+            self._drop((name[0], before))
         pending = PendingRequest(event, octets, message_type)
         if self._has_room or message_type < FIRST_OF_SESSIONS:  # node messages do not queue
             self._begin(pending)
@@ -159,7 +200,7 @@ class Requests:
         else:
             return Fate.NO_ROOM
         if name is not None:
-            self._under_way.add(name)
+            self._under_way[name] = pending
         return fate
 
     def send_heartbeat(self, octets: bytes, message_type: int) -> None:
@@ -200,6 +241,16 @@ class Requests:
         self._deadlines.add(pending)
         self._send(pending.octets)
 
+    def _drop(self, name: tuple[str, int]) -> None:
+        """Drop a superseded request, if it is under way. Its response is to nobody."""
+        pending = self._under_way.pop(name, None)
+        if pending is None:
+            return
+        if self._waiting.get(pending.sequence) is pending:
+            self._end(pending)
+        else:
+            self._queue.remove(pending)
+
     def _due(self, pending: PendingRequest) -> None:
         if self._waiting.get(pending.sequence) is not pending:
             return
@@ -218,7 +269,7 @@ class Requests:
         if pending.event is None:
             self._heartbeats -= 1
         elif name is not None:
-            self._under_way.discard(name)
+            self._under_way.pop(name, None)
         while self._queue and self._has_room:
             self._begin(self._queue.popleft())
         if not self._waiting:

@@ -16,6 +16,7 @@ from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import EventType
 from schemas.identity import slot_of, slot_of_seid
 from schemas.procedures import Procedure
+from statestore.contract import QUARANTINE
 from tests.eventing import brokers
 from tests.gateway import n4_edge
 from tests.gateway.n4_edge import ACCEPTED, KEY, QUICK, SEID, Edge, deletion, encode, setup
@@ -120,8 +121,8 @@ async def test_a_number_that_is_under_way_is_not_sent_again(tmp_path: Path) -> N
     async with n4_edge.running(tmp_path, structs.replace(QUICK, t1=30.0)) as edge:
         upf, _ = edge.upfs
         for number in (1, 1, 2, 1):
-            await edge.ask(upf, deletion(), number)
-        await edge.ask(upf, deletion(), 1, "upf/10.0.0.1")
+            await edge.ask(upf, deletion(), number, upf.key)
+        await edge.ask(upf, deletion(), 1)
         await edge.ask(upf, deletion(), None)
         await edge.ask(upf, deletion(), None)
         await edge.settled()
@@ -130,9 +131,56 @@ async def test_a_number_that_is_under_way_is_not_sent_again(tmp_path: Path) -> N
         assert edge.gateway.counters.under_way == 2
         upf.answer(heard[0], {"Cause": ACCEPTED})
         await edge.until(1)
-        await edge.ask(upf, deletion(), 1)
+        await edge.ask(upf, deletion(), 1, upf.key)
         await upf.next()
         assert upf.got == []
+
+
+async def test_a_later_request_about_a_session_supersedes_the_earlier_ones(tmp_path: Path) -> None:
+    """The session is restored while its first request waits for an answer of the UPF that died."""
+    config = structs.replace(QUICK, max_requests=1, t1=0.5, n1=9)
+    async with n4_edge.running(tmp_path, config) as edge:
+        upf, _ = edge.upfs
+        first, second, third = deletion(seid=1), deletion(seid=2), deletion(seid=3)
+        await edge.ask(upf, first, 1)
+        (asked,) = await upf.next()
+        for octets, number in ((second, 2), (first, 1), (third, 3), (second, 2)):
+            await edge.ask(upf, octets, number)
+        newer = await upf.next(2)
+        upf.answer(asked, {"Cause": ACCEPTED})
+        upf.answer(newer[1], {"Cause": ACCEPTED})
+        await edge.until(1)
+        await edge.ask(upf, first, 1)
+        await edge.settled()
+        assert [one.seid for one in newer] == [2, 3]
+        assert [event.sequence for event in edge.events] == [3]
+        assert (upf.got, edge.gateway.counters.under_way) == ([], 3)
+
+
+async def test_a_superseded_request_leaves_the_queue(tmp_path: Path) -> None:
+    config = structs.replace(QUICK, max_requests=1, t1=30.0)
+    async with n4_edge.running(tmp_path, config) as edge:
+        upf, _ = edge.upfs
+        await edge.ask(upf, deletion(seid=1), 7, "seid-00000000000000ff")
+        (asked,) = await upf.next()
+        await edge.ask(upf, deletion(seid=2), 1)
+        await edge.ask(upf, deletion(seid=3), 2)
+        await edge.settled()
+        upf.answer(asked, {"Cause": ACCEPTED})
+        (last,) = await upf.next()
+        assert last.seid == 3
+        upf.answer(last, {"Cause": ACCEPTED})
+        await edge.until(2)
+        assert upf.got == []
+
+
+async def test_a_session_number_is_forgotten_before_its_seid_is_given_again() -> None:
+    now = [0.0]
+    newest = module.NewestRequests(lambda: now[0])
+    assert [newest.note("a", number) for number in (5, 3, 6)] == [-1, 5, 5]
+    now[0] = module.NEWEST_FOR + 1
+    assert newest.note("a", 1) == -1
+    assert module.NEWEST_FOR * 1000 < QUARANTINE
 
 
 async def test_an_answer_that_comes_twice_counts_once(edge: Edge) -> None:
@@ -188,13 +236,13 @@ async def test_what_waits_for_answers_is_bounded_and_so_is_what_waits_to_be_sent
     async with n4_edge.running(tmp_path, config) as edge:
         upf, other = edge.upfs
         for number in range(10):
-            await edge.ask(upf, deletion(seid=number), number)
+            await edge.ask(upf, deletion(seid=number), number, upf.key)
         await edge.settled()
         assert edge.gateway.counters.undeliverable == 5
         assert len(upf.got) == 2
         await edge.ask(other, deletion(), 1)
         await other.next()
-        await edge.ask(upf, deletion(), 4)
+        await edge.ask(upf, deletion(), 4, upf.key)
         await edge.settled()
         assert edge.gateway.counters.under_way == 1, "one that waits to be sent is under way"
         seids: list[int | None] = []
@@ -212,7 +260,7 @@ async def test_those_that_wait_have_their_turn_when_one_is_given_up(tmp_path: Pa
     async with n4_edge.running(tmp_path, structs.replace(QUICK, max_requests=1)) as edge:
         upf, _ = edge.upfs
         for number in range(2):
-            await edge.ask(upf, deletion(), number)
+            await edge.ask(upf, deletion(), number, upf.key)
         events = await edge.until(2)
         assert [event.sequence for event in events] == [0, 1]
         assert {event.type for event in events} == {EventType.PFCP_UNANSWERED}
@@ -221,7 +269,8 @@ async def test_those_that_wait_have_their_turn_when_one_is_given_up(tmp_path: Pa
 async def test_two_upfs_have_no_number_in_common(tmp_path: Path) -> None:
     async with n4_edge.running(tmp_path, structs.replace(QUICK, t1=30.0)) as edge:
         for number in range(20):
-            await edge.ask(edge.upfs[number % 2], deletion(), number)
+            upf = edge.upfs[number % 2]
+            await edge.ask(upf, deletion(), number, upf.key)
         heard = [await upf.next(10) for upf in edge.upfs]
         assert len({peek.sequence for peeks in heard for peek in peeks}) == 20
 
@@ -240,7 +289,9 @@ async def test_messages_that_come_together_are_each_one(edge: Edge) -> None:
     upf, _ = edge.upfs
     subject = subjects.n4(upf.node_id)
     some = [(b"hello", 1), (deletion(), 2), (deletion(), 3)]
-    made = [Addressed(subject, edge.event(upf, number, data=data)) for data, number in some]
+    made = [
+        Addressed(subject, edge.event(upf, number, upf.key, data=data)) for data, number in some
+    ]
     (message,) = gathered(made, str)
     await edge.core.publish(subject, message.data, headers=message.headers)
     asked = await upf.next(2)
@@ -264,7 +315,7 @@ async def test_of_two_gateways_one_sends(tmp_path: Path) -> None:
         upf, _ = edge.upfs
         async with n4_edge.another(edge, structs.replace(QUICK, t1=30.0)) as other:
             for number in range(30):
-                await edge.ask(upf, deletion(), number)
+                await edge.ask(upf, deletion(), number, upf.key)
             await upf.heard(30)
             mine, others = edge.gateway.counters.downlink, other.counters.downlink
             assert mine + others == 30

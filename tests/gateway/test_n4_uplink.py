@@ -269,7 +269,7 @@ async def test_when_jetstream_stands_still_upfs_repeat_and_answers_are_kept(
     async with n4_edge.running(tmp_path, config) as edge:
         upf, _ = edge.upfs
         for number in range(6):
-            await edge.ask(upf, n4_edge.deletion(), number)
+            await edge.ask(upf, n4_edge.deletion(), number, index_seid(number + 1))
         asked = await upf.next(6)
         with edge.bus.frozen():
             for sequence in range(20):
