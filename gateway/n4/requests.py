@@ -242,7 +242,7 @@ class Requests:
         self._send(pending.octets)
 
     def _drop(self, name: tuple[str, int]) -> None:
-        """Drop a superseded request, if it is under way. Its response is to nobody."""
+        """Drop a superseded request, if it is under way. Its response is then unmatched."""
         pending = self._under_way.pop(name, None)
         if pending is None:
             return
