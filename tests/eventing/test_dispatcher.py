@@ -31,6 +31,8 @@ from tests.eventing import brokers
 from tests.eventing.brokers import event, stored, until
 
 BUS = BusConfig(partitions=2, ack_wait=30.0)
+IMPATIENT = replace(BUS, ack_wait=1.0)
+"""A dispatcher that ends waits so long for the answers of its function."""
 PROCEDURES = ("registration", "session")
 
 
@@ -97,7 +99,7 @@ class Dispatching:
 
     def __init__(self, client: Client, url: str, **changes: Any) -> None:
         self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=20))
-        config = DispatcherConfig(PROCEDURES, BUS, "test", **changes)
+        config = replace(DispatcherConfig(PROCEDURES, BUS, "test"), **changes)
         sink = FunctionSink(self._session, url, {"tenant": "a b"})
         self.dispatcher = Dispatcher(config, client, sink)
         self.task = asyncio.ensure_future(self.dispatcher.run())
@@ -383,7 +385,7 @@ async def test_a_sink_that_is_not_there_yet(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
     await publish(publisher, of_slot(1, 1))
-    absent = start("http://127.0.0.1:9/")
+    absent = start("http://127.0.0.1:9/", bus=IMPATIENT)
     await until(lambda: bool(absent.dispatcher.unfinished))
     await absent.end()
     start()
@@ -501,7 +503,7 @@ async def test_the_end_gives_back_what_is_not_done(
 ) -> None:
     function.answer = lambda *_: web.Response(status=503)
     await publish(publisher, *(of_slot(n, n) for n in range(10)))
-    first = start(concurrency=2)
+    first = start(concurrency=2, bus=IMPATIENT)
     await until(lambda: len(function.heard) >= 2)
     await first.end()
     function.answer = lambda *_: web.Response(status=204)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+from msgspec.structs import replace
 
 from functions.runtime import fan_out
 from functions.runtime.effects import event_id
@@ -14,7 +15,7 @@ from schemas.step import HandOff, SendNgap, Step, Wake
 from schemas.ue.waking import MOBILE_REACHABLE, shared_by, wake_key
 from tests.eventing.brokers import arrived, until
 from tests.runtime import plant as plants
-from tests.runtime.plant import Heard, Plant, listen
+from tests.runtime.plant import BUS, Heard, Plant, listen
 from tests.runtime.script import association_lost
 
 APPENDED = "the steps are appended"
@@ -183,7 +184,7 @@ async def test_a_fan_out_goes_on_where_its_worker_died(
 ) -> None:
     monkeypatch.setattr(fan_out, "PAGE", 1)
     script = association_lost(7)
-    async with plants.running(tmp_path, script) as plant:
+    async with plants.running(tmp_path, script, replace(BUS, ack_wait=2.0)) as plant:
         *setups, lost = script.lanes
         dying, pages = await plant.worker(), 0
         await plant.play(*setups)
