@@ -4,7 +4,7 @@ A step contains the version of the `Network` that it was decided with, so that a
 same one.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
@@ -14,6 +14,8 @@ from schemas.nitz import Nitz
 
 Algorithms = Annotated[tuple[Annotated[int, Meta(ge=0, le=3)], ...], Meta(min_length=1)]
 Seconds = Annotated[int, Meta(ge=1)]
+IeOrder: TypeAlias = Literal["strict", "lenient"]
+"""Whether IEs in another order than in TS 38.413 9.4 are an error (10.3.6), or are accepted."""
 
 
 class TrackingArea(Struct, frozen=True):
@@ -120,6 +122,15 @@ class UpfNode(Struct, frozen=True):
     """Its address on N3, if the core allocates the F-TEIDs."""
 
 
+class GnbNode(Struct, frozen=True):
+    """The settings of one RAN node that differ from those of the network."""
+
+    id: str
+    """The Global RAN Node ID as in the log: ``"001-01-gnb-24-1"``."""
+    ie_order: IeOrder | None = None
+    """None for that of the network."""
+
+
 class Network(Struct, frozen=True):
     """The network of one AMF: its identity, the areas that it serves and its policies."""
 
@@ -140,6 +151,8 @@ class Network(Struct, frozen=True):
     """Whether authenticated UEs may register for emergency services."""
     nitz: Nitz | None = None
     """None if the network sends neither its name nor its time."""
+    ie_order: IeOrder = "lenient"
+    gnbs: tuple[GnbNode, ...] = ()
 
     @property
     def plmns(self) -> tuple[Plmn, ...]:
@@ -157,6 +170,11 @@ class Network(Struct, frozen=True):
     def upf(self, node_id: str) -> UpfNode | None:
         """Return the UPF of a Node ID, or None if it is not configured."""
         return next((upf for upf in self.upfs if upf.node_id == node_id), None)
+
+    def ie_order_of(self, gnb: str) -> IeOrder:
+        """Return the order of IEs that a RAN node must keep, by its Global RAN Node ID."""
+        found = next((node.ie_order for node in self.gnbs if node.id == gnb), None)
+        return found or self.ie_order
 
     def data_network(self, dnn: str) -> DataNetwork:
         """Return the configuration of a data network; an empty one if it is not configured."""

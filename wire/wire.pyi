@@ -106,7 +106,9 @@ def ngap_check(data: bytes) -> dict[str, Any] | None:
     None for a PDU without fault. Otherwise ``reject`` (true if the procedure is rejected, false if
     it continues without the IE), ``cause`` (a tree of the Cause IE), ``deviations`` (a sentence
     each), and the Criticality Diagnostics trees ``diagnostics`` (for an ERROR INDICATION) and
-    ``diagnostics_for_response``. IEs in a wrong order are a fault (10.3.6).
+    ``diagnostics_for_response``. IEs in a wrong order are a fault (10.3.6): ``order`` then has a
+    sentence for each, and ``in_any_order`` the answer of a receiver that accepts any order, None if
+    the PDU has no other fault.
 
     Raises:
         WireError: kind ``ngap-decode``: the octets are not an NGAP PDU.

@@ -49,8 +49,8 @@ def updated(running: Config, new: Config) -> Config:
     """Return the running configuration with the network settings of `new`.
 
     These are [amf] without its GUAMI, tracking areas with their slices, security, timers,
-    congestion and data networks. Other settings apply at the next start: processes keep their
-    addresses, and UPFs keep their sessions.
+    congestion, the order of IEs, [[gnb]] and data networks. Other settings apply at the next start:
+    processes keep their addresses, and UPFs keep their sessions.
 
     Raises:
         ConfigError: `new` has another GUAMI, which the UEs and gNBs of this core do not know.
@@ -67,6 +67,8 @@ def updated(running: Config, new: Config) -> Config:
         security=new.security,
         timers=new.timers,
         congestion=new.congestion,
+        n2=replace(running.n2, ie_order=new.n2.ie_order),
+        gnb=new.gnb,
         data_network=new.data_network if new.upf else running.data_network,
     )
 

@@ -55,11 +55,12 @@ def _not_read(d: UeDecision, origin: Origin, err: wire.WireError) -> None:
     send_to(d, origin, ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
 
 
-def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> bool:
+def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead, pdu: bytes) -> bool:
     """Answer the syntax errors of an NGAP message. Return whether they reject the message.
 
-    See TS 38.413 10.2 and 10.3. If a response can report an error that does not reject the
-    message, the error goes into `UeDecision.diagnostics`.
+    See TS 38.413 10.2 and 10.3. The configuration says if any order of IEs is accepted. If a
+    response can report an error that does not reject the message, the error goes into
+    `UeDecision.diagnostics`.
     """
     peek = received.peek
     try:
@@ -67,6 +68,9 @@ def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> b
     except wire.WireError as err:
         _not_read(d, origin, err)
         return True
+    faults, accepted = ngap_faults.accepted_order(faults, d.env.network.ie_order_of(origin.gnb))
+    if accepted:
+        d.note(f"{peek.message}: {accepted}")
     if faults is None:
         return False
     d.note("; ".join(faults["deviations"]))
@@ -75,7 +79,7 @@ def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead) -> b
         return False
     known = connection.find(d, peek.amf_ue_ngap_id or 0)
     releasing = known is not None and bool(known.releasing)
-    answer = ngap_faults.response(peek, faults, releasing=releasing)
+    answer = ngap_faults.response(peek, pdu, faults, releasing=releasing)
     if answer is not None:
         send_to(d, origin, answer)
     return bool(faults["reject"])

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal
 from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
+from functions.gmm import ue_context
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.trees import Tree, subtree
@@ -70,10 +71,19 @@ def _unsuccessful(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     code = subtree(ies, "CriticalityDiagnostics").get("procedureCode")
     kind = _OF_RESOURCES.get(code)
     here = connection.find(d, amf_ue_ngap_id)
-    if kind is not None and here is not None and kind in here.asked:
+    if here is None:
+        return
+    if kind is not None and kind in here.asked:
         user_plane.ended(d, kind, amf_ue_ngap_id)
+    elif code == INITIAL_CONTEXT_SETUP and here.context == "pending":
+        ue_context.setup_failed(d, ies.get("Cause", ngap.UNSPECIFIED), amf_ue_ngap_id)
+    elif code == UE_CONTEXT_MODIFICATION and here.modifying:
+        ue_context.answered(d, "UEContextModificationFailure", ies, amf_ue_ngap_id)
 
 
+INITIAL_CONTEXT_SETUP: Final = 14
+UE_CONTEXT_MODIFICATION: Final = 40
+"""Procedure codes (TS 38.413 9.4.7)."""
 _OF_RESOURCES: Final[dict[Any, Literal["setup", "modify", "release"]]] = {
     26: "modify",
     28: "release",

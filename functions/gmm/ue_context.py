@@ -1,15 +1,21 @@
-"""The UE CONTEXT MODIFICATION procedure (TS 38.413 8.3.4), and other reports of a gNB about a
-UE."""
+"""The UE CONTEXT MODIFICATION procedure (TS 38.413 8.3.4), the failure of INITIAL CONTEXT SETUP
+(8.3.1.3), and other reports of a gNB about a UE."""
 
 from functions.decision import connection
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.inputs import Input, NgapReceived
 from functions.decision.ue_decision import UeDecision
+from functions.gsm import user_plane
 from functions.messages import ngap
-from functions.messages.ngap import faults, ue_context
+from functions.messages.ngap import Cause, faults, ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
-from schemas.connection.events import ContextModificationFailed, ContextModified, ContextModifying
+from schemas.connection.events import (
+    ContextModificationFailed,
+    ContextModified,
+    ContextModifying,
+    ContextSetupFailed,
+)
 from schemas.gsm.events import SecondaryRatUsed
 
 
@@ -52,6 +58,28 @@ def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> Non
         connection.handover_triggered(d)
     elif asked != "ambr":
         d.release(ngap.NAS_UNSPECIFIED)
+
+
+def setup_failed(d: UeDecision, cause: Cause, amf_ue_ngap_id: int) -> None:
+    """Process an INITIAL CONTEXT SETUP FAILURE (TS 38.413 8.3.1.3): release the connection.
+
+    A gNB that loses the UE may send it although no request is pending, before a request or after
+    its response. It has no UE context then, so the local error handling (10.4) is the release, as
+    for a UE CONTEXT RELEASE REQUEST. A gNB that refuses a second request in the state that it has,
+    keeps its UE context.
+    """
+    here = connection.find(d, amf_ue_ngap_id)
+    if here is None:
+        return
+    if d.connection_is(amf_ue_ngap_id) and here.context == "pending":
+        d.emit(ContextSetupFailed(ngap.cause_text(cause)))
+        connection.abort(d, "the gNB did not set up the UE context")
+        d.release(ngap.NAS_UNSPECIFIED)
+        user_plane.unanswered(d, amf_ue_ngap_id)
+        return
+    d.note(f"InitialContextSetupFailure without a pending request: {ngap.cause_text(cause)}")
+    if here.context != "set-up" or cause != ngap.WRONG_STATE:
+        d.release(cause, here)
 
 
 def decide(d: UeDecision, received: Input) -> None:

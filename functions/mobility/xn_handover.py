@@ -35,7 +35,9 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     origin = Origin(d.source)
     if refusal is not None:
         d.note(f"PATH SWITCH REQUEST: {ngap.cause_text(refusal)}")
-        protocol_errors.send_to(d, origin, messages.path_switch_refused(ies, refusal))
+        failure = messages.path_switch_refused(ies, refusal)
+        if failure is not None:
+            protocol_errors.send_to(d, origin, failure)
         return
     along = {a.psi: s for a in asked if (s := _switchable(d, a)) is not None}
     place = Place(origin.gnb, origin.association, ies["RAN-UE-NGAP-ID"], 0, tai, cell, d.order)

@@ -51,21 +51,23 @@ def _ngap(d: GnbDecision, data: bytes) -> None:
         if data[:2] != _ERROR_INDICATION:
             d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
         return
+    order = d.env.network.ie_order_of(d.origin.gnb)
+    faults, accepted = ngap_faults.accepted_order(faults, order)
+    if accepted:
+        d.note(f"{peek.message}: {accepted}")
     of_node = peek.message in _HANDLERS
     if not of_node and peek.message not in UE_MESSAGES:
         _not_comprehended(d, peek, data)
     elif peek.message != "NGSetupRequest" and d.gnb.association != d.origin.association:
         _not_set_up(d, peek)
-    elif peek.message == "PathSwitchRequest" and faults is None:
-        _refuse_path_switch(d, ngap.ies_of(wire.ngap_decode(data)))
     elif not of_node and peek.amf_ue_ngap_id is not None:
-        _unknown_ue(d, peek)  # takes priority over other errors (10.5)
-    elif faults is not None and _respond_to_faults(d, peek, faults):
+        _unknown_ue(d, peek, data)  # takes priority over other errors (10.5)
+    elif faults is not None and _respond_to_faults(d, peek, data, faults):
         pass
     elif of_node:
         _HANDLERS[peek.message](d, peek, ngap.ies_of(wire.ngap_decode(data)))
     elif peek.direction == "InitiatingMessage":
-        _unknown_ue(d, peek)
+        _unknown_ue(d, peek, data)
     else:
         d.note(f"{peek.message} of an unknown UE")
 
@@ -93,7 +95,7 @@ def _not_set_up(d: GnbDecision, peek: wire.NgapPeek) -> None:
         d.send_pdu(ngap_faults.not_in_this_state(peek.procedure_code, *ids))
 
 
-def _respond_to_faults(d: GnbDecision, peek: wire.NgapPeek, faults: Tree) -> bool:
+def _respond_to_faults(d: GnbDecision, peek: wire.NgapPeek, data: bytes, faults: Tree) -> bool:
     """Respond to syntax errors (clause 10.3). Return whether processing of the message ends.
 
     Errors with the criticality `notify` are reported in the response, if the procedure has one.
@@ -106,7 +108,7 @@ def _respond_to_faults(d: GnbDecision, peek: wire.NgapPeek, faults: Tree) -> boo
         if peek.message in node.FAILURES:
             d.fail(peek.message, faults["cause"])
             return True
-    response = ngap_faults.response(peek, faults)
+    response = ngap_faults.response(peek, data, faults)
     if response is not None:
         d.send_pdu(response)
     return bool(faults["reject"])
@@ -116,23 +118,23 @@ _WITH_DIAGNOSTICS: Final = frozenset({"NGSetupRequest", "RANConfigurationUpdate"
 """Requests with a Criticality Diagnostics IE in the response."""
 
 
-def _unknown_ue(d: GnbDecision, peek: wire.NgapPeek) -> None:
-    """Respond to a message with an unknown AMF-UE-NGAP-ID (10.6)."""
+def _unknown_ue(d: GnbDecision, peek: wire.NgapPeek, data: bytes) -> None:
+    """Respond to a message with an unknown AMF-UE-NGAP-ID: a PATH SWITCH REQUEST has a failure
+    message (10.4), others get an ERROR INDICATION (10.6)."""
     d.note(f"{peek.message} with the unknown AMF-UE-NGAP-ID {peek.amf_ue_ngap_id}")
     if peek.message == "UEContextReleaseComplete":
         return
-    pdu = ngap.error_indication(
-        ngap.UNKNOWN_LOCAL_ID,
-        amf_ue_ngap_id=peek.amf_ue_ngap_id,
-        ran_ue_ngap_id=peek.ran_ue_ngap_id,
+    failure = None
+    if peek.message == ngap_faults.PATH_SWITCH_REQUEST:
+        failure = path_switch_refused(ngap.ies_of(wire.ngap_decode(data)), ngap.UNKNOWN_LOCAL_ID)
+    d.send_pdu(
+        failure
+        or ngap.error_indication(
+            ngap.UNKNOWN_LOCAL_ID,
+            amf_ue_ngap_id=peek.amf_ue_ngap_id,
+            ran_ue_ngap_id=peek.ran_ue_ngap_id,
+        )
     )
-    d.send_pdu(pdu)
-
-
-def _refuse_path_switch(d: GnbDecision, ies: Tree) -> None:
-    """Respond to a PATH SWITCH REQUEST for an unknown UE with its failure message (10.4)."""
-    d.note(f"PATH SWITCH REQUEST with the unknown AMF-UE-NGAP-ID {ies['SourceAMF-UE-NGAP-ID']}")
-    d.send_pdu(path_switch_refused(ies, ngap.UNKNOWN_LOCAL_ID))
 
 
 def _ng_setup(d: GnbDecision, peek: wire.NgapPeek, ies: Tree) -> None:

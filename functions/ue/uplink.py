@@ -46,7 +46,7 @@ def decide(d: UeDecision, trigger: CloudEvent, module: Module) -> Procedure | No
     own = initial or _check_ids(d, origin, peek)
     if own and peek.message not in UE_MESSAGES:
         return _accepted(d, origin, peek, {}, trigger, module)
-    if not own or protocol_errors.rejected_faults(d, origin, received):
+    if not own or protocol_errors.rejected_faults(d, origin, received, trigger.data):
         procedure = NGAP_MESSAGES.get(peek.message, DEFAULT)
         module(procedure)
         if not initial and _is_of(d.ue.connection, origin, peek):

@@ -14,13 +14,15 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
+from schemas.config import gnb as config_gnb
 from schemas.config import n4 as config_n4
 from schemas.config import values
+from schemas.config.gnb import GnbConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
 from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
-from schemas.network import Congestion, Network, SecurityPolicy, Timers, TrackingArea
+from schemas.network import Congestion, IeOrder, Network, SecurityPolicy, Timers, TrackingArea
 
 KEY_OCTETS: Final = 32
 
@@ -87,6 +89,9 @@ class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
     transport: str = "auto"
     """auto, kernel, userspace-udp or userspace-raw."""
     udp_port: Port = 9899
+    ie_order: IeOrder = "lenient"
+    """Whether IEs in another order than in TS 38.413 9.4 are accepted (``lenient``), or are an
+    error (``strict``, 10.3.6). A table [[gnb]] has priority."""
     max_under_way: Annotated[int, Meta(ge=1)] = 8192
     """Maximum number of published events without acknowledgement. Beyond it, gNBs are slowed
     down."""
@@ -119,6 +124,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     congestion: Congestion = field(default_factory=Congestion)
     n2: N2Config = field(default_factory=N2Config)
     n4: N4Config = field(default_factory=N4Config)
+    gnb: Annotated[tuple[GnbConfig, ...], Meta(max_length=4096)] = ()
     upf: Annotated[tuple[UpfConfig, ...], Meta(max_length=1024)] = ()
     data_network: Annotated[tuple[DataNetworkConfig, ...], Meta(max_length=1024)] = ()
     objective: Annotated[tuple[ObjectiveConfig, ...], Meta(max_length=1024)] = ()
@@ -194,6 +200,8 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         upfs=tuple(map(config_n4.upf_node, config.upf)),
         data_networks=tuple(map(config_n4.data_network, config.data_network)),
         nitz=values.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
+        ie_order=config.n2.ie_order,
+        gnbs=tuple(map(config_gnb.gnb_node, config.gnb)),
     )
 
 
@@ -240,6 +248,7 @@ def _check(config: Config, path: Path) -> None:
         raise ConfigError(f"{path}: security.integrity has NIA0, which provides no protection")
     try:
         values.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
+        config_gnb.check(config.gnb)
         config_n4.check(config.n4, config.upf, config.data_network)
         objectives_of(config.objective)
     except ConfigError as err:

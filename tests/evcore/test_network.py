@@ -13,6 +13,7 @@ from evcore.commands.network import updated
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
+from schemas.config.gnb import GnbConfig
 from schemas.config.reading import AmfConfig, AreaConfig, Config, ConfigError, N2Config
 from schemas.network import Congestion, Timers
 from schemas.ran import AmfConfigurationAcknowledged
@@ -31,10 +32,11 @@ def test_what_changes_and_what_stays() -> None:
         tracking_area=(AreaConfig(5, ("3",)),),
         timers=Timers(t3512=600),
         congestion=Congestion(after=9),
-        n2=N2Config(udp_port=4321),
+        n2=N2Config(udp_port=4321, ie_order="strict"),
+        gnb=(GnbConfig("001-01-gnb-24-1", "lenient"),),
     )
     found = updated(running, new)
-    assert found == replace(new, n2=running.n2)
+    assert found == replace(new, n2=replace(running.n2, ie_order="strict"))
 
 
 @pytest.mark.parametrize("change", [{"plmn": "002-02"}, {"region": 9}, {"set": 9}, {"pointer": 9}])

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pytest
+from msgspec import structs
 
 import wire
 from schemas.procedures import UE_MESSAGES
@@ -12,7 +13,7 @@ from tests.functions.gnb import gnb, ies_of, ng_setup
 from tests.functions.ngap_messages import LOCATION, OF_NODE, OF_UE, of_node, of_ue
 from tests.functions.octets import AMF_UE_NGAP_ID, RAN_UE_NGAP_ID, ie, pdu, unsigned
 from tests.functions.phone import Phone
-from tests.functions.world import subscriber
+from tests.functions.world import N4_NETWORK, subscriber
 
 REJECT, IGNORE, NOTIFY = range(3)
 INITIATING, SUCCESSFUL, UNSUCCESSFUL = range(3)
@@ -527,7 +528,7 @@ def test_a_missing_id(message: str) -> None:
 
 def test_ies_twice_and_out_of_order() -> None:
     """10.3.6: a falsely constructed message, with the failure message if the procedure has one."""
-    world = CheckedWorld()
+    world = CheckedWorld(network=structs.replace(N4_NETWORK, ie_order="strict"))
     ng_setup(world)
     for octets, expected in (
         (pdu(35, INITIATING, REJECT, [NAME, NAME]), "RANConfigurationUpdateFailure"),

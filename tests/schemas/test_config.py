@@ -67,6 +67,22 @@ def test_a_whole_file(tmp_path: Path, name: str) -> None:
     assert found.nats.partitions == 1024
 
 
+def test_the_order_of_ies_by_gnb(tmp_path: Path) -> None:
+    text = """
+[n2]
+ie_order = "strict"
+[[gnb]]
+id = "001-01-gnb-22-3fffff"
+ie_order = "lenient"
+[[gnb]]
+id = "310-410-ngenb-20-0"
+"""
+    network = reading.network_of(reading.load(write(tmp_path, text)), bytes(32))
+    names = ("001-01-gnb-22-3fffff", "310-410-ngenb-20-0", "001-01-gnb-24-1")
+    assert [network.ie_order_of(name) for name in names] == ["lenient", "strict", "strict"]
+    assert reading.network_of(Config(), bytes(32)).ie_order_of("001-01-gnb-24-1") == "lenient"
+
+
 WRONG: dict[str, str] = {
     "[amf": r"Expected '\]' at the end of a table declaration",
     "x = 1": "Object contains unknown field `x`",
@@ -103,6 +119,24 @@ WRONG: dict[str, str] = {
     "[timers]\nt3550 = 0": r">= 1 - at `\$\.timers\.t3550`",
     "[n2]\nport = 65536": r"<= 65535 - at `\$\.n2\.port`",
     "[n2]\nudp_port = -1": r"`\$\.n2\.udp_port`",
+    "[n2]\nie_order = 'any'": r"Invalid enum value 'any' - at `\$\.n2\.ie_order`",
+    "[[gnb]]\nie_order = 'strict'": "Object missing required field `id`",
+    "[[gnb]]\nid = '001-01-gnb-24-1'\nname = 'x'": "unknown field `name`",
+    "[[gnb]]\nid = '001-01-gnb-24-1'\n" * 2: "gnb 001-01-gnb-24-1 is configured twice",
+    **{
+        f"[[gnb]]\nid = '{text}'": f"gnb.id '{text}' is not written as \"001-01-gnb-24-1f\""
+        for text in (
+            "gnb-1",
+            "001-1-gnb-24-1",
+            "001-01-gnb-21-1",
+            "001-01-gnb-33-1",
+            "001-01-gnb-22-400000",
+            "001-01-gnb-24-01",
+            "001-01-gnb-24-1F",
+            "001-01-ngenb-19-1",
+            "001-01-n3iwf-16-1",
+        )
+    },
     "[n2]\nmax_under_way = 0": r"`\$\.n2\.max_under_way`",
     "[nats]\npartitions = 0": r">= 1 - at `\$\.nats\.partitions`",
     "[nats]\npartitions = 1025": r"<= 1024 - at `\$\.nats\.partitions`",

@@ -231,6 +231,9 @@ pub fn ngap_check(py: Python<'_>, data: &[u8]) -> PyResult<Option<Py<PyDict>>> {
 }
 
 /// The answer to the deviations of a PDU; `None` if none needs an answer.
+///
+/// If IEs are out of order, `order` has a sentence for each of them, and `in_any_order` the answer
+/// of a receiver that accepts any order: `None` if no other deviation needs an answer.
 pub fn faults_of(
     py: Python<'_>,
     pdu: &NGAPPDU<'_>,
@@ -240,6 +243,29 @@ pub fn faults_of(
         .into_iter()
         .filter(|d| d.cause().is_some())
         .collect();
+    let Some(out) = answer_to(py, pdu, &answered)? else {
+        return Ok(None);
+    };
+    let (order, others): (Vec<Deviation>, Vec<Deviation>) = answered
+        .into_iter()
+        .partition(|d| matches!(d, Deviation::OutOfOrder { .. }));
+    if !order.is_empty() {
+        out.set_item("order", texts_of(&order))?;
+        out.set_item("in_any_order", answer_to(py, pdu, &others)?)?;
+    }
+    Ok(Some(out.unbind()))
+}
+
+fn texts_of(deviations: &[Deviation]) -> Vec<String> {
+    deviations.iter().map(ToString::to_string).collect()
+}
+
+/// The answer to deviations that each need one; `None` without a deviation.
+fn answer_to<'py>(
+    py: Python<'py>,
+    pdu: &NGAPPDU<'_>,
+    answered: &[Deviation],
+) -> PyResult<Option<Bound<'py, PyDict>>> {
     let Some(worst) = answered.iter().find(|d| rejects(d)).or(answered.first()) else {
         return Ok(None);
     };
@@ -248,11 +274,10 @@ pub fn faults_of(
     if let Some(cause) = worst.cause() {
         out.set_item("cause", pythonize(py, &Cause::protocol(cause))?)?;
     }
-    let texts: Vec<String> = answered.iter().map(ToString::to_string).collect();
-    out.set_item("deviations", texts)?;
-    let response = pdu.criticality_diagnostics_for_response(&answered);
+    out.set_item("deviations", texts_of(answered))?;
+    let response = pdu.criticality_diagnostics_for_response(answered);
     out.set_item("diagnostics_for_response", pythonize(py, &response)?)?;
-    let indication = pdu.criticality_diagnostics(&answered);
+    let indication = pdu.criticality_diagnostics(answered);
     out.set_item("diagnostics", pythonize(py, &indication)?)?;
-    Ok(Some(out.unbind()))
+    Ok(Some(out))
 }

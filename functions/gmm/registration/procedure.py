@@ -15,7 +15,7 @@ from functions.decision.inputs import (
     TimerExpired,
 )
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
-from functions.gmm import configuration_update
+from functions.gmm import configuration_update, ue_context
 from functions.gmm.authentication import aka, security_mode
 from functions.gmm.registration import accept, answers, identity
 from functions.gmm.registration import request as registration_request
@@ -27,7 +27,6 @@ from schemas.cloudevents import EventType, Identified, Unidentified
 from schemas.connection.events import (
     ConnectionTransferred,
     ContextSetUp,
-    ContextSetupFailed,
     RadioCapabilityReported,
 )
 from schemas.gmm.events import GutiConfirmed, RegistrationCompleted, SubscriberIdentified
@@ -86,7 +85,7 @@ def _unidentified(d: UeDecision, lost: Unidentified) -> None:
     elif d.ue.connection is None:
         origin = connection.Origin(lost.source)
         received = protocol_errors.read(d, origin, lost.data)
-        if received is None or protocol_errors.rejected_faults(d, origin, received):
+        if received is None or protocol_errors.rejected_faults(d, origin, received, lost.data):
             return
         ies = received.ies()
         connection.establish(d, origin, ies["RAN-UE-NGAP-ID"], ies, lost.sequence)
@@ -114,21 +113,18 @@ def _complete(d: UeDecision, _: NasReceived) -> None:
 
 
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
+    if message == "InitialContextSetupFailure":
+        ue_context.setup_failed(d, ies.get("Cause", ngap.UNSPECIFIED), amf_ue_ngap_id)
+        return
     if not d.connection_is(amf_ue_ngap_id):
         d.note(f"{message} on a connection that the UE left")
         return
-    asked = d.connection.context == "pending"
     match message:
-        case "InitialContextSetupResponse" if asked:
+        case "InitialContextSetupResponse" if d.connection.context == "pending":
             d.emit(ContextSetUp())
             user_plane.answered(d, ies, amf_ue_ngap_id)
             user_plane.unanswered(d, amf_ue_ngap_id)
-        case "InitialContextSetupFailure" if asked:
-            d.emit(ContextSetupFailed(ngap.cause_text(ies.get("Cause", ngap.UNSPECIFIED))))
-            connection.abort(d, "the gNB did not set up the UE context")
-            d.release(ngap.NAS_UNSPECIFIED)
-            user_plane.unanswered(d, amf_ue_ngap_id)
-        case "InitialContextSetupResponse" | "InitialContextSetupFailure":
+        case "InitialContextSetupResponse":
             d.note(f"{message} without a pending request")
         case "UERadioCapabilityInfoIndication":
             # Its IEs may be left out by their criticality (TS 38.413 9.2.13.1). Who has not proved

@@ -5,8 +5,11 @@ from typing import Any, Final
 
 import wire
 from functions.messages import ngap
-from functions.messages.ngap import Cause
+from functions.messages.ngap import Cause, handover
 from functions.messages.trees import Tree
+from schemas.network import IeOrder
+
+PATH_SWITCH_REQUEST: Final = "PathSwitchRequest"
 
 UNKNOWN: Final = "unknown"
 """The name of a message with an unknown procedure code (`wire.NgapPeek`)."""
@@ -16,9 +19,8 @@ FAILURES: Final[Mapping[str, str]] = {
     "UEContextSuspendRequest": "UEContextSuspendFailure",
     "UEContextResumeRequest": "UEContextResumeFailure",
 }
-"""The failure message of each UE-associated request, if its ids and a cause are sufficient. PATH
-SWITCH REQUEST FAILURE is not included: it lists sessions, which a faulty request may not
-contain."""
+"""The failure message of each UE-associated request, if its ids and a cause are sufficient.
+`handover.path_switch_refused` makes PATH SWITCH REQUEST FAILURE, which lists sessions."""
 
 REPORTED: Final = frozenset(
     {"UEContextSuspendRequest", "UEContextResumeRequest", "PDUSessionResourceModifyIndication"}
@@ -41,6 +43,21 @@ _TRIGGERS: Final = {
 }
 
 
+def accepted_order(faults: Tree | None, order: IeOrder) -> tuple[Tree | None, str]:
+    """Return the syntax errors of a message that must be answered, and a note about its order.
+
+    Args:
+        faults: the result of `wire.ngap_check`.
+        order: `lenient` to accept IEs in any order, which is an error by 10.3.6.
+
+    Returns:
+        None for no error; and the IEs whose order was accepted, empty if there are none.
+    """
+    if faults is None or order == "strict" or "order" not in faults:
+        return faults, ""
+    return faults["in_any_order"], f"any order is accepted: {'; '.join(faults['order'])}"
+
+
 def refusal(
     request: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int, cause: Cause, diagnostics: Tree | None
 ) -> bytes:
@@ -56,11 +73,12 @@ def refusal(
 
 
 def response(
-    peek: wire.NgapPeek, faults: Mapping[str, Any], *, releasing: bool = False
+    peek: wire.NgapPeek, pdu: bytes, faults: Mapping[str, Any], *, releasing: bool = False
 ) -> bytes | None:
     """Return the response to a message with syntax errors (10.3); None for no response.
 
-    The response is the failure message of the procedure, if it has one, or an ERROR INDICATION. On
+    The response is the failure message of the procedure, if it has one that the received IEs can
+    fill, or an ERROR INDICATION. On
     a connection that is being released it is always an ERROR INDICATION, because procedures there
     have no outcome. There is no response to an ERROR INDICATION (10.5), and a response that is
     rejected ends its procedure without one (10.3.4.2).
@@ -70,9 +88,14 @@ def response(
     if peek.direction != "InitiatingMessage" and faults["reject"]:
         return None
     amf_id, ran_id = peek.amf_ue_ngap_id, peek.ran_ue_ngap_id
-    fails = faults["reject"] and peek.message in FAILURES and not releasing
-    if fails and amf_id is not None and ran_id is not None:
-        diagnostics = faults["diagnostics_for_response"]
+    fails = faults["reject"] and not releasing
+    diagnostics = faults["diagnostics_for_response"]
+    if fails and peek.message == PATH_SWITCH_REQUEST:
+        ies = ngap.ies_of(wire.ngap_decode(pdu))
+        failure = handover.path_switch_refused(ies, faults["cause"], diagnostics)
+        if failure is not None:
+            return failure
+    if fails and peek.message in FAILURES and amf_id is not None and ran_id is not None:
         return refusal(peek.message, amf_id, ran_id, faults["cause"], diagnostics)
     return ngap.error_indication(
         faults["cause"],

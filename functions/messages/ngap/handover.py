@@ -138,22 +138,32 @@ def path_switch_request_acknowledge(
 
 
 def path_switch_request_failure(
-    amf_ue_ngap_id: int, ran_ue_ngap_id: int, released: Mapping[int, Cause]
+    amf_ue_ngap_id: int,
+    ran_ue_ngap_id: int,
+    released: Mapping[int, Cause],
+    diagnostics: Tree | None = None,
 ) -> bytes:
     """Return a PATH SWITCH REQUEST FAILURE (9.2.3.10). It has only the causes of the sessions."""
     ies: list[Tree] = [
         {"AMF-UE-NGAP-ID": amf_ue_ngap_id},
         {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
         {"PDUSessionResourceReleasedListPSFail": _unswitched(released)},
+        *([{"CriticalityDiagnostics": diagnostics}] if diagnostics is not None else []),
     ]
     return wire.ngap_encode({"message": "PathSwitchRequestFailure", "ies": ies})
 
 
-def path_switch_refused(ies: Tree, cause: Cause) -> bytes:
-    """Return the failure of all sessions of a PATH SWITCH REQUEST."""
-    released = dict.fromkeys((item.psi for item in switched(ies)), cause)
-    amf, ran = ies["SourceAMF-UE-NGAP-ID"], ies["RAN-UE-NGAP-ID"]
-    return path_switch_request_failure(amf, ran, released)
+def path_switch_refused(ies: Tree, cause: Cause, diagnostics: Tree | None = None) -> bytes | None:
+    """Return the failure of all sessions of a PATH SWITCH REQUEST.
+
+    None if the request has no session or lacks an id, which are mandatory in the failure.
+    """
+    amf, ran = ies.get("SourceAMF-UE-NGAP-ID"), ies.get("RAN-UE-NGAP-ID")
+    items = ies.get("PDUSessionResourceToBeSwitchedDLList")
+    if not (isinstance(amf, int) and isinstance(ran, int) and isinstance(items, list)):
+        return None  # an IE that cannot be read has its octets as value
+    released = {item["pDUSessionID"]: cause for item in items}
+    return path_switch_request_failure(amf, ran, released, diagnostics)
 
 
 def _unswitched(released: Mapping[int, Cause]) -> list[Tree]:

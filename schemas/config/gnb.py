@@ -1,0 +1,52 @@
+"""The table [[gnb]] of the configuration: settings of single RAN nodes."""
+
+import re
+from typing import Final
+
+from msgspec import Struct
+
+from schemas.config.values import ConfigError, Text
+from schemas.network import GnbNode, IeOrder
+
+_PLMN: Final = r"[0-9]{3}-[0-9]{2,3}"
+_BITS: Final = {"gnb": range(22, 33), "ngenb": (18, 20, 21)}
+"""The lengths of the identities of gNBs and ng-eNBs in bits (TS 38.413 9.3.1.6, 9.3.1.8)."""
+_ID: Final = re.compile(rf"{_PLMN}-(gnb|ngenb)-([0-9]{{2}})-(0|[1-9a-f][0-9a-f]*)")
+
+
+class GnbConfig(Struct, frozen=True, forbid_unknown_fields=True):
+    """A table [[gnb]]."""
+
+    id: Text
+    """The Global RAN Node ID as `evcore log list gnb/` prints it: PLMN, ``gnb`` or ``ngenb``, the
+    number of bits, and the identity as hexadecimal digits."""
+    ie_order: IeOrder | None = None
+    """That of [n2] if it is not set."""
+
+
+def gnb_node(gnb: GnbConfig) -> GnbNode:
+    """Return a RAN node as procedures see it."""
+    return GnbNode(gnb.id, gnb.ie_order)
+
+
+def check(gnbs: tuple[GnbConfig, ...]) -> None:
+    """Check the rules that the types cannot express.
+
+    Raises:
+        ConfigError: an `id` is not a Global RAN Node ID, or is configured twice.
+    """
+    seen: set[str] = set()
+    for gnb in gnbs:
+        if not _is_id(gnb.id):
+            raise ConfigError(f'gnb.id {gnb.id!r} is not written as "001-01-gnb-24-1f"')
+        if gnb.id in seen:
+            raise ConfigError(f"gnb {gnb.id} is configured twice")
+        seen.add(gnb.id)
+
+
+def _is_id(text: str) -> bool:
+    found = _ID.fullmatch(text)
+    if found is None:
+        return False
+    kind, bits, number = found.groups()
+    return int(bits) in _BITS[kind] and int(number, 16) < 1 << int(bits)
