@@ -296,14 +296,20 @@ class Cell:
             self.send(context.stream, pdu)
 
     def request_release(self, context: UeContext, cause: str, now: float) -> None:
-        """Send UE CONTEXT RELEASE REQUEST (8.3.2), and repeat it until the AMF commands it."""
+        """Send UE CONTEXT RELEASE REQUEST (8.3.2), and repeat it until the AMF commands it.
+
+        By its behaviour, the gNB sends INITIAL CONTEXT SETUP FAILURE (8.3.1.3) instead.
+        """
         if context.amf_ue_ngap_id is None:
             return
         context.release_cause = cause
         context.tries += 1
         context.guard = now + self.timers.ng_release
         self.deadlines.touch(context)
-        pdu = messages.ue_context_release_request(self.ids(context), cause, context.resources)
+        ids = self.ids(context)
+        pdu = messages.ue_context_release_request(ids, cause, context.resources)
+        if self.config.behaviour.lost_ue == "context-failure":
+            pdu = messages.initial_context_setup_failure(ids, {"radioNetwork": cause})
         self.send(context.stream, pdu)
 
     def expect_release(self, context: UeContext, now: float) -> None:

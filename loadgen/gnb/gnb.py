@@ -9,6 +9,7 @@ from msgspec import Struct, field
 
 import wire
 from loadgen.gnb import messages
+from loadgen.gnb.behaviour import reordered
 from loadgen.gnb.cell import Cell
 from loadgen.gnb.context import CampedUe
 from loadgen.gnb.fault_injector import FaultInjector
@@ -86,6 +87,7 @@ class Gnb:
         self.queued = inf
         self._on_violation = on_violation or self.violations.append
         self._associated = False
+        self._order = Random(f"{seed} order {config.gnb_id}")
         rng = rng or Random(config.gnb_id)
         self.cell = Cell(
             config,
@@ -272,6 +274,8 @@ class Gnb:
             self.fault_injector.uplink(stream, pdu, self.now)
 
     def _transmit(self, stream: int, pdu: bytes) -> None:
+        if self.config.behaviour.ie_order == "random":
+            pdu = reordered(pdu, self._order)
         copies = 1
         if self.pdu_hook is not None:
             peek = messages.peek(pdu)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 import wire
+from loadgen.gnb.behaviour import GnbBehaviour
 from loadgen.identity import SNssai
 from loadgen.session_model import Resource
 from loadgen.trees import Tree, items, number, part
@@ -22,6 +23,7 @@ class GnbConfig(Struct, frozen=True):
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
     n3_address: str = "127.0.0.1"
     """The gNB's address for GTP-U tunnels."""
+    behaviour: GnbBehaviour = GnbBehaviour()
 
     @property
     def cell(self) -> int:

@@ -7,6 +7,7 @@ from msgspec import Struct, field
 
 from loadgen.errors import ConfigError
 from loadgen.faults import Faults, faults_of
+from loadgen.gnb.behaviour import GnbBehaviour
 from loadgen.identity import SNssai
 from loadgen.load.arrivals import Closed, Poisson
 from loadgen.load.phases import Phase, Share, problem_of, problem_of_phases
@@ -55,6 +56,8 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     gnbs: int = 1
     """Number of gNBs, each with its own SCTP association. UE `i` starts at gNB ``i % gnbs``."""
     first_gnb_id: int = 1
+    gnb_behaviour: GnbBehaviour = GnbBehaviour()
+    """The behaviour of all gNBs."""
 
     population: Population = field(default_factory=Population)
     programme: tuple[Procedure, ...] = (Procedure.REGISTER, Procedure.IDLE, Procedure.DEREGISTER)

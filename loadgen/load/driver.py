@@ -82,6 +82,7 @@ class Driver:
             tac=config.tac_of(number),
             slices=config.slices,
             n3_address=str(_FIRST_N3 + number),
+            behaviour=config.gnb_behaviour,
         )
         return Gnb(
             one,

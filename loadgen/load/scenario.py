@@ -12,6 +12,7 @@ from yaml import MarkedYAMLError
 
 from loadgen.errors import ConfigError
 from loadgen.faults import Faults
+from loadgen.gnb.behaviour import GnbBehaviour
 from loadgen.load.arrivals import ArrivalsError, loaded
 from loadgen.load.phases import Phase, problem_of_phases
 from loadgen.session_model import SessionType
@@ -38,6 +39,8 @@ class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Seconds for which a UE stays off after a failure."""
     faults: Faults | float | None = None
     """The faults of all phases without their own, unless the command line has others."""
+    gnb_behaviour: GnbBehaviour = GnbBehaviour()
+    """The behaviour of all gNBs."""
     tacs: tuple[int, ...] = ()
     """The TACs of the gNBs, in turn; the core must serve them."""
     drain: float = 40.0
@@ -47,7 +50,7 @@ class Scenario(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def load(self) -> dict[str, Any]:
         """Return the fields of `LoadConfig` that the scenario sets."""
         names = ("dnn", "session_type", "failure_pause", "faults", "tacs", "drain", "phases")
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in (*names, "gnb_behaviour")}
 
 
 def scenario_names() -> list[str]:
