@@ -265,7 +265,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     Rule(Start.CONFIGURATION_UPDATE, _C.CONFIGURATION_UPDATE, _V.WAIT, "", "One at a time."),
     Rule(
         Start.AUTHENTICATION,
-        _C.RM_DEREGISTERED | _C.CM_IDLE | _C.NOT_SECURED | _C.AN_RELEASE,
+        _C.RM_DEREGISTERED | NO_SIGNALLING,
         _V.WAIT,
         "TS 24.501 5.4.1.1",
     ),
@@ -280,7 +280,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     *(
         Rule(
             start,
-            _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | NO_UE_CONTEXT,
+            _C.RM_DEREGISTERED | _C.NOT_SECURED | _C.AN_RELEASE | _C.TRANSFERRED | NO_UE_CONTEXT,
             _V.WAIT,
             "TS 38.413 8.3.4",
         )
@@ -359,7 +359,7 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(
         Start.SESSION_RELEASE_BY_NETWORK,
-        NO_SIGNALLING | _C.PATH_SWITCH,
+        NO_SIGNALLING,
         _V.LOCAL,
         "TS 23.502 4.3.4.2",
         "The UE learns it from the PDU session status.",
@@ -382,9 +382,8 @@ TABLE: Final[tuple[Rule, ...]] = (
             (Start.INITIAL_REGISTRATION, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
             (Start.SESSION_ESTABLISHMENT, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
             (Start.SESSION_RELEASE_BY_UE, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
-            (Start.SESSION_RELEASE_BY_NETWORK, _C.MODIFY_INDICATION),
+            (Start.SESSION_RELEASE_BY_NETWORK, _C.PATH_SWITCH | _C.MODIFY_INDICATION),
             (Start.DEREGISTRATION_BY_UE, _C.MODIFY_INDICATION),
-            (Start.MODIFY_INDICATION, _C.PATH_SWITCH),
         )
     ),
     Rule(
@@ -419,6 +418,13 @@ TABLE: Final[tuple[Rule, ...]] = (
     ),
     Rule(Start.RESOURCE_RELEASE, _C.NOT_SECURED | _C.TRANSFERRED, _V.WAIT, "TS 38.413 8.2.2"),
     Rule(Start.RESOURCE_RELEASE, _C.RELEASE_UNANSWERED, _V.WAIT, "", ONE_OF_A_KIND),
+    Rule(
+        Start.RESOURCE_RELEASE,
+        _C.PATH_SWITCH,
+        _V.WAIT,
+        "TS 38.413 8.4.4.2",
+        "The gNB gets the acknowledge first.",
+    ),
     # Procedures of the gNB
     Rule(
         Start.AN_RELEASE,
@@ -495,7 +501,12 @@ TABLE: Final[tuple[Rule, ...]] = (
         "The gNB that was asked is not that of the UE any more.",
     ),
     Rule(Start.MODIFY_INDICATION, _C.AN_RELEASE, _V.IGNORE, "TS 38.413 8.3.3"),
-    Rule(Start.MODIFY_INDICATION, _C.MODIFY_INDICATION, _V.REJECT, "TS 38.413 8.2.5, 10.4"),
+    Rule(
+        Start.MODIFY_INDICATION,
+        _C.MODIFY_INDICATION | _C.PATH_SWITCH,
+        _V.REJECT,
+        "TS 38.413 8.2.5, 10.4",
+    ),
 )
 """The table. `TS 24.501 x.y.z a` is item a of the clause."""
 

@@ -32,7 +32,8 @@ UPF_FAILED: Final[Cause] = {"transport": "transport-resource-unavailable"}
 def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Process an indication, session by session.
 
-    An indication is refused while another one waits for its confirm.
+    An indication is refused while another one waits for its confirm, and before the answer to the
+    PATH SWITCH REQUEST of the gNB.
     """
     here = connection.find(d, amf_ue_ngap_id)
     if here is None or here.releasing:
@@ -53,7 +54,7 @@ def indicated(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     place = (here.gnb, here.association, here.ran_ue_ngap_id)
     taken = Indication(amf_ue_ngap_id, *place, tuple(sessions), diagnostics)
     if busy:
-        d.note("an indication while another one is pending")
+        d.note("an indication while another one, or a path switch, is pending")
         _confirm(d, here, taken)
         return
     d.emit(IndicationReceived(taken))

@@ -29,10 +29,13 @@ def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
 def by_network(d: UeDecision, session: PduSession, cause: GsmCause) -> None:
     """Release a session by the network, locally if the UE cannot be sent a message.
 
-    A UE in CM-IDLE learns it from the PDU session status when it connects (TS 23.502 4.3.4.2).
+    A UE in CM-IDLE learns it from the PDU session status when it connects (TS 23.502 4.3.4.2). So
+    does a UE with a session that its UPF cannot switch to another gNB: the answer to the PATH
+    SWITCH REQUEST releases its resources (4.9.1.2.2).
     """
     verdict = check(d, Start.SESSION_RELEASE_BY_NETWORK, session)
-    if verdict is Verdict.LOCAL:
+    switching = d.ue.handover is not None and d.ue.handover.stage == "switching"
+    if verdict is Verdict.LOCAL or (switching and cause is GsmCause.NETWORK_FAILURE):
         d.emit(SessionReleased(session.n4.seid, cause.text))
     elif verdict is not Verdict.IGNORE:
         _start(d, session, 0, cause)

@@ -154,15 +154,21 @@ def _at_upf(session: PduSession, moving: Moving) -> bool:
 
 def conclude(d: UeDecision) -> None:
     """Send PATH SWITCH REQUEST ACKNOWLEDGE for the sessions that have switched, FAILURE if none
-    has."""
+    has.
+
+    A session that was released after the request counts as switched: its resources are released
+    after the acknowledge, and the UE stays connected if it has no other session.
+    """
     ongoing, security = d.ue.handover, d.ue.security
     if ongoing is None:
         return
+    ended = d.connection.unneeded
     done: list[int] = []
     released: dict[int, Cause] = dict.fromkeys(ongoing.refused, messages.UNKNOWN_SESSION)
     for moving in ongoing.sessions:
         session = n4.find(d, moving.seid)
-        if session is not None and _has(session, moving) and _at_upf(session, moving):
+        switched = session is not None and _has(session, moving) and _at_upf(session, moving)
+        if switched or moving.psi in ended:
             done.append(moving.psi)
             continue
         released[moving.psi] = messages.FAILED_IN_TARGET
@@ -179,6 +185,7 @@ def conclude(d: UeDecision) -> None:
         )
     )
     end.end(d, "the path is switched", messages.SUCCESSFUL)
+    user_plane.release(d)
     user_plane.request(d)
 
 

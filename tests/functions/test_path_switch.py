@@ -9,6 +9,7 @@ import wire
 from schemas.event import Noted
 from schemas.mobility.state import Handover
 from tests.functions.handover_site import Mobile, gnb_of, next_hop
+from tests.functions.ngap_messages import indicated
 from tests.functions.world import subscriber
 
 ACK, FAILURE = "PathSwitchRequestAcknowledge", "PathSwitchRequestFailure"
@@ -382,3 +383,130 @@ def test_end_markers_only_of_upfs_that_can() -> None:
     assert "SNDEM" not in str(wire.pfcp_decode(asked[3]))
     site.upfs.serve()
     site.one("a2", ACK)
+
+
+# What happens to the sessions while their UPFs are asked
+
+
+def acknowledged(site: Mobile) -> list[str]:
+    """Return the messages for gNB 2, which must acknowledge the switch of session 1 and then
+    release its resources."""
+    heard = site.heard()
+    assert {association for association, *_ in heard} == {"a2"}
+    found = {message: ies for _, message, ies in heard}
+    assert [i["pDUSessionID"] for i in found[ACK]["PDUSessionResourceSwitchedList"]] == [1]
+    assert "PDUSessionResourceReleasedListPSAck" not in found[ACK]
+    released = found["PDUSessionResourceReleaseCommand"]["PDUSessionResourceToReleaseListRelCmd"]
+    assert [item["pDUSessionID"] for item in released] == [1]
+    order = [message for _, message, _ in heard]
+    assert order.index(ACK) < order.index("PDUSessionResourceReleaseCommand")
+    return order
+
+
+def stays(site: Mobile) -> None:
+    """Check that the UE is at gNB 2 without a handover."""
+    here = site.world.ue().connection
+    assert here is not None
+    assert (here.association, here.releasing) == ("a2", "")
+    assert site.world.ue().handover is None
+    site.upfs.serve()
+    site.world.verify()
+
+
+def test_the_ue_releases_its_only_session_during_a_path_switch() -> None:
+    """8.4.4.3 is about sessions that cannot be switched. This one ends, and the UE stays."""
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    site.arrive(2, 21)
+    release = {
+        "message-type": "pdu-session-release-request",
+        "pdu-session-identity": 1,
+        "procedure-transaction-identity": 9,
+    }
+    site.phone.say(
+        {
+            "message-type": "ul-nas-transport",
+            "payload-container-type": "n1-sm-information",
+            "payload-container": release,
+            "pdu-session-id": 1,
+        }
+    )
+    assert "DownlinkNASTransport" in acknowledged(site)
+    stays(site)
+
+
+def test_the_operator_releases_the_only_session_during_a_path_switch() -> None:
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    site.arrive(2, 21)
+    site.release(1)
+    assert "DownlinkNASTransport" in acknowledged(site)
+    stays(site)
+
+
+def test_an_initial_registration_during_a_path_switch() -> None:
+    """It releases all sessions (TS 23.502 4.2.2.2.2), and the UE stays registered."""
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    site.arrive(2, 21)
+    site.phone.say(site.phone.request("initial-registration"))
+    acknowledged(site)
+    site.phone.say({"message-type": "registration-complete"})
+    stays(site)
+    assert site.world.ue().registered
+    assert [s for s in site.world.ue().sessions if s.stage != "released"] == []
+
+
+def test_the_ue_asks_for_its_only_session_again_during_a_path_switch() -> None:
+    """TS 24.501 6.4.1.7: the resources of the old session are released, then the new has its own."""
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    site.arrive(2, 21)
+    site.upfs.silent = True
+    site.ask(1, 9)
+    acknowledged(site)
+    site.upfs.silent = False
+    site.upfs.serve()
+    assert [m for _, m, _ in site.heard()] == []
+    site.from_target(
+        site.phone.amf_id or 0, "PDUSessionResourceReleaseResponse", **release_response(1)
+    )
+    site.one("a2", "PDUSessionResourceSetupRequest")
+
+
+def release_response(psi: int) -> dict[str, Any]:
+    name = "pDUSessionResourceReleaseResponseTransfer"
+    return {"PDUSessionResourceReleasedListRelRes": [{"pDUSessionID": psi, name: {}}]}
+
+
+def test_one_of_two_sessions_ends_during_a_path_switch() -> None:
+    site = Mobile(sessions=2)
+    site.path_switch_request(2, 21, sessions=(1, 2))
+    site.arrive(2, 21)
+    site.release(2)
+    assert [m for _, m, _ in site.heard()] == ["DownlinkNASTransport"]
+    site.upfs.serve()
+    ack, command = site.heard()
+    assert [i["pDUSessionID"] for i in ack[2]["PDUSessionResourceSwitchedList"]] == [1, 2]
+    assert command[1] == "PDUSessionResourceReleaseCommand"
+    (item,) = command[2]["PDUSessionResourceToReleaseListRelCmd"]
+    assert item["pDUSessionID"] == 2
+    stays(site)
+
+
+def test_a_modify_indication_during_a_path_switch() -> None:
+    """8.2.5, 10.4: the gNB has to wait for its answer. The switch goes on."""
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    listed = {"PDUSessionResourceModifyListModInd": [indicated(1, 77)]}
+    site.from_target(site.phone.amf_id or 0, "PDUSessionResourceModifyIndication", **listed)
+    confirm = site.one("a2", "PDUSessionResourceModifyConfirm")
+    assert "PDUSessionResourceModifyListModCfm" not in confirm
+    (item,) = confirm["PDUSessionResourceFailedToModifyListModCfm"]
+    transfer = item["pDUSessionResourceModifyIndicationUnsuccessfulTransfer"]
+    assert transfer["cause"] == {"protocol": "message-not-compatible-with-receiver-state"}
+    site.upfs.serve()
+    ack = site.one("a2", ACK)
+    assert [i["pDUSessionID"] for i in ack["PDUSessionResourceSwitchedList"]] == [1]
+    assert site.downlink_at_upf(site.address[0]) == (2001, "10.4.0.2")
+    stays(site)
