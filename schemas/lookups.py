@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from schemas.identity import Tai
+from schemas.identity import SNssai, Tai
 
 IpVersion: TypeAlias = Literal[4, 6]
 
@@ -61,6 +61,15 @@ class AssociationLookup(_Lookup, frozen=True, tag="association"):
     """Empty if the gNB does not serve the tracking area."""
 
 
+class SlicesLookup(_Lookup, frozen=True, tag="slices"):
+    """The slices of a tracking area that a gNB does not support there. A step has this lookup only
+    if there are any."""
+
+    tai: Tai
+    gnb: str
+    lacking: tuple[SNssai, ...]
+
+
 class CongestionLookup(_Lookup, frozen=True, tag="congestion"):
     """The worker is congested. A step has this lookup only in that case."""
 
@@ -69,5 +78,10 @@ class CongestionLookup(_Lookup, frozen=True, tag="congestion"):
 
 
 Lookup: TypeAlias = (
-    UpfsLookup | FeaturesLookup | AddressLookup | AssociationLookup | CongestionLookup
+    UpfsLookup
+    | FeaturesLookup
+    | AddressLookup
+    | AssociationLookup
+    | SlicesLookup
+    | CongestionLookup
 )

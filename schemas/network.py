@@ -153,12 +153,31 @@ class Network(Struct, frozen=True):
     """None if the network sends neither its name nor its time."""
     ie_order: IeOrder = "lenient"
     gnbs: tuple[GnbNode, ...] = ()
+    equivalent_plmns: tuple[Plmn, ...] = ()
+    """The PLMNs that are equivalent to the GUAMI's PLMN and to each other (TS 23.122 4.4.3)."""
 
     @property
     def plmns(self) -> tuple[Plmn, ...]:
         """The PLMNs of the core, the GUAMI's first."""
         served = dict.fromkeys([self.guami.plmn, *(area.plmn for area in self.tracking_areas)])
         return tuple(served)
+
+    @property
+    def guamis(self) -> tuple[Guami, ...]:
+        """The GUAMIs of the AMF: one for each PLMN, with the same region, set and pointer."""
+        return tuple(map(self.guami_of, self.plmns))
+
+    def guami_of(self, plmn: Plmn) -> Guami:
+        """Return the GUAMI of the AMF in a serving PLMN."""
+        own = self.guami
+        return own if plmn == own.plmn else Guami(plmn, own.region, own.set, own.pointer)
+
+    def equivalents(self, plmn: Plmn) -> tuple[Plmn, ...]:
+        """Return the PLMNs that are equivalent to a serving PLMN, without that PLMN itself."""
+        if not self.equivalent_plmns:
+            return ()
+        group = dict.fromkeys([self.guami.plmn, *self.equivalent_plmns])
+        return tuple(one for one in group if one != plmn) if plmn in group else ()
 
     def area(self, tai: Tai) -> TrackingArea | None:
         """Return the tracking area of `tai`, or None if the core does not serve it."""

@@ -137,6 +137,8 @@ class LocalCore:
             StoreError: the log cannot be read.
         """
         self.config = configuration.load(self.data.config_file)
+        if self.gateway is not None:
+            self.gateway.signal(signal.SIGHUP)
         await self.scaler.restart()
         return await operator.publish_network_change(self.data, self.config.nats)
 

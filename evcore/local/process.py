@@ -48,6 +48,8 @@ class _Child(Protocol):
 
     def terminate(self) -> None: ...
 
+    def send_signal(self, signal: int, /) -> None: ...
+
 
 class Process:
     """A child process. Its standard error is written to a file, and the last lines are kept."""
@@ -191,6 +193,11 @@ class Process:
     async def wait(self) -> int:
         """Wait for the end of the process. Return the exit status."""
         return await self._child.wait()
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send the process a signal, unless it has ended."""
+        with contextlib.suppress(ProcessLookupError):
+            self._child.send_signal(number)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""

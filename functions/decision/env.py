@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Protocol
 
-from schemas.identity import Tai
+from schemas.identity import SNssai, Tai
 from schemas.lookups import (
     AddressLookup,
     AssociationLookup,
@@ -12,10 +12,11 @@ from schemas.lookups import (
     FeaturesLookup,
     IpVersion,
     Lookup,
+    SlicesLookup,
     UpfsLookup,
     UsableUpf,
 )
-from schemas.network import Network
+from schemas.network import Network, TrackingArea
 from schemas.subscriber import Subscriber
 from schemas.upf import Upf
 
@@ -48,6 +49,10 @@ class Lookups(Protocol):
         """See `AssociationLookup`."""
         ...
 
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        """See `SlicesLookup`; empty if the gNB supports all slices of the tracking area."""
+        ...
+
     def back_off(self) -> int:
         """See `CongestionLookup`; 0 without congestion."""
         ...
@@ -74,6 +79,11 @@ class NoLookups:
         """No association."""
         del tai, gnb
         return ""
+
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        """No slice."""
+        del area, gnb, association
+        return ()
 
     def back_off(self) -> int:
         """No congestion."""
@@ -161,6 +171,14 @@ class Env:
         """Look up the association by which a gNB serves a tracking area, empty if it does not."""
         found = self._lookups.association(tai, gnb)
         self.lookups.append(AssociationLookup(tai, gnb, found))
+        return found
+
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        """Look up the slices of a tracking area that a gNB does not support there (TS 38.413
+        9.3.1.17, Slice Support List in a Supported TA List)."""
+        found = self._lookups.lacking_slices(area, gnb, association)
+        if found:
+            self.lookups.append(SlicesLookup(area.tai, gnb, found))
         return found
 
     def back_off(self) -> int:

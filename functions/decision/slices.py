@@ -22,7 +22,7 @@ class Nssai(NamedTuple):
     rejected_in_plmn: tuple[SNssai, ...]
     """Not in the subscription."""
     rejected_in_area: tuple[SNssai, ...]
-    """Subscribed, but not available in the current tracking area."""
+    """Subscribed, but not available in any tracking area of the registration area."""
 
 
 def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
@@ -31,13 +31,18 @@ def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
     return tuple(dict.fromkeys(SNssai(item["sst"], item.get("sd")) for item in items))
 
 
-def allow(requested: Sequence[SNssai], subscriber: Subscriber, area: TrackingArea) -> Nssai:
-    """Return the allowed NSSAI in a tracking area.
+def allow(
+    requested: Sequence[SNssai],
+    subscriber: Subscriber,
+    area: TrackingArea,
+    lacking: Sequence[SNssai] = (),
+) -> Nssai:
+    """Return the allowed NSSAI in a tracking area, of which the gNB is `lacking` some slices.
 
     If no requested S-NSSAI is allowed, the default S-NSSAIs of the subscription are used.
     """
     subscribed = [slice_.nssai for slice_ in subscriber.slices]
-    here = set(area.slices)
+    here = set(area.slices).difference(lacking)
     allowed = [s for s in requested if s in subscribed and s in here]
     if not allowed:
         allowed = [s.nssai for s in subscriber.slices if s.default and s.nssai in here]
@@ -62,13 +67,21 @@ def rejected_nssai(nssai: Nssai) -> Tree:
 
 
 def registration_area(
-    network: Network, subscriber: Subscriber, tai: Tai, allowed: Sequence[SNssai]
+    network: Network, subscriber: Subscriber, tai: Tai, nssai: Nssai
 ) -> tuple[Tai, ...]:
-    """Return the tracking areas with all of the allowed NSSAI, the current one first."""
+    """Return the tracking areas of the PLMN with all of the allowed NSSAI and without any S-NSSAI
+    that is rejected for the registration area. The current tracking area is the first.
+
+    A UE that moves to another PLMN, even an equivalent one, registers there: its 5G-GUTI and its
+    keys are those of one PLMN.
+    """
+    allowed, rejected = set(nssai.allowed), nssai.rejected_in_area
     found = [tai]
     for area in network.tracking_areas:
         forbidden = area.tac in subscriber.forbidden_tacs
-        if area.tai != tai and not forbidden and set(allowed) <= set(area.slices):
+        if area.plmn != tai.plmn or area.tac == tai.tac or forbidden:
+            continue
+        if allowed.issubset(area.slices) and not any(one in area.slices for one in rejected):
             found.append(area.tai)
     return tuple(found[:MAX_TAIS])
 

@@ -13,6 +13,7 @@ from schemas.connection.state import Connection
 from schemas.event import Noted
 from schemas.gmm.events import DownlinkCounted
 from schemas.gmm.state import SecurityContext
+from schemas.identity import Guami, Plmn
 from schemas.procedures import Procedure, procedure_of_timer
 from schemas.step import HandOff, Output, SendNgap, Wake
 from schemas.ue.events import TimerStarted, TimerStopped, UeEvent, WakeScheduled
@@ -101,6 +102,19 @@ class UeDecision:
         if self.ue.connection is None:
             raise NoConnectionError
         return self.ue.connection
+
+    @property
+    def plmn(self) -> Plmn:
+        """The PLMN that the UE has chosen: the PLMN of the TAI of its connection.
+
+        Without a location it is the PLMN of the AMF.
+        """
+        return self.connection.tai.plmn or self.env.network.guami.plmn
+
+    @property
+    def guami(self) -> Guami:
+        """The GUAMI of the AMF in the PLMN that the UE has chosen."""
+        return self.env.network.guami_of(self.plmn)
 
     def connection_is(self, amf_ue_ngap_id: int | None) -> bool:
         """Whether the current connection is that of an AMF-UE-NGAP-ID."""

@@ -3,7 +3,7 @@
 import wire
 from functions.decision.ue_decision import UeDecision
 from functions.messages.trees import Tree
-from schemas.identity import Guti, make_tmsi_plaintext, slot_of
+from schemas.identity import make_tmsi_plaintext, slot_of
 
 
 def new_tmsi(d: UeDecision) -> int:
@@ -20,14 +20,15 @@ def new_tmsi(d: UeDecision) -> int:
 
 
 def mobile_identity(d: UeDecision, tmsi: int) -> Tree:
-    """Return a 5G-GUTI of this AMF as a NAS tree (5GS mobile identity, TS 24.501 9.11.3.4)."""
-    guti = Guti(d.env.network.guami, tmsi)
+    """Return a 5G-GUTI of this AMF in the PLMN that the UE has chosen, as a NAS tree (5GS mobile
+    identity, TS 24.501 9.11.3.4)."""
+    guami = d.guami
     return {
         "guti": {
-            "plmn": guti.guami.plmn,
-            "amf-region-id": guti.guami.region,
-            "amf-set-id": guti.guami.set,
-            "amf-pointer": guti.guami.pointer,
-            "tmsi": guti.tmsi,
+            "plmn": guami.plmn,
+            "amf-region-id": guami.region,
+            "amf-set-id": guami.set,
+            "amf-pointer": guami.pointer,
+            "tmsi": tmsi,
         }
     }

@@ -148,7 +148,7 @@ def request_context(
             here,
             security,
             wire.kgnb(security.kamf, here.kgnb_count),
-            d.env.network.guami,
+            d.guami,
             d.ue.allowed_nssai,
             d.ue.radio_capability,
             d.ue.pei,

@@ -16,6 +16,7 @@ from functions.messages.ngap.handover import Target
 from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
+from functions.mobility.target import area_of
 from schemas.connection.events import ConnectionReleasing
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
 from schemas.gsm.state import PduSession
@@ -57,8 +58,8 @@ def _prepare(d: UeDecision, ies: Tree) -> Cause | None:
     found, subscriber = messages.target_of(ies), d.env.subscriber
     if found is None:
         return messages.UNKNOWN_TARGET
-    area = d.env.network.area(found.tai)
-    if area is None or subscriber is None or found.tai.tac in subscriber.forbidden_tacs:
+    area = area_of(d, found.tai)
+    if area is None or subscriber is None:
         return messages.NOT_ALLOWED
     association = d.env.association(found.tai, found.gnb)
     if not association:

@@ -16,6 +16,7 @@ from functions.messages.ngap.handover import Admitted
 from functions.messages.trees import Tree
 from functions.mobility import end
 from functions.mobility.keys import may_go, next_hop
+from functions.mobility.target import area_of
 from schemas.connection.events import ContextSetUp
 from schemas.connection.state import Place
 from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending
@@ -64,13 +65,11 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 
 def _refusal(d: UeDecision, amf_ue_ngap_id: int, tai: Tai, asked: list[Admitted]) -> Cause | None:
     """Return the reason that the UE cannot move to the gNB, None if it can."""
-    subscriber = d.env.subscriber
     if connection.find(d, amf_ue_ngap_id) is None:
         return ngap.UNKNOWN_LOCAL_ID
     if not d.connection_is(amf_ue_ngap_id) or not may_go(d, Start.XN_HANDOVER):
         return ngap.WRONG_STATE
-    barred = subscriber is None or tai.tac in subscriber.forbidden_tacs
-    if barred or d.env.network.area(tai) is None:
+    if area_of(d, tai) is None:
         return messages.NOT_ALLOWED
     if len({a.psi for a in asked}) < len(asked):
         return messages.SAME_SESSION_TWICE

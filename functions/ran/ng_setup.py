@@ -31,7 +31,7 @@ def configuration_of(network: Network) -> AmfConfiguration:
     plmns = ((plmn, network.slices(plmn)) for plmn in network.plmns)
     return AmfConfiguration(
         network.name,
-        (network.guami,),
+        network.guamis,
         network.relative_capacity,
         tuple(PlmnSupport(plmn, slices) for plmn, slices in plmns if slices),
     )

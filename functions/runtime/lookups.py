@@ -1,19 +1,20 @@
-"""The lookups of decisions: usable UPFs, free addresses, the associations of gNBs."""
+"""The lookups of decisions: usable UPFs, free addresses, the associations and slices of gNBs."""
 
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Any, Final, TypeAlias, TypeVar
 
 from functions.decision.env import NotReadyError, usable_upfs
 from functions.runtime.addresses import Addresses
 from functions.runtime.overload import Overload
-from schemas.aggregates import slot_of_aggregate, upf_aggregate
+from schemas.aggregates import gnb_aggregate, slot_of_aggregate, upf_aggregate
 from schemas.cloudevents import CloudEvent
-from schemas.identity import Tai, partition_of
+from schemas.identity import SNssai, Tai, partition_of
 from schemas.lookups import IpVersion, UsableUpf
-from schemas.network import Network
-from schemas.ran import tai_index_prefix
+from schemas.network import Network, TrackingArea
+from schemas.ran import Gnb, tai_index_prefix
 from schemas.upf import Upf
 from statestore.contract import Engine, Quarantined
 from statestore.log import Aggregate, EventLog
@@ -26,11 +27,15 @@ KEPT_LACKING: Final = 0.1
 """The same while a UPF is not usable, because it may become usable soon."""
 ATTEMPTS: Final = 4
 """Number of reads of a result before the lookup returns no result."""
+KEPT_SLICES: Final = 10.0
+"""The same for the slices of a gNB, by its association. They change with a RAN CONFIGURATION UPDATE
+only."""
 AREAS: Final = 4096
-"""Maximum number of cached tracking areas."""
+"""Maximum number of cached tracking areas, and of cached gNBs."""
 
 _T = TypeVar("_T")
 _Key: TypeAlias = tuple[Any, ...]
+Supported: TypeAlias = dict[Tai, frozenset[SNssai]]
 
 
 class Upfs:
@@ -105,6 +110,44 @@ class Coverage:
         return found
 
 
+class RanSlices:
+    """The slices that gNBs support in their tracking areas, cached for many UEs."""
+
+    def __init__(self, events: EventLog) -> None:
+        self._log = events
+        self._kept: OrderedDict[tuple[str, str], tuple[float, Supported]] = OrderedDict()
+
+    def of(self, tai: Tai, gnb: str, association: str) -> frozenset[SNssai] | None:
+        """Return the slices that a gNB supports in a tracking area; None if it has not said so.
+
+        Raises:
+            NotReadyError: the state of the gNB was read too long ago: `load`, and decide again.
+        """
+        until, supported = self._kept.get((gnb, association), (0.0, {}))
+        if time.monotonic() > until:
+            raise NotReadyError(f"the slices of {gnb} must be read")
+        return supported.get(tai)
+
+    async def load(self, gnb: str, association: str) -> None:
+        """Read the state of a gNB. A damaged one supports all slices, and so does one that has
+        another association."""
+        states: list[Gnb] = [
+            found.state for found in await self._log.load_whole([gnb_aggregate(gnb)])
+        ]
+        supported: Supported = {
+            Tai(broadcast.plmn, ta.tac): frozenset(broadcast.slices)
+            for state in states
+            if state.association == association
+            for ta in state.supported
+            for broadcast in ta.broadcast
+        }
+        kept = KEPT_SLICES if supported else KEPT
+        self._kept[gnb, association] = (time.monotonic() + kept, supported)
+        self._kept.move_to_end((gnb, association))
+        if len(self._kept) > AREAS:
+            self._kept.popitem(last=False)
+
+
 class WorkerLookups:
     """The lookups of a worker, shared by its decisions."""
 
@@ -112,6 +155,7 @@ class WorkerLookups:
         self.upfs = Upfs(events, network)
         self.addresses = Addresses(events.engine, network, partitions)
         self.coverage = Coverage(events.engine)
+        self.ran_slices = RanSlices(events)
         self.overload = Overload(network.congestion)
         self._partitions = partitions
 
@@ -195,6 +239,12 @@ class DecisionLookups:
 
         return self._read((_AREA, tai), serving, "")
 
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        """See `Lookups.lacking_slices`."""
+        read = partial(self._worker.ran_slices.of, area.tai, gnb, association)
+        found = self._read((_SLICES, gnb, association), read, None)
+        return () if found is None else tuple(one for one in area.slices if one not in found)
+
     def back_off(self) -> int:
         """See `Lookups.back_off`. One decision always gets the same answer."""
         if self._back_off is None:
@@ -225,6 +275,8 @@ class DecisionLookups:
             case (kind, Tai() as tai) if kind == _AREA:
                 prefix = tai_index_prefix(tai)
                 self._areas[tai] = await self._worker.coverage.serving(prefix)
+            case (kind, gnb, association) if kind == _SLICES:
+                await self._worker.ran_slices.load(gnb, association)
             case (kind, dnn, upf, ip_version) if kind == _ADDRESS:
                 addresses = self._worker.addresses
                 if not await addresses.load(dnn, upf, ip_version, self._partition, self._now):
@@ -246,3 +298,4 @@ class DecisionLookups:
 _UPFS: Final = "upfs"
 _ADDRESS: Final = "address"
 _AREA: Final = "area"
+_SLICES: Final = "slices"

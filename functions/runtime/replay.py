@@ -14,7 +14,7 @@ from functions.ue.dispatch import Procedures
 from schemas.aggregates import UNIDENTIFIED, kind_of
 from schemas.cloudevents import CloudEvent
 from schemas.code import Code
-from schemas.identity import Tai
+from schemas.identity import SNssai, Tai
 from schemas.lookups import (
     AddressLookup,
     AssociationLookup,
@@ -22,9 +22,11 @@ from schemas.lookups import (
     FeaturesLookup,
     IpVersion,
     Lookup,
+    SlicesLookup,
     UpfsLookup,
     UsableUpf,
 )
+from schemas.network import TrackingArea
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
@@ -71,6 +73,12 @@ class RecordedLookups:
         """See `Lookups.association`."""
         found = self._next(AssociationLookup, tai=tai, gnb=gnb)
         return found.association if found is not None else ""
+
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        """See `Lookups.lacking_slices`."""
+        del association
+        found = self._next(SlicesLookup, tai=area.tai, gnb=gnb)
+        return found.lacking if found is not None else ()
 
     def back_off(self) -> int:
         """See `Lookups.back_off`."""

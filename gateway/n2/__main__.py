@@ -21,17 +21,22 @@ from schemas.config.reading import Config, ConfigError, Secrets
 from transport import Limits, Mode, TransportError, listen
 
 
-async def serve(config: Config, secrets: Secrets) -> None:
-    """Run the gateway until SIGTERM or SIGINT."""
+async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
+    """Run the gateway until SIGTERM or SIGINT.
+
+    On SIGHUP it reads the PLMNs of the AMF from the file at `path` again. It recognises their
+    5G-GUTIs.
+    """
     n2 = config.n2
     tmsi_key = configuration.key_of(secrets.tmsi_key, "tmsi_key")
     network = configuration.network_of(config, tmsi_key)
-    router = Router(network.guami, wire.TmsiCipher(tmsi_key))
+    router = Router(network.guamis, wire.TmsiCipher(tmsi_key))
     bus = bus_config(config.nats)
     stopped = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
+    loop.add_signal_handler(signal.SIGHUP, _serve_plmns_of, router, path, tmsi_key)
     async with connected(config.nats.url, "evcore-gateway-n2") as client:
         await ensure_streams(client, bus)
         publisher = Publisher(client, bus.partitions)
@@ -49,6 +54,13 @@ async def serve(config: Config, secrets: Secrets) -> None:
         await gateway.stop()
 
 
+def _serve_plmns_of(router: Router, path: Path | None, tmsi_key: bytes) -> None:
+    try:
+        router.serve(configuration.network_of(configuration.load(path), tmsi_key).guamis)
+    except ConfigError as err:
+        sys.stderr.write(f"evcore gateway n2: the PLMNs stay as they are: {err}\n")
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the process and return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m gateway.n2", description=__doc__)
@@ -61,7 +73,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         config = configuration.load(options.config)
         secrets = configuration.load_secrets(options.secrets)
-        uvloop.run(serve(config, secrets))
+        uvloop.run(serve(config, secrets, options.config))
     except (ConfigError, BusError, TransportError, ValueError) as err:
         sys.stderr.write(f"evcore gateway n2: {err}\n")
         return 1

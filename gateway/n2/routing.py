@@ -4,6 +4,7 @@ The procedure is a guess that the runtime corrects. The slot and the key are cer
 from the identities themselves (`schemas.identity`).
 """
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import wire
@@ -29,9 +30,14 @@ class N2Route(NamedTuple):
 class Router:
     """Routes PDUs for one AMF."""
 
-    def __init__(self, guami: Guami, tmsi_cipher: wire.TmsiCipher) -> None:
-        self._guami = guami
+    def __init__(self, guamis: Collection[Guami], tmsi_cipher: wire.TmsiCipher) -> None:
         self._cipher = tmsi_cipher
+        self.serve(guamis)
+
+    def serve(self, guamis: Collection[Guami]) -> None:
+        """Set the GUAMIs of the AMF: one for each PLMN that it serves."""
+        self._guamis = frozenset(guamis)
+        self._s_tmsis = frozenset((guami.set, guami.pointer) for guami in guamis)
 
     def node(self, gnb: str) -> N2Route:
         """Return the route of messages about a RAN node itself."""
@@ -60,13 +66,13 @@ class Router:
 
     def _own_tmsi(self, peek: wire.NgapPeek) -> int | None:
         """Return the UE's 5G-TMSI if this AMF assigned it; None otherwise."""
-        ours, nas = self._guami, peek.nas
+        nas = peek.nas
         if nas is not None and nas.guti is not None:
             mcc, mnc, region, amf_set, pointer, tmsi = nas.guti
             theirs = Guami(f"{mcc}-{mnc}", region, amf_set, pointer)
-            return tmsi if theirs == ours else None
+            return tmsi if theirs in self._guamis else None
         s_tmsi = (nas.s_tmsi if nas is not None else None) or peek.s_tmsi
-        if s_tmsi is None or s_tmsi[:2] != (ours.set, ours.pointer):
+        if s_tmsi is None or s_tmsi[:2] not in self._s_tmsis:
             return None
         return s_tmsi[2]
 

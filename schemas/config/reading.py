@@ -28,6 +28,8 @@ KEY_OCTETS: Final = 32
 
 MAX_PLMNS: Final = 12
 """Maximum number of PLMNs in an NG SETUP RESPONSE (TS 38.413 9.2.6.2)."""
+MAX_EQUIVALENT_PLMNS: Final = 15
+"""Maximum number of equivalent PLMNs in a REGISTRATION ACCEPT (TS 24.501 9.11.3.45)."""
 
 _GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
 """The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); a timer has at most 31 units."""
@@ -70,6 +72,8 @@ class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     no time."""
     emergency: bool = False
     """Whether authenticated UEs may register for emergency services."""
+    equivalent_plmns: tuple[str, ...] = ()
+    """The PLMNs that are equivalent to `plmn` and to each other, served by this core or not."""
 
 
 class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -202,6 +206,7 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         nitz=values.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
         ie_order=config.n2.ie_order,
         gnbs=tuple(map(config_gnb.gnb_node, config.gnb)),
+        equivalent_plmns=amf.equivalent_plmns,
     )
 
 
@@ -221,12 +226,21 @@ def _read(path: Path, kind: type[Any]) -> Any:
 
 def _check_plmns(config: Config, path: Path) -> None:
     plmns = [config.amf.plmn, *(a.plmn for a in config.tracking_area if a.plmn)]
-    for plmn in plmns:
+    equivalent = config.amf.equivalent_plmns
+    for plmn in (*plmns, *equivalent):
         mcc, _, mnc = plmn.partition("-")
         if not (is_number(mcc) and is_number(mnc) and len(mcc) == 3 and len(mnc) in (2, 3)):
-            raise ConfigError(f'{path}: plmn {plmn!r} is not written as "001-01"')
+            name = "plmn" if plmn in plmns else "equivalent_plmns:"
+            raise ConfigError(f'{path}: {name} {plmn!r} is not written as "001-01"')
     if len(set(plmns)) > MAX_PLMNS:
         raise ConfigError(f"{path}: {len(set(plmns))} PLMNs, but an AMF serves at most {MAX_PLMNS}")
+    if len({config.amf.plmn, *equivalent}) <= len(equivalent):
+        raise ConfigError(f"{path}: amf.equivalent_plmns has amf.plmn, or a PLMN twice")
+    if len(equivalent) > MAX_EQUIVALENT_PLMNS:
+        raise ConfigError(
+            f"{path}: amf.equivalent_plmns has {len(equivalent)} PLMNs, but UEs store at most "
+            f"{MAX_EQUIVALENT_PLMNS}"
+        )
 
 
 def _check(config: Config, path: Path) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from schemas.identity import Secret, SNssai
+from schemas.identity import Plmn, Secret, SNssai
 
 
 class SecurityContext(Struct, frozen=True, omit_defaults=True):
@@ -21,6 +21,8 @@ class SecurityContext(Struct, frozen=True, omit_defaults=True):
     downlink: int = 0
     eap_success: bytes = b""
     """The EAP-Success for the SECURITY MODE COMMAND, until the context is in use."""
+    plmn: Plmn = ""
+    """The serving network that K_AMF is bound to (TS 33.501 6.1.1.4); empty if it is not known."""
 
 
 class Challenge(Struct, frozen=True, omit_defaults=True):
@@ -37,6 +39,8 @@ class Challenge(Struct, frozen=True, omit_defaults=True):
     k_aut: Secret = b""
     """The key of AT_MAC; empty with 5G-AKA."""
     eap_identifier: int = 0
+    plmn: Plmn = ""
+    """The serving network that the UE is authenticated for (TS 33.501 6.1.1.4)."""
 
 
 class Registration(Struct, frozen=True, omit_defaults=True):

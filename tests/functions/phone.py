@@ -6,9 +6,8 @@ It keeps its own keys and COUNTs, and checks MAC, AUTN and COUNTs like a real UE
 from typing import Any
 
 import wire
+from schemas.identity import serving_network_name
 from tests.functions.world import ASSOCIATION, GNB, OPC, K, World
-
-SN_NAME = "5G:mnc001.mcc001.3gppnetwork.org"
 
 
 class Phone:
@@ -19,6 +18,7 @@ class Phone:
         self.msin = f"{number:010d}"
         self.supi = f"imsi-00101{self.msin}"
         self.plmn, self.tac = "001-01", tac
+        """The PLMN that the UE has chosen, and the TAC of its cell."""
         self.gnb, self.association = GNB, ASSOCIATION
         self.ran_id = number
         self.amf_id: int | None = None
@@ -30,6 +30,11 @@ class Phone:
         self.capability = {"octets": "e0e0"}
         self.requested: list[dict[str, Any]] | None = None
         self.security_key = b""
+
+    @property
+    def serving_network(self) -> str:
+        """The serving network name of the PLMN that the UE has chosen (TS 33.501 6.1.1.4.2)."""
+        return serving_network_name(self.plmn)
 
     # Messages of the UE
 
@@ -184,7 +189,7 @@ class Phone:
         assert challenge["message-type"] == "authentication-request", challenge
         rand = bytes.fromhex(challenge["authentication-parameter-rand"]["octets"])
         autn = bytes.fromhex(challenge["authentication-parameter-autn"]["octets"])
-        found = wire.usim_answer(self.k, self.opc, rand, autn, SN_NAME)
+        found = wire.usim_answer(self.k, self.opc, rand, autn, self.serving_network)
         assert found.sqn > self.sqn
         assert found.separation_bit
         self.sqn = found.sqn

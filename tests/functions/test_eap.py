@@ -10,7 +10,7 @@ import wire
 from loadgen.ue import eap_aka
 from schemas.subscriber import AuthMethod
 from tests.functions.checked import CheckedWorld
-from tests.functions.phone import SN_NAME, Phone
+from tests.functions.phone import Phone
 from tests.functions.world import subscriber
 from tests.wire.hostile import octets
 
@@ -41,10 +41,10 @@ class EapPhone(Phone):
         self.sqn = sqn
         imsi = self.supi.removeprefix("imsi-")
         keys = eap_aka.keys(out["f3"], out["f4"], asked.network, asked.autn, imsi)
-        assert asked.network == SN_NAME
+        assert asked.network == self.serving_network
         assert asked.mac_is_right(keys.k_aut)
         abba = bytes.fromhex(challenge["abba"]["octets"])
-        self.kamf = wire.kamf(wire.kseaf(keys.kausf, SN_NAME), self.supi, abba)
+        self.kamf = wire.kamf(wire.kseaf(keys.kausf, self.serving_network), self.supi, abba)
         packet = eap_aka.response(asked, out["f2"], keys.k_aut)
         return {MESSAGE: "authentication-response", "eap-message": {"octets": packet.hex()}}
 

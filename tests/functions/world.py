@@ -104,7 +104,7 @@ class World(N4Side):
         self.wakes: dict[str, tuple[int, CloudEvent]] = {}
         self.events: deque[CloudEvent] = deque()
         self.procedures = Procedures()
-        self.router = Router(network.guami, wire.TmsiCipher(network.tmsi_key))
+        self.router = Router(network.guamis, wire.TmsiCipher(network.tmsi_key))
         self.count = 0
         self.sequences: dict[tuple[str, int], int] = {}
 
@@ -305,6 +305,7 @@ class World(N4Side):
     def reconfigure(self, network: Network) -> None:
         """Change the workers' configuration, and notify each gNB."""
         self.network = network
+        self.router.serve(network.guamis)
         self.networks[f"test-{len(self.networks)}"] = network
         for name in [name for name in self.states if name.startswith("gnb/")]:
             self.count += 1

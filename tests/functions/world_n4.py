@@ -8,7 +8,7 @@ from functions.decision.env import usable_upfs
 from functions.messages.pfcp import node_id
 from functions.runtime.fan_out import recipients_of
 from functions.runtime.pools import pools_of
-from schemas.aggregates import upf_aggregate
+from schemas.aggregates import gnb_aggregate, upf_aggregate
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
     PFCP_MEDIA_TYPE,
@@ -17,11 +17,11 @@ from schemas.cloudevents import (
     UpfLoadReported,
     UpfPath,
 )
-from schemas.identity import Tai, index_seid, slot_of, slot_of_seid
+from schemas.identity import SNssai, Tai, index_seid, slot_of, slot_of_seid
 from schemas.lookups import IpVersion, UsableUpf
-from schemas.network import Network, UpfNode, UpfPool
+from schemas.network import Network, TrackingArea, UpfNode, UpfPool
 from schemas.procedures import PFCP_MESSAGES, Procedure
-from schemas.ran import tai_index_prefix
+from schemas.ran import Gnb, tai_index_prefix
 from schemas.step import FanOutSessions, Page, encode
 from schemas.upf import Upf
 
@@ -207,6 +207,14 @@ class N4Side:
         prefix = f"{tai_index_prefix(tai)}{gnb}/"
         found = (key for index, key in self.owners if index == "tai" and key.startswith(prefix))
         return next((key.removeprefix(prefix) for key in found), "")
+
+    def lacking_slices(self, area: TrackingArea, gnb: str, association: str) -> tuple[SNssai, ...]:
+        state = self.states.get(gnb_aggregate(gnb), Gnb())
+        for ta in state.supported if state.association == association else ():
+            for broadcast in ta.broadcast:
+                if Tai(broadcast.plmn, ta.tac) == area.tai:
+                    return tuple(one for one in area.slices if one not in broadcast.slices)
+        return ()
 
     def back_off(self) -> int:
         return 0

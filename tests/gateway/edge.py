@@ -208,7 +208,7 @@ async def running(
     limits: Limits | None = None,
     after: float = 0.0,
 ) -> AsyncGenerator[Edge]:
-    router = Router(NETWORK.guami, CIPHER)
+    router = Router(NETWORK.guamis, CIPHER)
     async with (
         brokers.running(path) as bus,
         connected(bus.url, "gateway") as client,

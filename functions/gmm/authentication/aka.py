@@ -41,23 +41,24 @@ def start(d: UeDecision, subscriber: Subscriber, *, failed: Challenge | None = N
     """
     resynchronised = failed is not None
     sqn = min(max(d.ue.sqn, subscriber.sqn) + SQN_STEP, SQN_MAX)
-    rand, name, ngksi = d.env.random(16), _name(d), _free_ngksi(d)
+    rand, ngksi, plmn = d.env.random(16), _free_ngksi(d), d.plmn
+    name = serving_network_name(plmn)
     if subscriber.auth_method == AuthMethod.EAP_AKA_PRIME:
         # One request with the Identifier of another would be a repetition (RFC 3748 4.1).
         identifier = (failed.eap_identifier + 1) % 256 if failed else d.env.random_int(8)
         autn, xres, k_aut, kseaf = eap.challenge(subscriber, d.ue.supi, name, rand, sqn)
         kamf = wire.kamf(kseaf, d.ue.supi, ABBA)
-        challenge = Challenge(ngksi, rand, autn, xres, kamf, resynchronised, k_aut, identifier)
+        challenge = Challenge(
+            ngksi, rand, autn, xres, kamf, resynchronised, k_aut, identifier, plmn=plmn
+        )
     else:
         vector = wire.aka_vector(subscriber.k, subscriber.opc, rand, sqn, subscriber.amf, name)
         kamf = wire.kamf(vector.kseaf, d.ue.supi, ABBA)
-        challenge = Challenge(ngksi, rand, vector.autn, vector.xres_star, kamf, resynchronised)
+        challenge = Challenge(
+            ngksi, rand, vector.autn, vector.xres_star, kamf, resynchronised, plmn=plmn
+        )
     d.emit(AuthenticationStarted(challenge, sqn))
     send(d, challenge)
-
-
-def _name(d: UeDecision) -> str:
-    return serving_network_name(d.env.network.guami.plmn)
 
 
 def _free_ngksi(d: UeDecision, after: int = NGKSI_VALUES - 1) -> int:
@@ -76,13 +77,13 @@ def _free_ngksi(d: UeDecision, after: int = NGKSI_VALUES - 1) -> int:
 
 def send(d: UeDecision, challenge: Challenge, count: int = 0) -> None:
     """Send the AUTHENTICATION REQUEST of a challenge, and start T3560."""
-    plain = _request(d, challenge)
+    plain = _request(challenge)
     secured = d.connection.secured and d.ue.security is not None
     d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain) if secured else plain))
     d.start_timer("T3560", d.env.network.timers.t3560, count)
 
 
-def _request(d: UeDecision, challenge: Challenge) -> bytes:
+def _request(challenge: Challenge) -> bytes:
     if not challenge.k_aut:
         return wire.nas_authentication_request(
             challenge.ngksi, ABBA, challenge.rand, challenge.autn
@@ -92,7 +93,7 @@ def _request(d: UeDecision, challenge: Challenge) -> bytes:
             "message-type": "authentication-request",
             "ngksi": {"native": challenge.ngksi},
             "abba": {"octets": ABBA.hex()},
-            "eap-message": eap.request(challenge, _name(d)),
+            "eap-message": eap.request(challenge, serving_network_name(challenge.plmn)),
         }
     )
 

@@ -8,7 +8,7 @@ from functions.messages import ngap
 from functions.messages.nas import codec
 from functions.messages.trees import Tree
 from schemas.gmm.events import DownlinkCounted, SecurityModeStarted
-from schemas.gmm.state import SecurityContext
+from schemas.gmm.state import Challenge, SecurityContext
 
 
 def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None:
@@ -20,19 +20,22 @@ def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None
     return next((number for number in priority if bits & 0x80 >> number), None)
 
 
-def start(
-    d: UeDecision, ngksi: int, kamf: bytes, capability: bytes, eap_success: bytes = b""
-) -> bool:
-    """Offer a new context in a SECURITY MODE COMMAND; False when no algorithms fit.
+def start(d: UeDecision, challenge: Challenge, capability: bytes, eap_success: bytes = b"") -> bool:
+    """Offer the context of an answered challenge in a SECURITY MODE COMMAND. Return False if no
+    algorithms fit.
 
-    `eap_success` ends the EAP exchange that the context is of (5.4.2.2), empty for none.
+    `eap_success` ends the EAP exchange of the challenge (5.4.2.2); empty for 5G-AKA.
     """
     policy = d.env.network.security
     nia = select(policy.integrity, capability, 1)
     nea = select(policy.ciphering, capability, 0)
     if nia is None or nea is None:
         return False
-    context = SecurityContext(ngksi, kamf, nia, nea, capability, eap_success=eap_success)
+    context = SecurityContext(
+        *(challenge.ngksi, challenge.kamf, nia, nea, capability),
+        eap_success=eap_success,
+        plmn=challenge.plmn,
+    )
     d.emit(SecurityModeStarted(context))
     send(d)
     return True

@@ -54,9 +54,12 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
     if barred is not None:
         reject(d, barred)
         return
-    nssai = slices.allow(slices.requested_of(request), subscriber, area)
+    here = d.connection
+    lacking = d.env.lacking_slices(area, here.gnb, here.association)
+    nssai = slices.allow(slices.requested_of(request), subscriber, area, lacking)
     if not nssai.allowed and emergency:
-        nssai = nssai._replace(allowed=area.slices[:1])  # subscribed or not
+        there = [one for one in area.slices if one not in lacking]
+        nssai = nssai._replace(allowed=tuple(there[:1]))  # subscribed or not
     if not nssai.allowed:
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
@@ -133,10 +136,11 @@ def _accept(
     """
     network = d.env.network
     tmsi = guti.new_tmsi(d)
-    tais = slices.registration_area(network, subscriber, area.tai, nssai.allowed)
+    tais = slices.registration_area(network, subscriber, area.tai, nssai)
     message = {
         "message-type": "registration-accept",
         "5g-guti": guti.mobile_identity(d, 0),
+        **_equivalent_plmns(d),
         "tai-list": slices.tai_list(tais),
         "allowed-nssai": [gmm.s_nssai(s) for s in nssai.allowed],
         **slices.rejected_nssai(nssai),
@@ -155,6 +159,12 @@ def _accept(
         d.start_timer("T3550", network.timers.t3550)
     else:
         send_accept(d)
+
+
+def _equivalent_plmns(d: UeDecision) -> Tree:
+    """Return the equivalent PLMNs IE (9.11.3.45). The UE deletes its list if there is none."""
+    plmns = d.env.network.equivalents(d.plmn)
+    return {"equivalent-plmns": list(plmns)} if plmns else {}
 
 
 def send_accept(d: UeDecision, count: int = 0) -> None:

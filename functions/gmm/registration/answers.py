@@ -40,7 +40,7 @@ def authentication_response(d: UeDecision, received: NasReceived) -> None:
     if not capability and d.ue.security is not None:
         capability = d.ue.security.capability
     success = eap.result(challenge, success=True) if challenge.k_aut else b""
-    if security_mode.start(d, challenge.ngksi, challenge.kamf, capability, success):
+    if security_mode.start(d, challenge, capability, success):
         return
     if d.ue.deregistering:
         procedure.refuse(d)

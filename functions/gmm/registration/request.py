@@ -15,7 +15,7 @@ from functions.messages.nas.gmm import DISASTER, EMERGENCY, ONBOARDING, PERIODIC
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.gmm.events import RegistrationStarted, SubscriberIdentified
-from schemas.gmm.state import Registration
+from schemas.gmm.state import Registration, SecurityContext
 
 
 def take(d: UeDecision, received: NasReceived) -> None:
@@ -136,5 +136,13 @@ def _may_reuse(d: UeDecision, registration: Registration) -> bool:
         and registration.capability == security.capability
         and security.nia in policy.integrity
         and security.nea in policy.ciphering
+        and _is_of_this_network(d, security)
         and not reauthentication.due(d, security)
     )
+
+
+def _is_of_this_network(d: UeDecision, security: SecurityContext) -> bool:
+    """Whether the K_AMF of a context is bound to the PLMN that the UE has chosen, or to an
+    equivalent PLMN (TS 33.501 6.1.1.4.1)."""
+    plmn = security.plmn
+    return plmn in ("", d.plmn) or d.plmn in d.env.network.equivalents(plmn)

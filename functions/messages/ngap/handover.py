@@ -218,7 +218,7 @@ def handover_request(
     ies.append({container: required[container]})
     if subscriber.forbidden_tacs:
         ies.append({"MobilityRestrictionList": _restrictions(target.tai.plmn, subscriber)})
-    ies.append({"GUAMI": ngap.guami(network.guami)})
+    ies.append({"GUAMI": ngap.guami(network.guami_of(target.tai.plmn))})
     return wire.ngap_encode({"message": "HandoverRequest", "ies": ies})
 
 
