@@ -48,8 +48,6 @@ class _Child(Protocol):
 
     def terminate(self) -> None: ...
 
-    def send_signal(self, signal: int, /) -> None: ...
-
 
 class Process:
     """A child process. Its standard error is written to a file, and the last lines are kept."""
@@ -196,8 +194,9 @@ class Process:
 
     def signal(self, number: signal.Signals) -> None:
         """Send the process a signal, unless it has ended."""
-        with contextlib.suppress(ProcessLookupError):
-            self._child.send_signal(number)
+        if self.alive:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         """Kill the process with SIGKILL."""
