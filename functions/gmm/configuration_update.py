@@ -1,9 +1,9 @@
 """The generic UE configuration update procedure (TS 24.501 5.4.4, TS 23.502 4.2.4.2).
 
 The reasons for it are in `schemas.gmm.state.ConfigurationUpdate`, or in the subscription: an
-allowed NSSAI that is outdated. `reconcile` sends the command once the gNB has set up the UE
-context. Earlier it would overtake the NAS message in INITIAL CONTEXT SETUP REQUEST, which the UE
-would then take for a replay.
+allowed NSSAI or a configured NSSAI that is outdated. `reconcile` sends the command once the gNB has
+set up the UE context. Earlier it would overtake the NAS message in INITIAL CONTEXT SETUP REQUEST,
+which the UE would then take for a replay.
 """
 
 from typing import Final
@@ -12,8 +12,9 @@ import wire
 from functions.decision import slices
 from functions.decision.collisions import Start, Verdict, check, ended_by
 from functions.decision.inputs import Input, NasReceived, TimerExpired
+from functions.decision.slices import Nssai
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
-from functions.gmm import guti
+from functions.gmm import configured_nssai, guti
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gmm
@@ -26,8 +27,8 @@ from schemas.gmm.events import (
     ConfigurationUpdateStopped,
     GutiAllocated,
 )
-from schemas.gmm.state import ConfigurationUpdate
-from schemas.identity import SNssai
+from schemas.gmm.state import ConfigurationUpdate, ConfiguredNssai
+from schemas.identity import SNssai, Tai
 from schemas.ue.states import Condition
 
 TIMER: Final = "T3555"
@@ -76,9 +77,9 @@ def reconcile(d: UeDecision) -> None:
         update = d.ue.update
     d.stop_timer(TIMER)
     if d.ue.connection is not None and check(d, Start.CONFIGURATION_UPDATE) is Verdict.START:
-        changed = _outdated(d)
-        if update is not None or changed:
-            _start(d, changed)
+        changed, configured = _outdated(d), configured_nssai.changed(d)
+        if update is not None or changed or configured is not None:
+            _start(d, changed, configured)
 
 
 def _interrupted(d: UeDecision, update: ConfigurationUpdate) -> str:
@@ -122,24 +123,29 @@ def _outdated(d: UeDecision) -> tuple[SNssai, ...]:
 # The command
 
 
-def _start(d: UeDecision, changed: tuple[SNssai, ...]) -> None:
+def _start(d: UeDecision, changed: tuple[SNssai, ...], configured: ConfiguredNssai | None) -> None:
     """Send CONFIGURATION UPDATE COMMAND (5.4.4.2).
 
-    Without an allowed slice, the command only requests a registration. The UE starts it after the
-    release of the connection (5.4.4.3).
+    Without an allowed slice, the command requests a registration. It has no other values than the
+    configured NSSAI then. The UE starts the registration after the release of the connection
+    (5.4.4.3).
     """
     owed = d.ue.update or ConfigurationUpdate()
     allowed = tuple(nssai for nssai in d.ue.allowed_nssai if nssai not in changed)
     register = bool(changed) and not allowed
     message: Tree = {"message-type": "configuration-update-command"}
-    if register or changed or owed.guti:
+    if register or changed or owed.guti or configured is not None:
         message["configuration-update-indication"] = {"ack": True, "red": register}
     if owed.guti and not register:
         tmsi = guti.new_tmsi(d)
         d.emit(GutiAllocated(tmsi))
         message["5g-guti"] = guti.mobile_identity(d, tmsi)
+    tais: tuple[Tai, ...] = ()
     if changed and not register:
-        message |= _slices(d, allowed, changed)
+        nssai = _nssai(d, allowed, changed)
+        tais = _smaller_area(d, nssai)
+        message |= _slices(nssai, tais)
+    message |= configured_nssai.ies(d, configured)
     if owed.nitz and not register and d.env.network.nitz is not None:
         message |= gmm.network_name_and_time(d.env.network.nitz, d.env.now)
     plain = wire.nas_encode(message)
@@ -148,19 +154,36 @@ def _start(d: UeDecision, changed: tuple[SNssai, ...]) -> None:
         d.emit(ConfigurationUpdated())  # it needs no acknowledgement (5.4.4.2)
         return
     told = allowed if changed and not register else ()
-    d.emit(ConfigurationUpdateSent(plain, d.connection.amf_ue_ngap_id, told, register))
+    here = d.connection.amf_ue_ngap_id
+    d.emit(ConfigurationUpdateSent(plain, here, told, register, configured, tais))
     _send(d, plain, told)
 
 
-def _slices(d: UeDecision, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Tree:
+def _nssai(d: UeDecision, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Nssai:
     subscribed = [one.nssai for one in d.env.subscriber.slices] if d.env.subscriber else []
-    nssai = slices.Nssai(
+    return Nssai(
         allowed,
         tuple(one for one in changed if one not in subscribed),
         tuple(one for one in changed if one in subscribed),
     )
+
+
+def _smaller_area(d: UeDecision, nssai: Nssai) -> tuple[Tai, ...]:
+    """Return the registration area without the tracking areas that have a slice which is rejected
+    for it; empty if it does not change (TS 23.501 5.15.4.1.1)."""
+    network, subscriber = d.env.network, d.env.subscriber
+    before = d.ue.registration_area
+    if not nssai.rejected_in_area or subscriber is None or d.connection.tai not in before:
+        return ()
+    found = slices.registration_area(network, subscriber, d.connection.tai, nssai)
+    area = tuple(tai for tai in found if tai in before)
+    return area if set(area) != set(before) else ()
+
+
+def _slices(nssai: Nssai, tais: tuple[Tai, ...]) -> Tree:
     return {
-        "allowed-nssai": [gmm.s_nssai(one) for one in allowed],
+        **({"tai-list": slices.tai_list(tais)} if tais else {}),
+        "allowed-nssai": [gmm.s_nssai(one) for one in nssai.allowed],
         **slices.rejected_nssai(nssai),
     }
 

@@ -1,7 +1,7 @@
 """Events of 5GMM procedures (TS 24.501 clause 5)."""
 
 from schemas.event import Event
-from schemas.gmm.state import Challenge, Registration, SecurityContext
+from schemas.gmm.state import Challenge, ConfiguredNssai, Registration, SecurityContext
 from schemas.identity import SNssai, Tai
 
 
@@ -107,6 +107,8 @@ class RegistrationAccepted(Event, frozen=True):
     """Whether the registration is for emergency services only."""
     t3512: int = 3600
     """The value of T3512 in it, in seconds."""
+    configured_nssai: ConfiguredNssai | None = None
+    """The configured NSSAI in it; None for none."""
 
 
 class RegistrationCompleted(Event, frozen=True):
@@ -193,6 +195,8 @@ class ConfigurationUpdateSent(Event, frozen=True):
     amf_ue_ngap_id: int
     allowed_nssai: tuple[SNssai, ...] = ()
     register: bool = False
+    configured_nssai: ConfiguredNssai | None = None
+    registration_area: tuple[Tai, ...] = ()
 
 
 class ConfigurationUpdateStopped(Event, frozen=True):

@@ -6,7 +6,12 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from schemas.gmm import events as e
-from schemas.gmm.state import ConfigurationUpdate, NetworkDeregistration, Paging
+from schemas.gmm.state import (
+    ConfigurationUpdate,
+    ConfiguredNssai,
+    NetworkDeregistration,
+    Paging,
+)
 from schemas.ue.state import Timer, Ue
 from schemas.ue.waking import IMPLICIT_DEREGISTRATION, MOBILE_REACHABLE
 
@@ -79,7 +84,10 @@ def _security_deleted(ue: Ue, _: e.SecurityContextDeleted) -> Ue:
 
 
 def _pei(ue: Ue, event: e.PeiLearned) -> Ue:
-    return replace(ue, pei=event.pei)
+    if event.pei == ue.pei:
+        return ue
+    # Another device has no configured NSSAI (annex C).
+    return replace(ue, pei=event.pei, configured_nssai=())
 
 
 def _registration_started(ue: Ue, event: e.RegistrationStarted) -> Ue:
@@ -105,7 +113,12 @@ def _guti_confirmed(ue: Ue, _: e.GutiConfirmed) -> Ue:
 def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
     registration = ue.registration
     if registration is not None:
-        registration = replace(registration, stage="accepted", accept=event.accept)
+        registration = replace(
+            registration,
+            stage="accepted",
+            accept=event.accept,
+            configured_nssai=event.configured_nssai,
+        )
     return replace(
         ue,
         registered=True,
@@ -119,7 +132,23 @@ def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
 
 
 def _registration_completed(ue: Ue, _: e.RegistrationCompleted) -> Ue:
-    return replace(ue, registration=None)
+    told = ue.registration.configured_nssai if ue.registration is not None else None
+    return replace(_configured(ue, told), registration=None)
+
+
+def _configured(ue: Ue, told: ConfiguredNssai | None) -> Ue:
+    """Store a configured NSSAI that the UE has acknowledged.
+
+    If the subscription has changed, the UE has deleted those of other PLMNs (4.6.2.2).
+    """
+    if told is None:
+        return ue
+    others = tuple(
+        one
+        for one in ue.configured_nssai
+        if one.plmn != told.plmn and one.subscribed == told.subscribed
+    )
+    return replace(ue, configured_nssai=(*others, told))
 
 
 def _registration_ended(ue: Ue, _: object) -> Ue:
@@ -223,6 +252,8 @@ def _update_sent(ue: Ue, event: e.ConfigurationUpdateSent) -> Ue:
         amf_ue_ngap_id=event.amf_ue_ngap_id,
         allowed_nssai=event.allowed_nssai,
         register=event.register,
+        configured_nssai=event.configured_nssai,
+        registration_area=event.registration_area,
         given_up=False,
     )
     return replace(ue, update=sent)
@@ -238,11 +269,12 @@ def _update_stopped(ue: Ue, event: e.ConfigurationUpdateStopped) -> Ue:
 
 
 def _updated(ue: Ue, _: e.ConfigurationUpdated) -> Ue:
-    """The values of the command are in force. A command that requests a registration has no
-    values."""
+    """The values of the command are in force. A command that requests a registration has no values
+    but a configured NSSAI."""
     update = ue.update
     if update is None:
         return ue
+    ue = _configured(ue, update.configured_nssai)
     if update.register:
         return replace(ue, update=_pending(ConfigurationUpdate(update.guti, update.nitz)))
     return replace(
@@ -250,6 +282,7 @@ def _updated(ue: Ue, _: e.ConfigurationUpdated) -> Ue:
         update=None,
         tmsi_pending=ue.tmsi_pending and not (update.guti and update.command),
         allowed_nssai=update.allowed_nssai or ue.allowed_nssai,
+        registration_area=update.registration_area or ue.registration_area,
     )
 
 

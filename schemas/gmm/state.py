@@ -4,7 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from schemas.identity import Plmn, Secret, SNssai
+from schemas.identity import Plmn, Secret, SNssai, Tai
 
 
 class SecurityContext(Struct, frozen=True, omit_defaults=True):
@@ -43,6 +43,15 @@ class Challenge(Struct, frozen=True, omit_defaults=True):
     """The serving network that the UE is authenticated for (TS 33.501 6.1.1.4)."""
 
 
+class ConfiguredNssai(Struct, frozen=True):
+    """The configured NSSAI of a UE in a PLMN (TS 24.501 4.6.1)."""
+
+    plmn: Plmn
+    nssai: tuple[SNssai, ...]
+    subscribed: tuple[SNssai, ...]
+    """The subscribed S-NSSAIs that it was made of."""
+
+
 class Registration(Struct, frozen=True, omit_defaults=True):
     """An ongoing registration procedure (TS 24.501 5.5.1.2)."""
 
@@ -60,6 +69,8 @@ class Registration(Struct, frozen=True, omit_defaults=True):
     """Whether the UE must send the complete request again (TS 24.501 5.4.2.2, RINMR)."""
     accept: bytes = b""
     """The plain REGISTRATION ACCEPT; it is sent again when T3550 expires (5.5.1.2.8 c)."""
+    configured_nssai: ConfiguredNssai | None = None
+    """The configured NSSAI in it; None for none."""
 
 
 class Paging(Struct, frozen=True, omit_defaults=True):
@@ -87,6 +98,10 @@ class ConfigurationUpdate(Struct, frozen=True, omit_defaults=True):
     """The allowed NSSAI in the command; empty for none."""
     register: bool = False
     """Whether the command requests a registration."""
+    configured_nssai: ConfiguredNssai | None = None
+    """The configured NSSAI in the command; None for none."""
+    registration_area: tuple[Tai, ...] = ()
+    """The registration area in the command; empty for none."""
     given_up: bool = False
     """Whether T3555 expired for the last time. The command is sent again on the next connection."""
 

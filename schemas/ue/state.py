@@ -10,6 +10,7 @@ from schemas.connection.state import Connection, ParkedConnection
 from schemas.gmm.state import (
     Challenge,
     ConfigurationUpdate,
+    ConfiguredNssai,
     NetworkDeregistration,
     Paging,
     Registration,
@@ -55,6 +56,9 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     """Whether a deregistration waits for the authentication of the UE."""
     allowed_nssai: tuple[SNssai, ...] = ()
     registration_area: tuple[Tai, ...] = ()
+    configured_nssai: tuple[ConfiguredNssai, ...] = ()
+    """The configured NSSAIs that the UE has acknowledged, one for each PLMN. They remain after a
+    deregistration."""
     t3512: int = 3600
     """The last T3512 that the UE was sent, in seconds. The configuration may have changed since."""
     radio_capability: bytes = b""

@@ -4,12 +4,12 @@ import wire
 from functions.decision import connection, slices
 from functions.decision.slices import Nssai
 from functions.decision.ue_decision import UeDecision
-from functions.gmm import admission, guti
+from functions.gmm import admission, configured_nssai, guti
 from functions.gmm.deregistration import by_network
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec, gmm
-from functions.messages.nas.gmm import EMERGENCY, UPDATES, kind_of
+from functions.messages.nas.gmm import EMERGENCY, PERIODIC, UPDATES, kind_of
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.connection.events import RadioCapabilityReported
@@ -20,7 +20,8 @@ from schemas.gmm.events import (
     RegistrationAccepted,
     RegistrationRejected,
 )
-from schemas.gmm.state import Registration
+from schemas.gmm.state import ConfiguredNssai, Registration
+from schemas.identity import SNssai
 from schemas.network import TrackingArea
 from schemas.subscriber import Subscriber
 
@@ -56,7 +57,7 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         return
     here = d.connection
     lacking = d.env.lacking_slices(area, here.gnb, here.association)
-    nssai = slices.allow(slices.requested_of(request), subscriber, area, lacking)
+    nssai = slices.allow(_requested(d, request), subscriber, area, lacking)
     if not nssai.allowed and emergency:
         there = [one for one in area.slices if one not in lacking]
         nssai = nssai._replace(allowed=tuple(there[:1]))  # subscribed or not
@@ -65,7 +66,17 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         return
     _forget_radio_capability(d, request)
     ies = {**_result_ies(d, emergency=emergency), **_reconcile_sessions(d, request)}
-    _accept(d, subscriber, area, nssai, uplink_count, ies, emergency=emergency)
+    configured = None if emergency else configured_nssai.for_accept(d, request, nssai)
+    ies |= configured_nssai.ies(d, configured)
+    _accept(d, subscriber, area, nssai, configured, uplink_count, ies, emergency=emergency)
+
+
+def _requested(d: UeDecision, request: Tree) -> tuple[SNssai, ...]:
+    """Return the requested NSSAI. A periodic update has none and asks for no other slices
+    (5.5.1.3.2)."""
+    if kind_of(request) == PERIODIC and "requested-nssai" not in request:
+        return d.ue.allowed_nssai
+    return slices.requested_of(request)
 
 
 def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
@@ -125,6 +136,7 @@ def _accept(
     subscriber: Subscriber,
     area: TrackingArea,
     nssai: Nssai,
+    configured: ConfiguredNssai | None,
     uplink_count: int,
     ies: Tree,
     *,
@@ -151,7 +163,7 @@ def _accept(
     plain = codec.template(message).registration_accept(tmsi)
     d.emit(GutiAllocated(tmsi))
     t3512 = network.timers.t3512
-    d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512))
+    d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512, configured))
     sessions = user_plane.wanted(d)
     if d.connection.context == "none" and (sessions or d.connection.context_requested):
         nas = d.protect(plain)
