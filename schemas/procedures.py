@@ -81,6 +81,7 @@ NGAP_MESSAGES: Final[dict[str, Procedure]] = {
     "HandoverNotify": Procedure.HANDOVER,
     "HandoverCancel": Procedure.HANDOVER,
     "UplinkRANStatusTransfer": Procedure.HANDOVER,
+    "UplinkRANEarlyStatusTransfer": Procedure.HANDOVER,
     "PDUSessionResourceModifyIndication": Procedure.SESSION,
     "UEContextModificationResponse": Procedure.UE_CONTEXT,
     "UEContextModificationFailure": Procedure.UE_CONTEXT,

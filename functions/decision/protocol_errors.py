@@ -95,7 +95,11 @@ def not_in_this_state(d: UeDecision, message: str, amf_ue_ngap_id: int) -> None:
         d.send(ngap_faults.not_in_this_state(_CODES[message], *ids), here)
 
 
-_CODES: Final = {"HandoverNotify": 11, "UplinkRANStatusTransfer": 49}
+_CODES: Final = {
+    "HandoverNotify": 11,
+    "UplinkRANStatusTransfer": 49,
+    "UplinkRANEarlyStatusTransfer": 62,
+}
 """Procedure codes (TS 38.413 9.4.7)."""
 
 

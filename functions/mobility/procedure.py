@@ -56,6 +56,8 @@ def _notified(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     tai, cell = ngap.location_of(ies) or (target.tai, target.cell)
     d.stop_timer(connection.HANDOVER_TIMER)
     d.emit(HandoverCompleted(tai, cell))
+    if "NotifySourceNGRANNode" in ies and not source.releasing:
+        d.send(messages.handover_success(source), source)  # it still sends to the UE (8.4.8)
     d.release(messages.SUCCESSFUL, source)
     _move(d, ongoing.sessions)
     if ongoing.undelivered:
@@ -115,6 +117,18 @@ def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         d.start_timer(connection.HANDOVER_TIMER, limit, timer.count + 1)
 
 
+def _early_status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """Process UPLINK RAN EARLY STATUS TRANSFER (TS 38.413 8.4.9, 8.4.10), of a source that goes on
+    sending to the UE during a DAPS handover: forward it to the target."""
+    ongoing, target = d.ue.handover, d.ue.target
+    executing = ongoing is not None and ongoing.stage == "executing"
+    if target is None or ongoing is None or not executing or ongoing.source != amf_ue_ngap_id:
+        protocol_errors.not_in_this_state(d, "UplinkRANEarlyStatusTransfer", amf_ue_ngap_id)
+        return
+    container = ies["EarlyStatusTransfer-TransparentContainer"]
+    d.send(messages.downlink_ran_early_status_transfer(target, container), target)
+
+
 def _not_delivered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """NAS NON DELIVERY INDICATION (TS 38.413 8.6.4): after a handover what a NAS timer guards is
     sent again; otherwise the timer sees to it."""
@@ -166,5 +180,6 @@ _MESSAGES: Final = {
     "HandoverNotify": _notified,
     "HandoverCancel": _cancelled,
     "UplinkRANStatusTransfer": _status,
+    "UplinkRANEarlyStatusTransfer": _early_status,
     "NASNonDeliveryIndication": _not_delivered,
 }

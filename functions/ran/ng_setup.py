@@ -89,17 +89,39 @@ def _overlap(ours: tuple[SNssai, ...], theirs: tuple[SNssai, ...]) -> bool:
     return not set(ours).isdisjoint(theirs)
 
 
+def unsupported_kind(ies: Tree) -> str:
+    """Return the name of the Global RAN Node ID of an access that the core does not support, such
+    as that of an N3IWF or TNGF; empty for a gNB or ng-eNB (9.3.1.5)."""
+    found = subtree(ies, "GlobalRANNodeID")
+    named = next(iter({**subtree(found, "choice-Extensions"), **found}), "")
+    known = "gNB-ID" in subtree(subtree(found, "globalGNB-ID"), "gNB-ID") or bool(
+        node.NG_ENB_BITS.keys() & subtree(subtree(found, "globalNgENB-ID"), "ngENB-ID").keys()
+    )
+    return "" if known else str(named)
+
+
+def _refuse(d: GnbDecision, cause: Tree, time_to_wait: str) -> None:
+    """Send NG SETUP FAILURE. The previous state of the interface is erased too."""
+    association = d.origin.association
+    if d.gnb.association == association:
+        d.release_ues(association, "NG SETUP")
+        d.emit(AssociationEnded(association, "NG SETUP was refused"))
+    d.emit(NgSetupFailed(association, ngap.cause_text(cause)))
+    d.fail("NGSetupRequest", cause, time_to_wait)
+
+
 def setup(d: GnbDecision, node_id: str, ies: Tree) -> None:
     """Process an NG SETUP REQUEST. It erases the previous state of the interface (8.7.1.1)."""
     association = d.origin.association
+    kind = unsupported_kind(ies)
+    if kind:
+        d.note(f"{kind} is not supported: this core serves gNBs and ng-eNBs")
+        _refuse(d, UNSPECIFIED, "")  # it need not try again
+        return
     supported = read_supported(ies["SupportedTAList"])
     cause = refusal(d.env, supported)
     if cause is not None:
-        if d.gnb.association == association:
-            d.release_ues(association, "NG SETUP")
-            d.emit(AssociationEnded(association, "NG SETUP was refused"))
-        d.emit(NgSetupFailed(association, ngap.cause_text(cause)))
-        d.fail("NGSetupRequest", cause, TIME_TO_WAIT)
+        _refuse(d, cause, TIME_TO_WAIT)
         return
     if d.gnb.association:
         # All UE contexts are released, as with an NG RESET.

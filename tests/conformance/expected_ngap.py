@@ -53,6 +53,22 @@ NGAP: Final = (
         "PathSwitched",
     ),
     Expected(
+        "38.413 8.4.9, for the target",
+        "handover-executing",
+        "UplinkRANEarlyStatusTransfer",
+        "",
+        ("DownlinkRANEarlyStatusTransfer",),
+        now="handing over: executing",
+    ),
+    Expected(
+        "38.413 8.3.1.3 and 10.4, the gNB has no context without a request",
+        "connected active",
+        "InitialContextSetupFailure",
+        "",
+        None,
+        now="CM-CONNECTED (being released)",
+    ),
+    Expected(
         "38.413 8.4.5",
         "handover-preparing handover-executing",
         "HandoverCancel",

@@ -188,6 +188,21 @@ _STATUS: Final = {
     ]
 }
 
+_EARLY_STATUS: Final = {
+    "procedureStage": {
+        "first-dl-count": {
+            "dRBsSubjectToEarlyStatusTransfer": [
+                {
+                    "dRB-ID": 1,
+                    "firstDLCOUNT": {
+                        "dRBStatusDL18": {"dL-COUNTValue": {"pDCP-SN18": 1, "hFN-PDCP-SN18": 0}}
+                    },
+                }
+            ]
+        }
+    }
+}
+
 
 def _nothing(_: Bench) -> list[Tree]:
     return []
@@ -236,6 +251,11 @@ SAMPLES: Final = (
     *(Sample(message, "", _nothing, make=_of_target(message)) for message in _OF_TARGET),
     _of("HandoverCancel", "", _cause("radioNetwork", "handover-cancelled")),
     _of("UplinkRANStatusTransfer", "", {"RANStatusTransfer-TransparentContainer": _STATUS}),
+    _of(
+        "UplinkRANEarlyStatusTransfer",
+        "",
+        {"EarlyStatusTransfer-TransparentContainer": _EARLY_STATUS},
+    ),
     Sample("PathSwitchRequest", "", _nothing, make=_path_switch),
     Sample(
         "PDUSessionResourceModifyIndication",

@@ -6,7 +6,7 @@ import pytest
 
 import wire
 from functions.decision.connection import MAX_RELEASING
-from tests.functions.gnb import reset
+from tests.functions.gnb import reset, setup_request
 from tests.functions.handover_site import (
     RADIO,
     TO_SOURCE,
@@ -16,6 +16,7 @@ from tests.functions.handover_site import (
     next_hop,
     tunnel,
 )
+from tests.functions.ngap_messages import OF_UE
 from tests.functions.world import subscriber
 
 REQUEST, COMMAND, PREPARATION = "HandoverRequest", "HandoverCommand", "HandoverPreparationFailure"
@@ -740,3 +741,57 @@ def test_idle_ue_is_not_handed_over() -> None:
     site.heard()
     site.handover_required(2)
     assert site.heard() == []
+
+
+# A target that is an ng-eNB, and a source that goes on sending (DAPS, TS 38.300 9.2.3.2)
+
+
+def test_a_target_that_is_an_ng_enb() -> None:
+    """It is in the 5GS too (TS 38.413 9.3.3.4), and gets the same HANDOVER REQUEST."""
+    site = Mobile()
+    bits = {"macroNgENB-ID": "000020"}
+    node = {"globalNgENB-ID": {"pLMNIdentity": "001-01", "ngENB-ID": bits}}
+    tree = setup_request(tac=2)
+    tree["ies"][0] = {"GlobalRANNodeID": node}
+    site.world.uplink(tree, "001-01-ngenb-20-2", "e2")
+    assert site.one("e2", "NGSetupResponse")
+    tai = {"pLMNIdentity": "001-01", "tAC": 2}
+    target = {"targetRANNodeID": {"globalRANNodeID": node, "selectedTAI": tai}}
+    site.handover_required(2, TargetID=target)
+    request = site.one("e2", "HandoverRequest")
+    assert request["HandoverType"] == "intra5gs"
+
+
+def test_the_source_of_a_daps_handover_goes_on_sending() -> None:
+    """8.4.8 to 8.4.10: its early status goes to the target, and it learns that the UE is there."""
+    site = Mobile()
+    amf_id = site.command()
+    (early,) = OF_UE["UplinkRANEarlyStatusTransfer"]
+    for _ in range(2):
+        site.phone.ngap("UplinkRANEarlyStatusTransfer", **early)
+        forwarded = site.one("a2", "DownlinkRANEarlyStatusTransfer")
+        assert forwarded["AMF-UE-NGAP-ID"] == amf_id
+        assert {k: v for k, v in forwarded.items() if k in early} == early
+    site.from_target(
+        amf_id,
+        "HandoverNotify",
+        UserLocationInformation=site.location(2),
+        NotifySourceNGRANNode="notifySource",
+    )
+    success, command = site.heard()
+    assert success[:2] == ("a1", "HandoverSuccess")
+    assert success[2] == {
+        "AMF-UE-NGAP-ID": site.phone.amf_id,
+        "RAN-UE-NGAP-ID": site.phone.ran_id,
+    }
+    assert command[:2] == ("a1", "UEContextReleaseCommand")
+    site.world.verify()
+
+
+def test_an_early_status_outside_of_a_handover() -> None:
+    site = Mobile()
+    (early,) = OF_UE["UplinkRANEarlyStatusTransfer"]
+    site.phone.ngap("UplinkRANEarlyStatusTransfer", **early)
+    error = site.one("a1", "ErrorIndication")
+    assert error["Cause"] == {"protocol": "message-not-compatible-with-receiver-state"}
+    assert error["CriticalityDiagnostics"]["procedureCode"] == 62

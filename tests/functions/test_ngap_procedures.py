@@ -159,7 +159,6 @@ UNSUPPORTED: Final = {
     "DistributionSetupRequest",
     "DistributionReleaseRequest",
     "RANCPRelocationIndication",
-    "UplinkRANEarlyStatusTransfer",
 }
 """Unsupported procedures, all with the criticality reject (9.4.3)."""
 

@@ -458,7 +458,7 @@ def test_an_initial_registration_during_a_path_switch() -> None:
 
 
 def test_the_ue_asks_for_its_only_session_again_during_a_path_switch() -> None:
-    """TS 24.501 6.4.1.7: the resources of the old session are released, then the new has its own."""
+    """TS 24.501 6.4.1.7: the old resources are released before the new ones are requested."""
     site = Mobile()
     site.path_switch_request(2, 21)
     site.arrive(2, 21)
@@ -498,7 +498,7 @@ def test_a_modify_indication_during_a_path_switch() -> None:
     """8.2.5, 10.4: the gNB has to wait for its answer. The switch goes on."""
     site = Mobile()
     site.path_switch_request(2, 21)
-    listed = {"PDUSessionResourceModifyListModInd": [indicated(1, 77)]}
+    listed: dict[str, Any] = {"PDUSessionResourceModifyListModInd": [indicated(1, 77)]}
     site.from_target(site.phone.amf_id or 0, "PDUSessionResourceModifyIndication", **listed)
     confirm = site.one("a2", "PDUSessionResourceModifyConfirm")
     assert "PDUSessionResourceModifyListModCfm" not in confirm

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 import wire
+from functions.messages.ngap.node import target_of
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.event import Noted
 from tests.functions.gnb import (
@@ -215,4 +216,76 @@ def test_an_event_that_is_not_for_it_is_noted() -> None:
         world.deliver(event)
     assert [type(e) for _, s in world.order[-2:] for e in s.events] == [Noted, Noted]
     assert gnb(world) == before
+    world.verify()
+
+
+# Nodes that the core does not serve, and identities of every length
+
+
+def wireline(name: str, value: dict[str, Any]) -> dict[str, Any]:
+    return {"choice-Extensions": {name: {"pLMNIdentity": "001-01", **value}}}
+
+
+@pytest.mark.parametrize(
+    ("node", "name"),
+    [
+        (
+            {"globalN3IWF-ID": {"pLMNIdentity": "001-01", "n3IWF-ID": {"n3IWF-ID": "0001"}}},
+            "globalN3IWF-ID",
+        ),
+        (wireline("GlobalTNGF-ID", {"tNGF-ID": {"tNGF-ID": "00000001"}}), "GlobalTNGF-ID"),
+        (wireline("GlobalTWIF-ID", {"tWIF-ID": {"tWIF-ID": "00000001"}}), "GlobalTWIF-ID"),
+        (wireline("GlobalW-AGF-ID", {"w-AGF-ID": {"w-AGF-ID": "0001"}}), "GlobalW-AGF-ID"),
+    ],
+)
+def test_a_node_of_another_access_is_refused(node: dict[str, Any], name: str) -> None:
+    """NG SETUP FAILURE without a time to wait; the log names the kind of node."""
+    world = World()
+    tree = setup_request()
+    tree["ies"][0] = {"GlobalRANNodeID": node}
+    world.uplink(tree)
+    failure = world.sent()[-1]
+    assert failure["message"] == "NGSetupFailure"
+    assert ies_of(failure) == {"Cause": {"misc": "unspecified"}}
+    assert gnb(world).association == ""
+    (noted,) = (e.text for _, step in world.order for e in step.events if isinstance(e, Noted))
+    assert noted == f"{name} is not supported: this core serves gNBs and ng-eNBs"
+    world.verify()
+
+
+@pytest.mark.parametrize("length", range(22, 33))
+def test_gnb_identities_of_every_length(length: int) -> None:
+    """22 to 32 bits (9.3.1.6). The name is the one that a Target ID leads to."""
+    value = {"value": ((1 << length) - 3 << (-length % 8)).to_bytes(-(-length // 8), "big").hex()}
+    bits = {"gNB-ID": {**value, "length": length}}
+    tree = setup_request()
+    node = {"globalGNB-ID": {"pLMNIdentity": "001-01", "gNB-ID": bits}}
+    tree["ies"] = [{"GlobalRANNodeID": node}, *tree["ies"][2:]]  # without RAN Node Name
+    found = str(wire.ngap_peek(wire.ngap_encode(tree)).global_ran_node_id)
+    assert found == f"001-01-gnb-{length}-{(1 << length) - 3:x}"
+    place = {"globalRANNodeID": node, "selectedTAI": {"pLMNIdentity": "001-01", "tAC": 1}}
+    target = target_of(place)
+    assert target is not None
+    assert target[0] == found
+    world = World()
+    world.uplink(tree, found)
+    assert world.sent()[-1]["message"] == "NGSetupResponse"
+
+
+def test_optional_parts_of_an_ng_setup_request() -> None:
+    """8.7.1.2: E-UTRA RAT information and UE retention information. UEs are not retained, so the
+    response does not have it."""
+    world = World()
+    tree = setup_request()
+    extension = {"RATInformation": "unlicensed", "criticality": "reject"}
+    tree["ies"][2]["SupportedTAList"][0]["iE-Extensions"] = [extension]
+    tree["ies"] += [
+        {"UERetentionInformation": "ues-retained"},
+        {"Extended-RANNodeName": {"rANNodeNameUTF8String": "Gerät 1"}},
+    ]
+    world.uplink(tree)
+    answer = world.sent()[-1]
+    assert answer["message"] == "NGSetupResponse"
+    assert "UERetentionInformation" not in ies_of(answer)
+    assert gnb(world).name == "Gerät 1"
     world.verify()

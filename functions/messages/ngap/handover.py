@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 import wire
 from functions.messages import ngap
-from functions.messages.ngap import Cause, ue_context
+from functions.messages.ngap import Cause, node, ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.connection.state import Connection
 from schemas.gsm.state import PduSession, Tunnel
@@ -68,23 +68,16 @@ _RESOURCES: Final = "handoverResourceAllocationUnsuccessfulTransfer"
 
 
 class Target(NamedTuple):
-    """A Target ID: the gNB's name as in its NG SETUP, and the tracking area."""
+    """A Target ID: the node's name as in its NG SETUP, and the tracking area."""
 
     gnb: str
     tai: Tai
 
 
 def target_of(ies: Tree) -> Target | None:
-    """Return the target of a HANDOVER REQUIRED; None if it is not a gNB of the 5GS."""
-    node = subtree(subtree(ies, "TargetID"), "targetRANNodeID")
-    found = subtree(subtree(node, "globalRANNodeID"), "globalGNB-ID")
-    tai, bits = subtree(node, "selectedTAI"), subtree(subtree(found, "gNB-ID"), "gNB-ID")
-    if ies.get("HandoverType") != "intra5gs" or not bits:
-        return None
-    length = bits["length"]
-    number = int(bits["value"], 16) >> (-length % 8)
-    name = f"{found['pLMNIdentity']}-gnb-{length}-{number:x}"
-    return Target(name, Tai(tai["pLMNIdentity"], tai["tAC"]))
+    """Return the target of a HANDOVER REQUIRED; None if it is not a gNB or ng-eNB of the 5GS."""
+    found = node.target_of(subtree(subtree(ies, "TargetID"), "targetRANNodeID"))
+    return Target(*found) if found is not None and ies.get("HandoverType") == "intra5gs" else None
 
 
 SUCCESSFUL: Final[Cause] = {"radioNetwork": "successful-handover"}
@@ -159,10 +152,10 @@ def path_switch_refused(ies: Tree, cause: Cause, diagnostics: Tree | None = None
     None if the request has no session or lacks an id, which are mandatory in the failure.
     """
     amf, ran = ies.get("SourceAMF-UE-NGAP-ID"), ies.get("RAN-UE-NGAP-ID")
-    items = ies.get("PDUSessionResourceToBeSwitchedDLList")
+    items: list[Tree] | Tree = ies.get("PDUSessionResourceToBeSwitchedDLList", {})
     if not (isinstance(amf, int) and isinstance(ran, int) and isinstance(items, list)):
         return None  # an IE that cannot be read has its octets as value
-    released = {item["pDUSessionID"]: cause for item in items}
+    released = dict.fromkeys((item["pDUSessionID"] for item in items), cause)
     return path_switch_request_failure(amf, ran, released, diagnostics)
 
 
@@ -297,6 +290,17 @@ def handover_preparation_failure(
 def handover_cancel_acknowledge(source: Connection) -> bytes:
     """Return a HANDOVER CANCEL ACKNOWLEDGE (9.2.3.12)."""
     return wire.ngap_encode({"message": "HandoverCancelAcknowledge", "ies": ngap.ids(source)})
+
+
+def handover_success(source: Connection) -> bytes:
+    """Return a HANDOVER SUCCESS (9.2.3.15)."""
+    return wire.ngap_encode({"message": "HandoverSuccess", "ies": ngap.ids(source)})
+
+
+def downlink_ran_early_status_transfer(target: Connection, container: Tree) -> bytes:
+    """Return a DOWNLINK RAN EARLY STATUS TRANSFER (9.2.3.17)."""
+    ies = [*ngap.ids(target), {"EarlyStatusTransfer-TransparentContainer": container}]
+    return wire.ngap_encode({"message": "DownlinkRANEarlyStatusTransfer", "ies": ies})
 
 
 def downlink_ran_status_transfer(target: Connection, container: Tree) -> bytes:

@@ -78,7 +78,7 @@ def target_of(node: Tree) -> tuple[str, Tai] | None:
     gnb, ng_enb = subtree(named, "globalGNB-ID"), subtree(named, "globalNgENB-ID")
     bits = subtree(subtree(gnb, "gNB-ID"), "gNB-ID")
     found, kind, length, value = gnb, "gnb", bits.get("length", 0), bits.get("value", "")
-    for name, size in _NG_ENB_BITS.items():
+    for name, size in NG_ENB_BITS.items():
         if name in subtree(ng_enb, "ngENB-ID"):
             found, kind, length = ng_enb, "ngenb", size
             value = ng_enb["ngENB-ID"][name]
@@ -89,7 +89,7 @@ def target_of(node: Tree) -> tuple[str, Tai] | None:
     return f"{found['pLMNIdentity']}-{kind}-{length}-{number:x}", where
 
 
-_NG_ENB_BITS: Final = {"macroNgENB-ID": 20, "shortMacroNgENB-ID": 18, "longMacroNgENB-ID": 21}
+NG_ENB_BITS: Final = {"macroNgENB-ID": 20, "shortMacroNgENB-ID": 18, "longMacroNgENB-ID": 21}
 
 
 def downlink_ran_configuration_transfer(son: Tree) -> bytes:
