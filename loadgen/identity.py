@@ -111,6 +111,15 @@ def serving_network_name(plmn: str) -> str:
     return f"5G:mnc{mnc.zfill(3)}.mcc{mcc}.3gppnetwork.org"
 
 
+def plmns_of(tree: Any) -> tuple[str, ...]:
+    """Return the equivalent PLMNs of a REGISTRATION ACCEPT (TS 24.501 9.11.3.45); empty for any
+    other tree."""
+    try:
+        return tuple(str(plmn) for plmn in tree.get("equivalent-plmns", ()))
+    except (AttributeError, TypeError):
+        return ()
+
+
 def tais_of(tai_list: Any) -> frozenset[tuple[str, int]]:
     """Return the PLMN and TAC of each TAI of a 5GS TAI list's tree (TS 24.501 9.11.3.9)."""
     found: set[tuple[str, int]] = set()

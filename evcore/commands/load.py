@@ -165,7 +165,13 @@ def load(
         int | None, typer.Option(metavar="PORT", min=1, max=65535, help="Its UDP port.")
     ] = None,
     transport: Annotated[Mode | None, typer.Option(help="Its SCTP transport.")] = None,
-    plmn: Annotated[str | None, typer.Option(metavar="MCC-MNC", help="Its PLMN.")] = None,
+    plmn: Annotated[
+        str | None, typer.Option(metavar="MCC-MNC", help="Its PLMN, the home of the UEs.")
+    ] = None,
+    plmns: Annotated[
+        str | None,
+        typer.Option(metavar="LIST", help="PLMNs that the UEs select in turn, as 001-01,001-02."),
+    ] = None,
     tac: Annotated[int | None, typer.Option(metavar="N", help="A TAC that it serves.")] = None,
     slices: Annotated[
         str | None, typer.Option(metavar="SLICES", help="Its slices, such as 1-010203,2.")
@@ -184,14 +190,14 @@ def load(
     first = first_imsi or target.plmn.replace("-", "").ljust(14, "0") + "1"
     shown = str(json) != "-"
     sessions = of_file.load()
-    if dnn is not None:
-        sessions["dnn"] = dnn
-    if session_type is not None:
-        sessions["session_type"] = session_type.value
-    if faults is not None:
-        sessions["faults"] = faults
-    if tacs is not None:
-        sessions["tacs"] = _tacs(tacs)
+    given = {
+        "dnn": dnn,
+        "session_type": None if session_type is None else session_type.value,
+        "faults": faults,
+        "tacs": None if tacs is None else _tacs(tacs),
+        "plmns": None if plmns is None else tuple(plmns.split(",")),
+    }
+    sessions |= {name: value for name, value in given.items() if value is not None}
     config = LoadConfig(
         host=target.n2.host,
         port=target.n2.port,

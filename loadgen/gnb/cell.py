@@ -87,7 +87,7 @@ class Cell:
         self.timers = timers
         self.rng = rng
         self._begin_handover = begin_handover
-        self._uli = messages.location(config)
+        self._locations = {plmn: messages.location(config, plmn) for plmn in config.broadcast}
         self._held: dict[CampedUe, None] = {}
         self._by_s_tmsi: dict[tuple[int, int, int], CampedUe] = {}
         self.resources = Resources(config.n3_address)
@@ -95,9 +95,13 @@ class Cell:
         self.neighbours.join(self)
 
     @property
-    def tai(self) -> tuple[str, int]:
-        """PLMN and TAC of the cell."""
-        return self.config.plmn, self.config.tac
+    def tais(self) -> frozenset[tuple[str, int]]:
+        """PLMN and TAC of each tracking area of the cell: one for each PLMN that it broadcasts."""
+        return frozenset((plmn, self.config.tac) for plmn in self.config.broadcast)
+
+    def location(self, ue: Ue | None) -> Tree:
+        """Return the User Location Information IE of a UE; None for a context that has lost it."""
+        return self._locations[ue.plmn if ue is not None else self.config.plmn]
 
     # called by the driver
 
@@ -152,16 +156,19 @@ class Cell:
         self.neighbours.on_activity(self)
 
     def _reselect(self, camped: CampedUe) -> None:
-        """Move an idle UE to another cell, in another tracking area if there is one."""
-        target = self.neighbours.choose(self, camped.ue.areas)
-        if target is not None:
-            target.take(camped)
+        """Move an idle UE to another cell, in another tracking area if there is one, and to any of
+        the equivalent PLMNs (TS 23.122 4.4.3)."""
+        ue = camped.ue
+        target = self.neighbours.choose(self, ue.areas) or self
+        there = [one for one in target.config.broadcast if one in ue.equivalent_plmns]
+        ue.plmn = self.neighbours.rng.choice([ue.plmn, *there])
+        target.take(camped)
 
     def take(self, camped: CampedUe) -> None:
         """Move a UE from its cell to this one."""
         camped.cell.remove(camped)
         camped.cell = self
-        camped.ue.tai = self.tai
+        camped.ue.tac = self.config.tac
         self.identify(camped)
 
     def remove(self, camped: CampedUe) -> None:
@@ -283,15 +290,17 @@ class Cell:
         elif context.amf_ue_ngap_id is None:
             self.undelivered += 1
         else:
-            pdu = messages.uplink_nas_transport(self.ids(context), nas, self._uli)
+            uli = self.location(camped.ue)
+            pdu = messages.uplink_nas_transport(self.ids(context), nas, uli)
             self.send(context.stream, pdu)
 
     def _initial(self, context: UeContext, camped: CampedUe, nas: bytes) -> None:
         wanted, camped.wanted = camped.wanted, None
         context.initial_sent = True
         if wanted is not None:
+            uli = self.location(camped.ue)
             pdu = messages.initial_ue_message(
-                context.ran_ue_ngap_id, nas, self._uli, *wanted[:2], context=wanted.context
+                context.ran_ue_ngap_id, nas, uli, *wanted[:2], context=wanted.context
             )
             self.send(context.stream, pdu)
 

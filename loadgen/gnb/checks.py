@@ -3,6 +3,8 @@
 INITIAL CONTEXT SETUP REQUEST (TS 38.413 8.3.1, 9.2.2.1) and handovers (TS 33.501 6.9.2.3).
 """
 
+from collections.abc import Iterable
+
 from loadgen.identity import Guami, SNssai, nssai_of_ngap
 from loadgen.trees import Tree, number, part
 from loadgen.ue.as_security import UeKeys
@@ -14,9 +16,9 @@ _NH = 32
 
 
 def check_context(
-    ue: Ue, ies: Tree, served: frozenset[Guami]
+    ue: Ue, ies: Tree, served: frozenset[Guami], slices: Iterable[SNssai]
 ) -> tuple[frozenset[SNssai], Guami | None]:
-    """Check an INITIAL CONTEXT SETUP REQUEST.
+    """Check an INITIAL CONTEXT SETUP REQUEST for a gNB that supports `slices`.
 
     Returns:
         The allowed NSSAI and the GUAMI in the message.
@@ -27,6 +29,9 @@ def check_context(
     allowed = nssai_of_ngap(ies.get("AllowedNSSAI"))
     if not allowed:
         ue.violate(Kind.CONTEXT_NSSAI, "no allowed NSSAI for the gNB")
+    elif not allowed.issubset(slices):
+        more = ", ".join(map(str, allowed.difference(slices)))
+        ue.violate(Kind.CONTEXT_NSSAI, f"allowed, but not supported by the gNB: {more}")
     check_imeisv(ue, ies)
     return allowed, guami
 
@@ -36,6 +41,8 @@ def check_guami(ue: Ue, ies: Tree, served: frozenset[Guami]) -> Guami | None:
     guami = Guami.of_ngap(ies.get("GUAMI"))
     if guami not in served:
         ue.violate(Kind.CONTEXT_GUAMI, f"GUAMI {guami} is not served by this AMF")
+    elif guami.plmn != ue.plmn:
+        ue.violate(Kind.CONTEXT_GUAMI, f"GUAMI {guami}, but the UE has selected {ue.plmn}")
     return guami
 
 

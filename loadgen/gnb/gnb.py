@@ -229,9 +229,9 @@ class Gnb:
         """Handle PAGING (8.5.1): check it, and page the UE if it is on this cell."""
         self.counts.pagings += 1
         paging = read_paging(ies)
-        own = self.config.plmn, self.config.tac
-        if own not in paging.areas:
-            text = f"PAGING in {sorted(paging.areas)}; the cell is in {own}"
+        own = self.cell.tais
+        if own.isdisjoint(paging.areas):
+            text = f"PAGING in {sorted(paging.areas)}; the cell is in {sorted(own)}"
             self._violate(Kind.PAGING_AREA, text)
         s_tmsi, guamis = paging.s_tmsi, self.cell.guamis
         if s_tmsi is None or s_tmsi[:2] not in {(one.set, one.pointer) for one in guamis}:

@@ -110,13 +110,17 @@ class NgInterface:
             str(item.get("pLMNIdentity")): nssai_of_ngap(item.get("sliceSupportList"))
             for item in items(ies, "PLMNSupportList")
         }
-        config = self._cell.config
-        own = support.get(config.plmn)
-        if own is None:
-            text = f"PLMN {config.plmn} is not supported; supported: {', '.join(support)}"
-            self._violate(Kind.SETUP_PLMN, text)
-        elif not own & frozenset(config.slices):
-            self._violate(Kind.SETUP_SLICES, "none of the gNB's slices is supported")
+        slices = frozenset(self._cell.config.slices)
+        for plmn in self._cell.config.broadcast:
+            own = support.get(plmn)
+            if own is None:
+                text = f"PLMN {plmn} is not supported; supported: {', '.join(support)}"
+                self._violate(Kind.SETUP_PLMN, text)
+            elif not own & slices:
+                text = f"none of the gNB's slices is supported in PLMN {plmn}"
+                self._violate(Kind.SETUP_SLICES, text)
+            elif all(guami.plmn != plmn for guami in self._cell.guamis):
+                self._violate(Kind.SETUP_PLMN, f"PLMN {plmn} is supported, but has no GUAMI")
 
     def _set_up_failed(self, ies: Tree, now: float) -> None:
         if self.setup_at == inf:

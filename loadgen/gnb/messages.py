@@ -19,11 +19,19 @@ class GnbConfig(Struct, frozen=True):
     gnb_id: int
     """24 bits (9.3.1.6)."""
     plmn: str = "001-01"
+    """The PLMN of its Global RAN Node ID, which it broadcasts first."""
+    plmns: tuple[str, ...] = ()
+    """The other PLMNs that it broadcasts (MOCN, TS 23.501 5.18)."""
     tac: int = 1
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
     n3_address: str = "127.0.0.1"
     """The gNB's address for GTP-U tunnels."""
     behaviour: GnbBehaviour = GnbBehaviour()
+
+    @property
+    def broadcast(self) -> tuple[str, ...]:
+        """All PLMNs that it broadcasts, each with the same TAC and slices."""
+        return self.plmn, *self.plmns
 
     @property
     def cell(self) -> int:
@@ -62,21 +70,22 @@ def ies_of(pdu: bytes) -> Tree:
     return found
 
 
-def location(config: GnbConfig) -> Tree:
-    """Return the User Location Information IE of the gNB's cell."""
+def location(config: GnbConfig, plmn: str) -> Tree:
+    """Return the User Location Information IE of a UE that has selected a PLMN of the gNB's cell.
+
+    The TAI has the selected PLMN, the NR CGI the first of the cell.
+    """
     cell = {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}
-    tai = {"pLMNIdentity": config.plmn, "tAC": config.tac}
+    tai = {"pLMNIdentity": plmn, "tAC": config.tac}
     nr = {"nR-CGI": cell, "tAI": tai}
     return {"UserLocationInformation": {"userLocationInformationNR": nr}}
 
 
 def supported_tas(config: GnbConfig) -> Tree:
     """Return the Supported TA List IE."""
-    broadcast = {
-        "pLMNIdentity": config.plmn,
-        "tAISliceSupportList": [s.ngap() for s in config.slices],
-    }
-    return {"SupportedTAList": [{"tAC": config.tac, "broadcastPLMNList": [broadcast]}]}
+    slices = [s.ngap() for s in config.slices]
+    broadcast = [{"pLMNIdentity": p, "tAISliceSupportList": slices} for p in config.broadcast]
+    return {"SupportedTAList": [{"tAC": config.tac, "broadcastPLMNList": broadcast}]}
 
 
 def ng_setup_request(config: GnbConfig) -> bytes:
@@ -225,7 +234,7 @@ def global_gnb(config: GnbConfig) -> Tree:
 def path_switch_request(
     ran_ue_ngap_id: int,
     source_amf_ue_ngap_id: int,
-    config: GnbConfig,
+    uli: Tree,
     capabilities: Tree,
     switched: Iterable[Resource],
     failed: Iterable[int] = (),
@@ -239,7 +248,7 @@ def path_switch_request(
     ies: list[Tree] = [
         {"RAN-UE-NGAP-ID": ran_ue_ngap_id},
         {"SourceAMF-UE-NGAP-ID": source_amf_ue_ngap_id},
-        location(config),
+        uli,
         {"UESecurityCapabilities": capabilities},
         {"PDUSessionResourceToBeSwitchedDLList": done},
     ]
@@ -254,10 +263,10 @@ def _new_tunnel(one: Resource) -> dict[str, Any]:
 
 
 def handover_required(
-    ids: tuple[Tree, Tree], target: GnbConfig, psis: Iterable[int], container: bytes
+    ids: tuple[Tree, Tree], target: GnbConfig, plmn: str, psis: Iterable[int], container: bytes
 ) -> bytes:
-    """Return HANDOVER REQUIRED to another gNB of the same AMF (9.2.3.1)."""
-    tai = {"pLMNIdentity": target.plmn, "tAC": target.tac}
+    """Return HANDOVER REQUIRED to a PLMN of another gNB of the same AMF (9.2.3.1)."""
+    tai = {"pLMNIdentity": plmn, "tAC": target.tac}
     node = {"globalRANNodeID": {"globalGNB-ID": global_gnb(target)}, "selectedTAI": tai}
     sessions: list[Tree] = [{"pDUSessionID": psi, "handoverRequiredTransfer": {}} for psi in psis]
     return encode(
@@ -296,9 +305,9 @@ def handover_failure(amf_ue_ngap_id: int, cause: str = REFUSED) -> bytes:
     return encode("HandoverFailure", amf, {"Cause": {"radioNetwork": cause}})
 
 
-def handover_notify(ids: tuple[Tree, Tree], config: GnbConfig) -> bytes:
+def handover_notify(ids: tuple[Tree, Tree], uli: Tree) -> bytes:
     """Return HANDOVER NOTIFY of the target (9.2.3.7)."""
-    return encode("HandoverNotify", *ids, location(config))
+    return encode("HandoverNotify", *ids, uli)
 
 
 def handover_cancel(ids: tuple[Tree, Tree]) -> bytes:

@@ -84,7 +84,7 @@ class N2Handover(Handover):
         source.handover = self
         target.neighbours.preparing[self.container] = self
         pdu = messages.handover_required(
-            cell.ids(source), target.config, source.resources, self.container
+            cell.ids(source), target.config, self.camped.ue.plmn, source.resources, self.container
         )
         cell.send(source.stream, pdu)
         self.wait(self.camped.ue.values.handover, now)
@@ -363,6 +363,8 @@ class N2Handover(Handover):
         camped.context = target
         cell.take(camped)
         camped.ue.handed_over(target.keys, physical_cell(cell.config.gnb_id), target.resources)
-        cell.send(target.stream, messages.handover_notify(cell.ids(target), cell.config))
+        cell.send(
+            target.stream, messages.handover_notify(cell.ids(target), cell.location(camped.ue))
+        )
         cell.notify_driver()
         self.wait(camped.ue.values.handover, now)

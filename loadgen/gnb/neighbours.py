@@ -48,7 +48,7 @@ class Neighbours:
         """
         others = [one for one in self.cells if one is not source and one.admission.interface_up]
         if areas is not None:
-            others = [one for one in others if one.tai not in areas] or others
+            others = [one for one in others if not one.tais <= areas] or others
         return self.rng.choice(others) if others else None
 
 

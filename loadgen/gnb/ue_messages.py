@@ -130,7 +130,7 @@ class UeMessages:
         cell.repeated_contexts += again
         ies = messages.ies_of(payload)
         if not again:
-            allowed, guami = checks.check_context(camped.ue, ies, cell.guamis)
+            allowed, guami = checks.check_context(camped.ue, ies, cell.guamis, cell.config.slices)
             camped.ue.set_up(allowed, guami)
             context.set_up = hash(payload)
             context.keys = GnbKeys(bytes.fromhex(str(ies.get("SecurityKey", ""))))
@@ -200,8 +200,9 @@ class UeMessages:
         cell = self._cell
         if context.handover is not None:
             context.handover.release_commanded(context, messages.ies_of(payload))
+        ue = context.camped.ue if context.camped is not None else None
         pdu = messages.ue_context_release_complete(
-            cell.ids(context), messages.location(cell.config), context.resources
+            cell.ids(context), cell.location(ue), context.resources
         )
         cell.send(context.stream, pdu)
         cell.lose(context, now, None)

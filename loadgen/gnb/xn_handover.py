@@ -47,7 +47,7 @@ class XnHandover(Handover):
         pdu = path_switch_request(
             target.ran_ue_ngap_id,
             amf,
-            cell.config,
+            cell.location(ue),
             checks.capabilities_of(ue),
             target.resources.values(),
         )

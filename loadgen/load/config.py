@@ -11,7 +11,7 @@ from loadgen.gnb.behaviour import GnbBehaviour
 from loadgen.identity import SNssai
 from loadgen.load.arrivals import Closed, Poisson
 from loadgen.load.phases import Phase, Share, problem_of, problem_of_phases
-from loadgen.load.subscribers import Population
+from loadgen.load.subscribers import Population, problem_of_plmn
 from loadgen.session_model import SessionRequest, SessionType
 from loadgen.timers import TimerValues
 from loadgen.ue.model import HANDOVERS, Procedure
@@ -26,6 +26,8 @@ Identity = Literal["stored", "suci", "unknown-guti"]
 
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _MAX_GNB_ID = (1 << 24) - 1
+_MAX_PLMNS = 12
+"""Broadcast PLMNs of a tracking area (TS 38.413 9.2.6.1)."""
 
 
 class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -48,6 +50,9 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A local address to bind to."""
 
     plmn: str = "001-01"
+    plmns: tuple[str, ...] = ()
+    """The PLMNs that all gNBs broadcast, and that the UEs select in turn (MOCN). If empty, `plmn`
+    alone."""
     tac: int = 1
     tacs: tuple[int, ...] = ()
     """TACs that are assigned to the gNBs in turn. If empty, all gNBs have `tac`."""
@@ -140,6 +145,15 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return self.tacs[number % len(self.tacs)] if self.tacs else self.tac
 
     @property
+    def broadcast(self) -> tuple[str, ...]:
+        """The PLMNs that the gNBs broadcast."""
+        return self.plmns or (self.plmn,)
+
+    def plmn_of(self, ue: int) -> str:
+        """Return the PLMN that a UE, counted from 0, selects. Each is selected at each gNB."""
+        return self.broadcast[ue // self.gnbs % len(self.broadcast)]
+
+    @property
     def pages(self) -> bool:
         """Whether a programme contains `Procedure.PAGE`."""
         shares = [share for phase in self.plan for share in phase.mix]
@@ -170,9 +184,11 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             return f"tac is {wrong[0]}, but a TAC has 24 bits"
         if not self.slices:
             return "slices is empty, but a gNB must broadcast at least one"
-        if self.plmn != self.population.plmn:
-            return f"the gNBs have PLMN {self.plmn}, but the UEs {self.population.plmn}"
-        return None
+        if len(self.broadcast) > _MAX_PLMNS or len(set(self.broadcast)) < len(self.broadcast):
+            return f"plmns is {', '.join(self.plmns)}, but needs 1 to {_MAX_PLMNS} different PLMNs"
+        name = "plmns" if self.plmns else "plmn"
+        problems = (problem_of_plmn(name, one) for one in self.broadcast)
+        return next((problem for problem in problems if problem is not None), None)
 
     def _model_problem(self) -> str | None:
         if not self.programme:

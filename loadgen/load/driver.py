@@ -78,7 +78,8 @@ class Driver:
         one = GnbConfig(
             name=f"gnb-{config.first_gnb_id + number}",
             gnb_id=config.first_gnb_id + number,
-            plmn=config.plmn,
+            plmn=config.broadcast[0],
+            plmns=config.broadcast[1:],
             tac=config.tac_of(number),
             slices=config.slices,
             n3_address=str(_FIRST_N3 + number),

@@ -15,6 +15,14 @@ MIXED_ALGORITHMS = tuple(
 """Each of NEA0-2 with each of NIA1-2. The core must use the only pair that a UE offers."""
 
 
+def problem_of_plmn(name: str, plmn: str) -> str | None:
+    """Return why a setting is not a PLMN, as a sentence, or None."""
+    mcc, _, mnc = plmn.partition("-")
+    if mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3):
+        return None
+    return f"{name} is {plmn!r}, not MCC-MNC such as '001-01'"
+
+
 class Population(Struct, frozen=True):
     """The subscribers of a load.
 
@@ -25,6 +33,7 @@ class Population(Struct, frozen=True):
     count: int = 1
     first_imsi: str = "001010000000001"
     plmn: str = "001-01"
+    """The home PLMN."""
     seed: int = 0
     schemes: tuple[Scheme, ...] = ("null",)
     algorithms: tuple[Algorithms, ...] = MIXED_ALGORITHMS
@@ -39,9 +48,10 @@ class Population(Struct, frozen=True):
 
     def problem(self) -> str | None:
         """Return the first error, as a sentence, or None."""
+        problem = problem_of_plmn("population.plmn", self.plmn)
+        if problem is not None:
+            return problem
         mcc, _, mnc = self.plmn.partition("-")
-        if not (mcc.isdigit() and mnc.isdigit() and len(mcc) == 3 and len(mnc) in (2, 3)):
-            return f"population.plmn is {self.plmn!r}, not MCC-MNC such as '001-01'"
         if not (self.first_imsi.isdigit() and len(self.first_imsi) == 15):
             return f"population.first_imsi is {self.first_imsi!r}, not 15 digits"
         if not self.first_imsi.startswith(mcc + mnc):

@@ -61,7 +61,7 @@ class Traffic:
             cell = gnbs[profile.index % len(gnbs)].cell
             ue = Ue(
                 profile,
-                cell.tai,
+                (config.plmn_of(profile.index), cell.config.tac),
                 timers=config.timers,
                 rng=rng,
                 on_violation=recorder.violated,

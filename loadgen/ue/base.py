@@ -5,17 +5,24 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from math import inf
 from random import Random
 from typing import TypeAlias
 
 from msgspec import Struct, field
 
-from loadgen.identity import Guami, Guti, SNssai, nssai_of_nas, tais_of
+from loadgen.identity import (
+    Guami,
+    Guti,
+    SNssai,
+    nssai_of_nas,
+    plmns_of,
+    serving_network_name,
+    tais_of,
+)
 from loadgen.session_model import Resource, SessionRecord, SessionRequest, Tunnel
 from loadgen.timers import TimerValues
 from loadgen.tolerated import InjectedFaults
-from loadgen.trees import Tree
+from loadgen.trees import Tree, part
 from loadgen.ue import messages
 from loadgen.ue.as_security import UeKeys
 from loadgen.ue.authentication import Authentication, Usim
@@ -23,6 +30,7 @@ from loadgen.ue.model import Connect, Connection, Leave, Output, Procedure, Send
 from loadgen.ue.nas_security import NasChannel, Received
 from loadgen.ue.profile import UeProfile
 from loadgen.ue.sessions import AddressRegistry, Sessions
+from loadgen.ue.ue_timers import UeTimers
 from loadgen.violation import Kind, Violation, violation
 
 DownlinkData: TypeAlias = Callable[[str], object]
@@ -73,51 +81,6 @@ class UeRecord(Struct):
     statuses_tolerated: dict[str, int] = field(default_factory=dict[str, int])
 
 
-class UeTimers:
-    """The timers of a UE, by name."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._timers: dict[str, float] = {}
-
-    def deadline(self) -> float:
-        """Return when the next timer expires, inf for never."""
-        return min(self._timers.values(), default=inf)
-
-    def due(self, now: float) -> list[str]:
-        """Return the timers that are due. `expires` must confirm each before it is handled."""
-        return [name for name, at in self._timers.items() if at <= now]
-
-    def expires(self, name: str, now: float) -> bool:
-        """Whether a timer still runs and is due. If so, stop it."""
-        if self._timers.get(name, inf) > now:
-            return False
-        del self._timers[name]
-        return True
-
-    def start(self, timer: str, seconds: float) -> None:
-        """Start or restart a timer."""
-        self._timers[timer] = self.now + seconds
-
-    def stop(self, *timers: str) -> None:
-        """Stop timers, running or not."""
-        for timer in timers:
-            self._timers.pop(timer, None)
-
-    def running(self, timer: str) -> bool:
-        """Whether a timer runs."""
-        return timer in self._timers
-
-    def stop_all_except(self, timer: str) -> None:
-        """Stop every other timer."""
-        self._timers = {name: at for name, at in self._timers.items() if name == timer}
-
-    def next_except(self, but: str) -> str:
-        """Return the timer that expires next, except `but`; ``"nothing"`` if there is none."""
-        timers = {name: at for name, at in self._timers.items() if name != but}
-        return min(timers, key=timers.__getitem__, default="nothing")
-
-
 class UeBase(UeTimers, ABC):
     """A UE as its procedures see it. `out` has the outputs for the gNB and the driver."""
 
@@ -151,14 +114,17 @@ class UeBase(UeTimers, ABC):
         """
         super().__init__()
         self.profile = profile
-        self.tai = tai
+        self.tac = tai[1]
+        """The TAC of its cell."""
         self.values = timers or TimerValues()
         self.rng = rng or Random(profile.index)
         self.violations: list[Violation] = []
         self._on_violation = on_violation or self.violations.append
         self.channel = NasChannel(self.violate, strict=strict)
         usim = Usim(profile.k, profile.opc, profile.sqn)
-        self.authentication = Authentication(usim, profile.supi, profile.sn_name, self.violate)
+        network = serving_network_name(tai[0])
+        self.authentication = Authentication(usim, profile.supi, network, self.violate)
+        self._plmn = tai[0]
         self.session_request = session_request or SessionRequest()
         self.downlink_data, self.downlink_tunnel = downlink_data, downlink_tunnel
         self.faults = InjectedFaults()
@@ -166,6 +132,9 @@ class UeBase(UeTimers, ABC):
         self.areas: frozenset[tuple[str, int]] = frozenset()
         """The registration area."""
         self.allowed_nssai: frozenset[SNssai] = frozenset()
+        self.configured_nssai: dict[str, frozenset[SNssai]] = {}
+        """The configured NSSAI of each PLMN (4.6.2.2). It stays when the UE is switched off."""
+        self.equivalent_plmns: tuple[str, ...] = ()
         self.keys: UeKeys | None = None
         """AS security keys, while AS security is active."""
         self.sessions = Sessions(profile.supi, registry or AddressRegistry(), self.faults)
@@ -215,6 +184,22 @@ class UeBase(UeTimers, ABC):
             self.sessions.clear()
 
     @property
+    def plmn(self) -> str:
+        """The selected PLMN. It is the serving network of its authentication (TS 33.501
+        6.1.1.4.2)."""
+        return self._plmn
+
+    @plmn.setter
+    def plmn(self, plmn: str) -> None:
+        self._plmn = plmn
+        self.authentication.sn_name = serving_network_name(plmn)
+
+    @property
+    def tai(self) -> tuple[str, int]:
+        """The selected PLMN, and the TAC of the cell."""
+        return self._plmn, self.tac
+
+    @property
     def registered(self) -> bool:
         """Whether the UE considers itself registered."""
         return self.state in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED)
@@ -234,7 +219,28 @@ class UeBase(UeTimers, ABC):
         self.guti = Guti.of_nas(tree.get("5g-guti")) or self.guti
         self.areas = tais_of(tree.get("tai-list"))
         self.allowed_nssai = nssai_of_nas(tree.get("allowed-nssai"))
+        self.equivalent_plmns = plmns_of(tree)
+        self.configure_slices(tree)
         self.pending_procedure = None
+
+    def configure_slices(self, tree: Tree) -> None:
+        """Store the configured NSSAI of a message, if it has one (4.6.2.2).
+
+        If the subscription has changed, the UE deletes those of other PLMNs.
+        """
+        if part(tree, "network-slicing-indication").get("nssci") is True:
+            kept = self.configured_nssai.get(self.plmn)
+            self.configured_nssai = {} if kept is None else {self.plmn: kept}
+        if "configured-nssai" in tree:
+            self.configured_nssai[self.plmn] = nssai_of_nas(tree["configured-nssai"])
+
+    def requested_nssai(self) -> tuple[SNssai, ...] | None:
+        """Return the requested NSSAI that the configured NSSAI of the PLMN gives; None if the UE
+        has no configured NSSAI there (5.5.1.2.2)."""
+        configured = self.configured_nssai.get(self.plmn)
+        if configured is None:
+            return None
+        return tuple(one for one in self.profile.slices if one in configured)
 
     # violations
 

@@ -6,7 +6,7 @@ SESSION ESTABLISHMENT ACCEPT together with its N2 message (6.4.1.3).
 
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
-from loadgen.identity import Guti, SNssai, nssai_of_nas, tais_of
+from loadgen.identity import Guti, SNssai, nssai_of_nas, plmns_of, tais_of
 from loadgen.session_model import Resource, Session, SessionRequest
 from loadgen.trees import Tree, items, number, numbers, part
 from loadgen.ue.base import UeBase
@@ -42,6 +42,9 @@ def _check_guti(ue: UeBase, guti: Guti | None, presented: Guti | None) -> None:
         ue.violate(Kind.ACCEPT_GUTI, "no 5G-GUTI after a registration")
     elif presented is not None and guti.tmsi == presented.tmsi:
         ue.violate(Kind.ACCEPT_GUTI, "the 5G-TMSI of the request, but a new one is required")
+    elif guti.guami.plmn != ue.plmn:
+        text = f"a 5G-GUTI of {guti.guami}, but the UE has selected {ue.plmn}"
+        ue.violate(Kind.ACCEPT_GUTI, text)
     elif ue.context_guami is not None and guti.guami != ue.context_guami:
         text = f"a 5G-GUTI of {guti.guami}, but the gNB has {ue.context_guami}"
         ue.violate(Kind.CONTEXT_GUAMI, text)
@@ -52,10 +55,33 @@ def _check_areas(ue: UeBase, tree: Tree) -> None:
     if ue.tai not in areas:
         text = f"the registration area is {sorted(areas)}, but the UE is in {ue.tai}"
         ue.violate(Kind.ACCEPT_TAI_LIST, text)
+    others = {plmn for plmn, _ in areas} - {ue.plmn, *plmns_of(tree)}
+    if others:
+        text = f"the registration area has the PLMNs {sorted(others)}, which are not equivalent"
+        ue.violate(Kind.ACCEPT_TAI_LIST, text)
+
+
+def check_configured_nssai(ue: UeBase, tree: Tree) -> None:
+    """Check the configured NSSAI of a message, if it has one: it has subscribed slices."""
+    if "configured-nssai" not in tree:
+        return
+    configured = nssai_of_nas(tree["configured-nssai"])
+    subscribed = frozenset(ue.profile.slices)
+    if not configured or not configured <= subscribed:
+        text = f"the configured NSSAI is {', '.join(map(str, configured)) or 'empty'}"
+        ue.violate(Kind.ACCEPT_CONFIGURED_NSSAI, text)
 
 
 def _check_slices(ue: UeBase, tree: Tree) -> None:
+    check_configured_nssai(ue, tree)
+    if ue.requested_nssai() is None and "configured-nssai" not in tree:
+        text = f"no configured NSSAI for {ue.plmn}, where the UE has used the default one"
+        ue.violate(Kind.ACCEPT_CONFIGURED_NSSAI, text)
     allowed = nssai_of_nas(tree.get("allowed-nssai"))
+    rejected = nssai_of_nas(one.get("s-nssai") for one in items(tree, "rejected-nssai"))
+    if allowed & rejected:
+        both = ", ".join(map(str, allowed & rejected))
+        ue.violate(Kind.ACCEPT_NSSAI, f"both allowed and rejected: {both}")
     subscribed = frozenset(ue.profile.slices)
     if not allowed:
         ue.violate(Kind.ACCEPT_NSSAI, "no allowed NSSAI")

@@ -4,6 +4,7 @@ from loadgen.identity import Guti, nssai_of_nas, tais_of
 from loadgen.trees import part
 from loadgen.ue import messages
 from loadgen.ue.base import UeBase
+from loadgen.ue.checks import check_configured_nssai
 from loadgen.ue.model import Procedure, Send, State
 from loadgen.ue.nas_security import CIPHERED_NEW_CONTEXT, NEW_CONTEXT, Received
 from loadgen.ue.profile import imeisv_identity
@@ -91,6 +92,8 @@ def configuration_update(ue: UeBase, received: Received) -> None:
             ue.violate(Kind.ACCEPT_TAI_LIST, text)
     if "allowed-nssai" in tree:
         ue.allowed_nssai = nssai_of_nas(tree["allowed-nssai"])
+    check_configured_nssai(ue, tree)
+    ue.configure_slices(tree)
     asked = part(tree, "configuration-update-indication")
     if asked.get("red") is True:
         ue.pending_procedure = Procedure.MOBILITY_UPDATE

@@ -20,6 +20,9 @@ DEREGISTRATION_ACCEPT = b"\x7e\x00\x48"
 
 _CAPABILITY_5GMM = b"\x10\x01\x00"
 """5GMM capability without any option (9.11.3.1)."""
+_DEFAULT_CONFIGURED_NSSAI = b"\x92"
+"""Network slicing indication: the requested NSSAI is created from the default configured NSSAI
+(9.11.3.36)."""
 INITIAL_REGISTRATION = 1
 """5GS registration type (9.11.3.7)."""
 _FOLLOW_ON = 0x08
@@ -40,16 +43,31 @@ def requested_nssai(slices: tuple[SNssai, ...]) -> bytes:
 
 
 def registration_request(
-    profile: UeProfile, ngksi: int, identity: bytes, kind: int = INITIAL_REGISTRATION
+    profile: UeProfile,
+    ngksi: int,
+    identity: bytes,
+    kind: int = INITIAL_REGISTRATION,
+    *,
+    nssai: tuple[SNssai, ...] | None = None,
+    status: bytes = b"",
 ) -> tuple[bytes, bytes]:
     """Return a REGISTRATION REQUEST with follow-on request: the entire message, and the message
-    with
-    only its cleartext IEs (4.4.6).
+    with only its cleartext IEs (4.4.6).
+
+    Args:
+        profile: the UE.
+        ngksi: the key set identifier of its security context.
+        identity: the value of the 5GS mobile identity.
+        kind: the 5GS registration type.
+        nssai: the requested NSSAI of a configured NSSAI; None for the default configured NSSAI.
+        status: the PDU session status with its IEI, empty for none.
     """
+    default = nssai is None
+    requested = requested_nssai(profile.slices if nssai is None else nssai)
     head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _FOLLOW_ON | kind]) + _lv_e(identity)
     capability = security_capability(profile.algorithms)
-    entire = head + _CAPABILITY_5GMM + capability + requested_nssai(profile.slices)
-    return entire, head + capability
+    entire = head + _CAPABILITY_5GMM + capability + requested + status
+    return entire + _DEFAULT_CONFIGURED_NSSAI * default, head + capability
 
 
 def deregistration_request(ngksi: int, identity: bytes, *, switch_off: bool) -> bytes:

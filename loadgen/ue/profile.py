@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 import wire
-from loadgen.identity import SNssai, serving_network_name
+from loadgen.identity import SNssai
 
 Scheme = Literal["null", "A", "B"]
 
@@ -65,11 +65,6 @@ class UeProfile(Struct, frozen=True):
     def scheme(self) -> Scheme:
         """The protection scheme of its SUCI."""
         return "null" if self.home_key is None else self.home_key.profile
-
-    @property
-    def sn_name(self) -> str:
-        """The serving network name of the home network."""
-        return serving_network_name(self.plmn)
 
     def conceal(self) -> bytes:
         """Return a fresh SUCI, the value of a 5GS mobile identity IE."""

@@ -77,7 +77,9 @@ class Registration(Running):
         ngksi = messages.NO_KEY if context is None else context.ngksi
         identity = ue.suci() if guti is None else guti.identity()
         self._presented = guti
-        self.entire, cleartext = messages.registration_request(ue.profile, ngksi, identity)
+        self.entire, cleartext = messages.registration_request(
+            ue.profile, ngksi, identity, nssai=ue.requested_nssai()
+        )
         ue.state = State.REGISTERED_INITIATED
         ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)
@@ -242,9 +244,14 @@ class RegistrationUpdate(Registration):
         self._status = ue.sessions.touched
         ngksi = messages.NO_KEY if context is None else context.ngksi
         identity = ue.suci() if guti is None else guti.identity()
-        plain, _ = messages.registration_request(ue.profile, ngksi, identity, _TYPE[self.name])
+        status = b""
         if self._status:
-            plain += messages.sessions_ie(messages.PDU_SESSION_STATUS, ue.sessions.live)
+            status = messages.sessions_ie(messages.PDU_SESSION_STATUS, ue.sessions.live)
+        plain, _ = messages.registration_request(
+            *(ue.profile, ngksi, identity, _TYPE[self.name]),
+            nssai=ue.requested_nssai(),
+            status=status,
+        )
         ue.state = State.REGISTERED_INITIATED
         ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)

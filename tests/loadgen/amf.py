@@ -469,6 +469,7 @@ class Amf:
             "5g-guti": {"guti": guti},
             "tai-list": [{"one-plmn-non-consecutive": {"plmn": PLMN, "tacs": self.tacs}}],
             "allowed-nssai": [s.nas() for s in self.slices],
+            "configured-nssai": [s.nas() for s in self.slices],
             "t3512-value": 3600,
             "t3502-value": 600,
         }

@@ -46,6 +46,7 @@ def test_registration_request_entire_and_in_the_clear() -> None:
         "ue-security-capability": {"ea": [0, 2, 3], "ia": [1, 3]},
     }
     whole = decoded(entire)
+    assert whole.pop("network-slicing-indication") == {"dcni": True, "nssci": False}
     assert whole.pop("requested-nssai") == [{"sst": 1, "sd": "010203"}, {"sst": 2}]
     assert not any(whole.pop("5gmm-capability").values())
     assert whole == tree

@@ -219,6 +219,10 @@ def accept_nssai() -> World:
     return attempt(put("allowed-nssai", "registration-accept", [{"sst": 9}]))[0]
 
 
+def accept_configured_nssai() -> World:
+    return attempt(put("configured-nssai", "registration-accept", [{"sst": 9}]))[0]
+
+
 def ngap_malformed() -> World:
     world = World()
     world.gnb.receive(0, b"\xff\x00\x01", world.now)
@@ -371,6 +375,7 @@ CASES: dict[Kind, Callable[[], World]] = {
     Kind.ACCEPT_GUTI: accept_guti,
     Kind.ACCEPT_TAI_LIST: accept_tai_list,
     Kind.ACCEPT_NSSAI: accept_nssai,
+    Kind.ACCEPT_CONFIGURED_NSSAI: accept_configured_nssai,
     Kind.NGAP_MALFORMED: ngap_malformed,
     Kind.NGAP_SYNTAX: ngap_syntax,
     Kind.NGAP_IDS: ngap_ids,

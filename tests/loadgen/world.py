@@ -100,7 +100,7 @@ class World:
         asked = SessionRequest(s_nssai=SLICE) if session_request is None else session_request
         ue = Ue(
             self.population.profile(index),
-            self.gnbs[gnb].cell.tai,
+            (self.gnbs[gnb].config.plmn, self.gnbs[gnb].config.tac),
             timers=self.timers,
             on_violation=self.violations.append,
             strict=self.strict,
