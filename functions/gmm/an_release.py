@@ -6,7 +6,7 @@ from functions.decision import connection
 from functions.decision.inputs import EventReceived, Input, NgapReceived, TimerExpired
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import ue_context
-from functions.gsm import user_plane
+from functions.gsm import usage, user_plane
 from functions.messages import ngap
 from functions.messages.trees import Tree, subtree
 from functions.mobility import end
@@ -42,6 +42,7 @@ def _lost(d: UeDecision, lost: ConnectionLost) -> None:
 
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if message == "UEContextReleaseComplete":
+        usage.record(d, ies)
         _released(d, amf_ue_ngap_id, "UE CONTEXT RELEASE COMPLETE")
         return
     cause = ies.get("Cause", ngap.UNSPECIFIED)

@@ -5,7 +5,7 @@ from functions.decision import connection
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.inputs import Input, NgapReceived
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import user_plane
+from functions.gsm import usage, user_plane
 from functions.messages import ngap
 from functions.messages.ngap import Cause, faults, ue_context
 from functions.messages.ngap.handover import TRIGGERED
@@ -16,7 +16,6 @@ from schemas.connection.events import (
     ContextModifying,
     ContextSetupFailed,
 )
-from schemas.gsm.events import SecondaryRatUsed
 
 
 def reconcile(d: UeDecision) -> None:
@@ -86,7 +85,7 @@ def decide(d: UeDecision, received: Input) -> None:
     """Decide about a message of the gNB."""
     match received:
         case NgapReceived("SecondaryRATDataUsageReport", ies):
-            _usage(d, ies)
+            usage.record(d, ies)
         case NgapReceived("UEContextSuspendRequest" as request, _, amf_ue_ngap_id):
             _refuse(d, request, amf_ue_ngap_id)
         case NgapReceived("UEContextResumeRequest" as request, _, amf_ue_ngap_id):
@@ -118,34 +117,6 @@ def _said(message: str, ies: Tree) -> str:
         "TraceFailureIndication": f"{trace}, {cause}",
     }
     return f"{message}: {about.get(message)}"
-
-
-# Secondary RATs (TS 23.502 4.21)
-
-
-def _usage(d: UeDecision, ies: Tree) -> None:
-    """Record a SECONDARY RAT DATA USAGE REPORT in the log of the UE, for charging."""
-    for item in ies.get("PDUSessionResourceSecondaryRATUsageList", ()):
-        transfer = subtree(item, "secondaryRATDataUsageReportTransfer")
-        report = subtree(transfer, "secondaryRATUsageInformation")
-        whole = subtree(report, "pDUSessionUsageReport")
-        for timed in whole.get("pDUSessionTimedReportList", ()):
-            d.emit(_used(item["pDUSessionID"], whole, timed, None))
-        for flow in report.get("qosFlowsUsageReportList", ()):
-            for timed in flow.get("qoSFlowsTimedReportList", ()):
-                d.emit(_used(item["pDUSessionID"], flow, timed, flow["qosFlowIdentifier"]))
-
-
-def _used(psi: int, report: Tree, timed: Tree, qfi: int | None) -> SecondaryRatUsed:
-    return SecondaryRatUsed(
-        psi,
-        report["rATType"],
-        int(timed["startTimeStamp"], 16),
-        int(timed["endTimeStamp"], 16),
-        timed["usageCountUL"],
-        timed["usageCountDL"],
-        qfi,
-    )
 
 
 # Suspension

@@ -15,7 +15,7 @@ from functions.decision.inputs import (
     TimerExpired,
 )
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import establishment, indication, modification, n4, release, user_plane
+from functions.gsm import establishment, indication, modification, n4, release, usage, user_plane
 from functions.messages import pfcp
 from functions.messages.nas import codec, gsm
 from functions.messages.trees import Tree
@@ -31,6 +31,7 @@ def decide(d: UeDecision, received: Input) -> None:
         case NasReceived(_, tree, _, container):
             _transport(d, tree, container)
         case NgapReceived("PDUSessionResourceModifyIndication", ies, amf_ue_ngap_id):
+            usage.record(d, ies)
             indication.indicated(d, ies, amf_ue_ngap_id)
         case NgapReceived(message, ies, amf_ue_ngap_id):
             _ngap(d, message, ies, amf_ue_ngap_id)
@@ -149,6 +150,7 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
             user_plane.answered(d, ies, amf_ue_ngap_id)
             user_plane.ended(d, "setup", amf_ue_ngap_id)
         case "PDUSessionResourceReleaseResponse":
+            usage.record(d, ies)
             user_plane.ended(d, "release", amf_ue_ngap_id)
         case "PDUSessionResourceModifyResponse":
             modification.answered(d, ies, amf_ue_ngap_id)

@@ -7,7 +7,7 @@ from schemas.gsm.events import SecondaryRatUsed
 from schemas.identity import Tai
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ng_setup
-from tests.functions.ngap_messages import of_ue
+from tests.functions.ngap_messages import indicated, of_ue, usage
 from tests.functions.phone import Phone
 from tests.functions.world import World
 
@@ -66,6 +66,40 @@ def test_the_usage_of_a_secondary_rat_is_in_the_log_with_its_figures() -> None:
         SecondaryRatUsed(1, "nr", start, start + 60, 5, 600),
         SecondaryRatUsed(1, "nr", start, start + 60, 5, 600, qfi=1),
     ]
+    phone.world.verify()
+
+
+def reported(name: str, psi: int = 1) -> dict[str, Any]:
+    """Return an item with a usage report in the extension of a transfer."""
+    information = usage(psi)["secondaryRATDataUsageReportTransfer"]["secondaryRATUsageInformation"]
+    extension = {"SecondaryRATUsageInformation": information, "criticality": "ignore"}
+    transfer = {"iE-Extensions": [extension]}
+    if name[0].islower():
+        return {"pDUSessionID": psi, name: transfer}
+    return {"pDUSessionID": psi, "iE-Extensions": [{name: transfer, "criticality": "ignore"}]}
+
+
+def test_the_usage_of_a_secondary_rat_comes_with_the_end_of_resources_too() -> None:
+    """TS 23.502 4.21: in UE CONTEXT RELEASE COMPLETE, RELEASE RESPONSE and MODIFY INDICATION."""
+    phone = registered()
+    release = reported("pDUSessionResourceReleaseResponseTransfer")
+    phone.ngap("PDUSessionResourceReleaseResponse", PDUSessionResourceReleasedListRelRes=[release])
+    changed = reported("pDUSessionResourceModifyIndicationTransfer")
+    transfer = indicated(1)["pDUSessionResourceModifyIndicationTransfer"]
+    changed["pDUSessionResourceModifyIndicationTransfer"] |= transfer
+    phone.ngap("PDUSessionResourceModifyIndication", PDUSessionResourceModifyListModInd=[changed])
+    phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    complete = reported("PDUSessionResourceReleaseResponseTransfer", 2)
+    phone.ngap("UEContextReleaseComplete", PDUSessionResourceListCxtRelCpl=[complete])
+    found = [
+        (e.psi, e.downlink, e.qfi)
+        for _, step in phone.world.order
+        for e in step.events
+        if isinstance(e, SecondaryRatUsed)
+    ]
+    each = [(1, 600, None), (1, 600, 1)]
+    assert found == [*each, *each, (2, 600, None), (2, 600, 1)]
+    assert phone.world.ue().connection is None
     phone.world.verify()
 
 
