@@ -445,7 +445,8 @@ def pfcp_check(data: bytes) -> dict[str, Any] | None:
     - ``"reject"``: answer with the cause and the offending IE: the length differs from that of the
       header, or a mandatory IE, or a conditional one with its condition in the message, is missing
       or malformed;
-    - ``"ignore"``: an optional IE is malformed; process the message without it.
+    - ``"ignore"``: an optional IE is malformed, or a response has no Node ID; process the message
+      without it. The sender of a response is known by its request.
 
     An optional IE without octets in an Update group is not a fault: it removes the IE from the rule
     (5.6.3), and its tree is ``{"octets": ""}``.

@@ -113,6 +113,14 @@ def test_what_cannot_be_answered(name: str, ie: str, cause: tuple[str, int]) -> 
     assert said(without(TREES[name], ie)) == ("discard", cause, ie)
 
 
+@pytest.mark.parametrize("name", ["association-setup-response", "session-establishment-response"])
+def test_a_response_without_node_id_is_processed(name: str) -> None:
+    """Its request shows the sender; another missing IE is the worse fault."""
+    assert said(without(TREES[name], "Node ID")) == ("ignore", MISSING, "Node ID")
+    tree = wire.pfcp_decode(without(TREES[name], "Node ID"))
+    assert said(without(tree, "Cause")) == ("discard", MISSING, "Cause")
+
+
 def test_a_session_that_was_refused_has_no_f_seid() -> None:
     assert wire.pfcp_check(OCTETS["session-establishment-response-rejected"]) is None
 

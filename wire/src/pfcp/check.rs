@@ -26,6 +26,7 @@ struct Finding {
 }
 
 const F_SEID: u16 = 57;
+const NODE_ID: u16 = 60;
 const CAUSE: u16 = 19;
 const ACCEPTED: u8 = CauseValue::RequestAccepted as u8;
 
@@ -43,6 +44,8 @@ fn cut(broken: Broken, within: Option<u16>) -> Finding {
 struct Rules {
     within: Option<u16>,
     mandatory: &'static [u16],
+    /// The mandatory IE that the receiver does without, if it is missing.
+    dispensable: Option<u16>,
     conditions: &'static [Condition],
 }
 
@@ -64,14 +67,14 @@ impl Ies<'_> {
         }
     }
 
-    fn missing(&mut self, cause: CauseValue, ie: u16) {
+    fn missing(&mut self, cause: CauseValue, ie: u16, optional: bool) {
         let text = "it is missing".to_owned();
         let ie = Some(ie);
         self.keep(Finding {
             cause,
             ie,
             text,
-            optional: false,
+            optional,
         });
     }
 
@@ -80,6 +83,7 @@ impl Ies<'_> {
         let Rules {
             within,
             mandatory,
+            dispensable,
             conditions,
         } = *rules;
         let mut frames = Vec::new();
@@ -92,7 +96,8 @@ impl Ies<'_> {
         let there = |number: u16| frames.iter().find(|frame| frame.number == number);
         for number in mandatory {
             if there(*number).is_none() {
-                self.missing(CauseValue::MandatoryIeMissing, *number);
+                let optional = dispensable == Some(*number);
+                self.missing(CauseValue::MandatoryIeMissing, *number, optional);
             }
         }
         for (flags, octet, bit, number) in conditions {
@@ -100,7 +105,7 @@ impl Ies<'_> {
                 .and_then(|frame| frame.value.get(*octet))
                 .is_some_and(|octet| octet >> bit & 1 != 0);
             if asked && there(*number).is_none() {
-                self.missing(CauseValue::ConditionalIeMissing, *number);
+                self.missing(CauseValue::ConditionalIeMissing, *number, false);
             }
         }
         for frame in &frames {
@@ -133,6 +138,7 @@ impl Ies<'_> {
                 let rules = Rules {
                     within: ie,
                     mandatory: of_group(frame.number),
+                    dispensable: None,
                     conditions: conditions_of_group(frame.number),
                 };
                 self.check(frame.value, &rules, deeper);
@@ -228,6 +234,8 @@ fn ies(py: Python<'_>, kind: MsgType, octets: &[u8]) -> Option<Finding> {
     let rules = Rules {
         within: None,
         mandatory: of_message(kind),
+        // The sender of a response is known by its request: the Cause is all that counts.
+        dispensable: (!message::is_request(kind)).then_some(NODE_ID),
         conditions: conditions_of_message(kind),
     };
     ies.check(octets, &rules, MOST);
@@ -237,7 +245,7 @@ fn ies(py: Python<'_>, kind: MsgType, octets: &[u8]) -> Option<Finding> {
         let cause = frames().find(|frame| frame.number == CAUSE);
         let accepted = cause.is_some_and(|frame| frame.value.first() == Some(&ACCEPTED));
         if accepted && !frames().any(|frame| frame.number == F_SEID) {
-            ies.missing(CauseValue::ConditionalIeMissing, F_SEID);
+            ies.missing(CauseValue::ConditionalIeMissing, F_SEID, false);
         }
     }
     ies.found
