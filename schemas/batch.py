@@ -39,6 +39,7 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
     position: str = ""
     """The position of the first message with the event, in the form of `Position`; empty if this
     batch is the first."""
+    incarnation: _Number | None = None
 
     @property
     def event(self) -> CloudEvent:
@@ -59,6 +60,7 @@ class BatchedEvent(Struct, frozen=True, omit_defaults=True):
             self.sequence,
             self.traceparent,
             position.parse(self.position) if self.position else None,
+            self.incarnation,
         )
 
 

@@ -44,6 +44,9 @@ class EventType(StrEnum):
     message."""
     PFCP_UNANSWERED = "org.evcore.n4.unanswered"
     """The gateway repeated a PFCP request N1 times and got no response. Data: the request."""
+    PFCP_ENDED = "org.evcore.n4.ended"
+    """The UPF has restarted, so the gateway has ended a PFCP request to the earlier incarnation.
+    Data: the request. The attribute `incarnation` is that of the restarted UPF."""
     UPF_PATH = "org.evcore.n4.path"
     """A gateway starts to serve a UPF, or the result of its heartbeats changes. Data: `UpfPath`."""
     UPF_LOAD = "org.evcore.n4.load"
@@ -148,10 +151,11 @@ class UpfPath(Struct, frozen=True, omit_defaults=True):
 
     upf: str
     """The Node ID."""
-    state: Literal["served", "up", "down", "unknown"]
+    state: Literal["served", "up", "down", "unknown", "ignoring"]
     """`served`: a gateway has started to serve the UPF and has no heartbeat result yet. `up`: the
     UPF answers heartbeats, again or after a restart. `down`: it does not (TS 29.244 6.2.2).
-    `unknown`: it answers heartbeats, but says that it has no association."""
+    `unknown`: it answers heartbeats, but says that it has no association. `ignoring`: it answers
+    heartbeats, but no requests about sessions."""
     recovery_time_stamp: int = 0
     """The UPF's Recovery Time Stamp, in seconds since 1900; 0 if unknown."""
 
@@ -176,12 +180,16 @@ class SessionLost(Struct, frozen=True, omit_defaults=True):
     requested from the UPF after that is kept. 0 for any."""
     kept: bool = False
     """Whether the UPF may still have the session, because it did not restart."""
+    restarted: bool = False
+    """Whether the UPF has restarted: `recovery_time_stamp` is that of its new incarnation."""
 
 
 class SessionLeft(Struct, frozen=True):
-    """Data of SESSION_LEFT: the UPF's SEID of a session that belongs to no UE."""
+    """Data of SESSION_LEFT: the UPF's SEID of a session that belongs to no UE. Another incarnation
+    of the UPF does not have it; `incarnation` is 0 for any."""
 
     up_seid: int
+    incarnation: int = 0
 
 
 class SessionRelease(Struct, frozen=True):
@@ -220,6 +228,9 @@ class CloudEvent(Struct, frozen=True, omit_defaults=True):
     traceparent: str | None = None
     position: Position | None = None
     """The place of the event in the order of its UE. None if no stream has carried it yet."""
+    incarnation: int | None = None
+    """The Recovery Time Stamp of the UPF that a request about a session is for, in seconds since
+    1900. The gateway sends the request to no other incarnation of the UPF (TS 23.527 4.3)."""
 
 
 def order_of(event_id: str) -> int:

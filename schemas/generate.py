@@ -74,6 +74,7 @@ _DATA: Final[dict[EventType, tuple[str, str | None]]] = {
     EventType.PFCP_UPLINK: (PFCP_MEDIA_TYPE, None),
     EventType.PFCP_DOWNLINK: (PFCP_MEDIA_TYPE, None),
     EventType.PFCP_UNANSWERED: (PFCP_MEDIA_TYPE, None),
+    EventType.PFCP_ENDED: (PFCP_MEDIA_TYPE, None),
     EventType.NETWORK_CHANGED: (MSGPACK_MEDIA_TYPE, None),
     EventType.UPF_PATH: (MSGPACK_MEDIA_TYPE, "upf-path"),
     EventType.UPF_LOAD: (MSGPACK_MEDIA_TYPE, "upf-load-told"),
@@ -114,6 +115,10 @@ _ATTRIBUTES: Final = {
     "ce-position": (
         "Place in the order of the UE, if published again: sequence, index, time of storage in ms",
         {"type": "string", "pattern": "^[0-9]+[.][0-9]+[.][0-9]+$"},
+    ),
+    "ce-incarnation": (
+        "Recovery Time Stamp of the UPF that a request is for, or that has ended it",
+        {"type": "string", "pattern": "^[0-9]+$"},
     ),
 }
 _REQUIRED: Final = ("ce-specversion", "ce-id", "ce-source", "ce-type", "ce-partitionkey")

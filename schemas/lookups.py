@@ -21,6 +21,8 @@ class UsableUpf(Struct, frozen=True, omit_defaults=True):
     """The load in per cent (TS 29.244 8.2.36)."""
     ftup: bool = True
     """Whether the UPF allocates the F-TEIDs (FTUP, TS 29.244 5.5.1). If not, the core does."""
+    recovery_time_stamp: int = 0
+    """The Recovery Time Stamp of its association, in seconds since 1900."""
 
 
 class _Lookup(Struct, frozen=True, omit_defaults=True, tag_field="lookup"):

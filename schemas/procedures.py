@@ -117,6 +117,7 @@ EVENTS: Final[dict[str, Procedure]] = {
     EventType.UNIDENTIFIED: Procedure.REGISTRATION,
     EventType.CONNECTION_LOST: Procedure.AN_RELEASE,
     EventType.PFCP_UNANSWERED: Procedure.SESSION,
+    EventType.PFCP_ENDED: Procedure.SESSION,
     EventType.SESSION_LOST: Procedure.SESSION,
     EventType.SESSION_RELEASE: Procedure.SESSION,
     EventType.DEREGISTER: Procedure.DEREGISTRATION,

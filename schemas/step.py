@@ -38,6 +38,9 @@ class SendPfcp(_Output, frozen=True, tag="pfcp"):
     """The number of a request among those of the aggregate; the response's event repeats it. A
     gateway does not send a request again while it waits for the response to the same number. None
     for a response."""
+    incarnation: int = 0
+    """The Recovery Time Stamp of the UPF that a request about a session is for, in seconds since
+    1900; 0 for any. The gateway does not send it to a later incarnation of the UPF."""
 
 
 class Page(_Output, frozen=True, tag="page"):
@@ -91,6 +94,8 @@ class FanOutSessions(_Output, frozen=True, tag="fan-out-sessions"):
     """When the core detected the loss, in milliseconds since the Unix epoch."""
     kept: bool = False
     """Whether the UPF may still have the sessions, because it did not restart."""
+    restarted: bool = False
+    """Whether the UPF has restarted, with this Recovery Time Stamp."""
 
 
 Output: TypeAlias = SendNgap | SendPfcp | Page | Wake | HandOff | FanOut | FanOutSessions

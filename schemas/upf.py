@@ -29,7 +29,9 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     node_id: str = ""
     associated: bool = False
     reachable: bool = False
-    """Whether the UPF answers heartbeats, according to its gateway."""
+    """Whether the UPF answers heartbeats and requests about sessions, according to its gateway."""
+    trouble: str = ""
+    """Why the UPF is not usable although it is associated; empty if it is usable."""
     recovery_time_stamp: int = 0
     """The Recovery Time Stamp of the UPF when its sessions were established, in seconds since 1900;
     0 for none."""
@@ -52,8 +54,8 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     refused: int = 0
     """How often in a row an association setup was refused or got no response."""
     wake_at: int = 0
-    """When the next association setup request is sent; if the UPF is associated, when its leftover
-    sessions are deleted again. In milliseconds since the Unix epoch, 0 for never."""
+    """When the next association setup request is sent; if the UPF is associated and reachable, when
+    its leftover sessions are deleted again. In milliseconds since the Unix epoch, 0 for never."""
     leftovers: tuple[Leftover, ...] = ()
     tries: int = 0
     """How often in a row a wake-up was scheduled for the leftover sessions."""
@@ -113,9 +115,15 @@ class UpfRestarted(Event, frozen=True):
 
 
 class UpfReachable(Event, frozen=True):
-    """The UPF answers the heartbeats of its gateway again, or does not answer any more."""
+    """The UPF answers its gateway again, or does not answer any more.
+
+    `trouble` is what it does not answer. It may have lost the association without a restart, so
+    the core requests another one at `wake_at`.
+    """
 
     reachable: bool
+    trouble: str = ""
+    wake_at: int = 0
 
 
 class UpfLoad(Event, frozen=True):
@@ -185,6 +193,14 @@ def _asked(upf: Upf, event: UpfAsked) -> Upf:
     )
 
 
+def _reachable(upf: Upf, event: UpfReachable) -> Upf:
+    found = replace(upf, reachable=event.reachable, trouble=event.trouble)
+    if event.reachable:
+        # The association stays; `association.await_leftovers` schedules the leftover sessions.
+        return replace(found, refused=0, wake_at=0) if upf.associated else found
+    return replace(found, wake_at=event.wake_at) if event.wake_at else found
+
+
 def _associated(upf: Upf, event: UpfAssociated) -> Upf:
     restarted = event.recovery_time_stamp != upf.recovery_time_stamp
     return replace(
@@ -192,6 +208,7 @@ def _associated(upf: Upf, event: UpfAssociated) -> Upf:
         node_id=event.node_id,
         associated=True,
         reachable=True,
+        trouble="",
         recovery_time_stamp=event.recovery_time_stamp,
         features=event.features,
         asked=0,
@@ -209,7 +226,7 @@ def _not_associated(upf: Upf, event: UpfNotAssociated) -> Upf:
 
 
 def _released(upf: Upf, event: UpfReleased) -> Upf:
-    ended = replace(upf, associated=False, asked=0, load=0, leftovers=(), tries=0)
+    ended = replace(upf, associated=False, trouble="", asked=0, load=0, leftovers=(), tries=0)
     return replace(ended, wake_at=event.wake_at)
 
 
@@ -217,7 +234,7 @@ def _restarted(upf: Upf, _: UpfRestarted) -> Upf:
     # The old time stamp identifies the lost sessions. They are reported when the UPF is associated
     # again.
     ended = replace(upf, associated=False, reachable=True, asked=0, load=0)
-    return replace(ended, leftovers=(), tries=0, wake_at=0)
+    return replace(ended, trouble="", leftovers=(), tries=0, wake_at=0)
 
 
 def _leftover_found(upf: Upf, event: LeftoverFound) -> Upf:
@@ -243,7 +260,7 @@ _EVOLVE: dict[type, Callable[[Upf, Any], Upf]] = {
     UpfNotAssociated: _not_associated,
     UpfReleased: _released,
     UpfRestarted: _restarted,
-    UpfReachable: lambda upf, event: replace(upf, reachable=event.reachable),
+    UpfReachable: _reachable,
     UpfOverloaded: lambda upf, event: replace(
         upf, reduction=event.reduction, reduced_until=event.until
     ),

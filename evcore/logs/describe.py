@@ -34,6 +34,10 @@ def describe(step: Step[Any], before: Any, after: Any) -> Tree:
     }
 
 
+_PFCP = (EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED, EventType.PFCP_ENDED)
+"""The types of events with a PFCP message as data."""
+
+
 def trigger(event: CloudEvent, state: Any) -> Tree:
     """Describe an event. Decipher a protected NAS message as the core did."""
     found: Tree = {
@@ -49,7 +53,7 @@ def trigger(event: CloudEvent, state: Any) -> Tree:
         nas = wire_nas(event.data)
         if nas is not None and isinstance(state, Ue):
             found["nas"] = uplink_nas(state, nas)
-    elif event.type in (EventType.PFCP_UPLINK, EventType.PFCP_UNANSWERED):
+    elif event.type in _PFCP:
         found["pfcp"] = _pfcp(event.data)
     elif event.type in _DATA:
         found["data"] = plain(msgpack.decode(event.data, type=_DATA[event.type]))

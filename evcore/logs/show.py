@@ -88,6 +88,8 @@ class _StepPrinter:
 def _headline(trigger: dict[str, Any]) -> str:
     if "pfcp" in trigger:
         name = _named(trigger["pfcp"], {})
+        if trigger["type"] == EventType.PFCP_ENDED:
+            return f"{name} ended by a restart of the UPF"
         unanswered = trigger["type"] == EventType.PFCP_UNANSWERED
         return f"no answer to {name}" if unanswered else name
     if "ngap" not in trigger:

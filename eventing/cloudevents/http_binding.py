@@ -28,7 +28,14 @@ REFUSALS: Final = frozenset({400, 406, 411, 412, 413, 414, 415, 422, 431})
 ATTEMPT: Final = "evcore-attempt"
 """Header of a request to a function: the number of the delivery attempt, from 1."""
 
-_OPTIONAL: Final = ("datacontenttype", "procedure", "traceparent", "slot", "sequence")
+_OPTIONAL: Final = (
+    "datacontenttype",
+    "procedure",
+    "traceparent",
+    "slot",
+    "sequence",
+    "incarnation",
+)
 
 
 class _CheckedMembers(msgspec.Struct):

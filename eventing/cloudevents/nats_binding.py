@@ -16,7 +16,7 @@ from schemas.position import Position
 
 _REQUIRED: Final = ("id", "source", "type", "partitionkey")
 _TEXTS: Final = ("datacontenttype", "procedure", "traceparent")
-_NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1}
+_NUMBERS: Final = {"slot": SLOTS - 1, "sequence": (1 << 63) - 1, "incarnation": (1 << 32) - 1}
 """The maximum of each number."""
 
 COUNTED: Final = "evcore-nas-count"
@@ -62,6 +62,8 @@ def to_headers(event: CloudEvent) -> dict[str, str]:
         headers["ce-sequence"] = str(event.sequence)
     if event.position is not None:
         headers["ce-position"] = str(event.position)
+    if event.incarnation is not None:
+        headers["ce-incarnation"] = str(event.incarnation)
     return headers
 
 
@@ -89,9 +91,11 @@ def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
     identifier, source, kind = get("ce-id"), get("ce-source"), get("ce-type")
     key, media, procedure = get("ce-partitionkey"), get("ce-datacontenttype"), get("ce-procedure")
     trace, slot, sequence = get("ce-traceparent"), get("ce-slot"), get("ce-sequence")
+    incarnation = get("ce-incarnation")
     if get("ce-specversion") != SPECVERSION or not (identifier and source and kind and key):
         return None
-    if "%" in f"{identifier}{source}{kind}{key}{media}{procedure}{trace}{slot}{sequence}":
+    numbers = f"{slot}{sequence}{incarnation}"
+    if "%" in f"{identifier}{source}{kind}{key}{media}{procedure}{trace}{numbers}":
         return None
     return CloudEvent(
         identifier,
@@ -105,6 +109,7 @@ def _plain(headers: Mapping[str, str], data: bytes) -> CloudEvent | None:
         None if sequence is None else _number("sequence", sequence),
         trace,
         _position(get("ce-position")),
+        None if incarnation is None else _number("incarnation", incarnation),
     )
 
 

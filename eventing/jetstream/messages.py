@@ -142,6 +142,7 @@ def _entry(message: Addressed) -> BatchedEvent:
         message.counted,
         "1" if message.repeated else "",
         "" if event.position is None else str(event.position),
+        event.incarnation,
     )
 
 

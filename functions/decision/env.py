@@ -93,7 +93,7 @@ class NoLookups:
 def usable_upfs(upfs: Iterable[Upf], now: int) -> tuple[UsableUpf, ...]:
     """Return the UPFs that can be used at a time, in milliseconds since the Unix epoch."""
     return tuple(
-        UsableUpf(upf.node_id, upf.load_at(now), "FTUP" in upf.features)
+        UsableUpf(upf.node_id, upf.load_at(now), "FTUP" in upf.features, upf.recovery_time_stamp)
         for upf in upfs
         if upf.associated and upf.reachable
     )

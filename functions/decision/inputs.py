@@ -154,6 +154,21 @@ class PfcpUnanswered(Struct, frozen=True):
     number: int | None
 
 
+class PfcpEnded(Struct, frozen=True):
+    """The gateway has ended a PFCP request, because the UPF has restarted since."""
+
+    seid: int
+    number: int | None
+    incarnation: int
+    """The Recovery Time Stamp of the restarted UPF; 0 if the gateway did not tell it."""
+
+
 Input: TypeAlias = (
-    NasReceived | NgapReceived | PfcpReceived | PfcpUnanswered | TimerExpired | EventReceived
+    NasReceived
+    | NgapReceived
+    | PfcpReceived
+    | PfcpUnanswered
+    | PfcpEnded
+    | TimerExpired
+    | EventReceived
 )

@@ -36,6 +36,8 @@ class _Place(NamedTuple):
     """Why the type is another than the UE asked for."""
     allocates: bool
     """Whether the core allocates the F-TEID."""
+    incarnation: int
+    """The Recovery Time Stamp of the UPF."""
 
 
 def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
@@ -142,7 +144,9 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
         arp_priority=dnn.arp_priority,
         arp_preemption_capability=dnn.arp_preemption_capability,
         arp_preemption_vulnerability=dnn.arp_preemption_vulnerability,
-        n4=N4Session(place.upf.node_id, seid, allocates=place.allocates),
+        n4=N4Session(
+            place.upf.node_id, seid, allocates=place.allocates, incarnation=place.incarnation
+        ),
         uplink=uplink,
         request=octets,
         cause=int(place.cause or 0),
@@ -207,7 +211,8 @@ def _place(d: UeDecision, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place,
     for upf, pool, (kind, cause) in _shuffled(d, there, usable):
         address = _address(d, upf, pool, kind)
         if address is not None:
-            return _Place(upf, kind, cause, not usable[upf.node_id].ftup), address
+            found = usable[upf.node_id]
+            return _Place(upf, kind, cause, not found.ftup, found.recovery_time_stamp), address
     raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES)
 
 

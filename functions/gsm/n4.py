@@ -1,18 +1,27 @@
 """The PFCP session of a PDU session (TS 29.244 6.3): requests to its UPF, and their answers."""
 
-from typing import Final
+from typing import Final, Literal
 
 from msgspec.structs import replace
 
 import wire
 from functions.decision.ue_decision import UeDecision
+from functions.gsm import user_plane
 from functions.messages import pfcp
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft
-from schemas.gsm.events import N4Answered, N4Failed, N4Replaced, N4Sent, SessionDeleted
-from schemas.gsm.state import N4Request, PduSession
+from schemas.gsm.events import (
+    N4Answered,
+    N4Failed,
+    N4Replaced,
+    N4Sent,
+    SessionDeleted,
+    UplinkReplaced,
+    UserPlaneOff,
+)
+from schemas.gsm.state import N4Request, PduSession, Tunnel
 from schemas.identity import index_seid, slot_of, slot_of_seid
 from schemas.procedures import Procedure
 from schemas.step import HandOff, SendPfcp, encode
@@ -38,14 +47,14 @@ def find(d: UeDecision, seid: int) -> PduSession | None:
 def establish(d: UeDecision, session: PduSession) -> None:
     """Ask the UPF to establish a session, or to establish it again after a loss (TS 23.527
     4.3.2)."""
-    number, to = d.ue.n4_requests + 1, session.access
-    _send(d, session, N4Request("establish", number, d.env.now, downlink=to, ambr=session.ambr))
+    request = _request(d, session, "establish")
+    _send(d, session, replace(request, downlink=session.access, ambr=session.ambr))
 
 
 def modify(d: UeDecision, session: PduSession) -> None:
     """Ask the UPF to use the downlink tunnel and the AMBR of the session."""
-    number, to, before = d.ue.n4_requests + 1, session.access, session.n4.downlink
-    request = N4Request("modify", number, d.env.now, downlink=to, ambr=session.ambr)
+    to, before = session.access, session.n4.downlink
+    request = replace(_request(d, session, "modify"), downlink=to, ambr=session.ambr)
     if to is not None and before not in (None, to):
         # An end marker tells the first gNB that no packet follows (TS 23.502 4.9.1.2).
         features = d.env.upf_features(session.n4.upf)
@@ -56,7 +65,15 @@ def modify(d: UeDecision, session: PduSession) -> None:
 def delete(d: UeDecision, session: PduSession) -> None:
     """Ask the UPF to delete the session. A session that is not released is then established
     again."""
-    _send(d, session, N4Request("delete", d.ue.n4_requests + 1, d.env.now))
+    _send(d, session, _request(d, session, "delete"))
+
+
+def _request(
+    d: UeDecision, session: PduSession, message: Literal["establish", "modify", "delete"]
+) -> N4Request:
+    """Return a new request to the incarnation of the UPF that the session belongs to."""
+    number = d.ue.n4_requests + 1
+    return N4Request(message, number, d.env.now, incarnation=session.n4.incarnation)
 
 
 def renew(d: UeDecision, session: PduSession) -> None:
@@ -87,7 +104,7 @@ def established_twice(d: UeDecision, session: PduSession, tree: Tree, number: in
     if mine and same and number is not None and session.stage not in ("released", "releasing"):
         d.emit(N4Replaced(session.n4.seid, up_seid))
         up_seid = mine
-    upf, data = session.n4.upf, encode(SessionLeft(up_seid))
+    upf, data = session.n4.upf, encode(SessionLeft(up_seid, session.n4.incarnation))
     kind, to = EventType.SESSION_LEFT, Procedure.UPF
     d.hand_off(HandOff(kind, to, upf_aggregate(upf), data, slot_of(upf)))
 
@@ -105,11 +122,31 @@ def repeat(d: UeDecision, session: PduSession) -> None:
         _send(d, session, replace(sent, at=d.env.now, count=sent.count + 1))
 
 
-def ask_again(d: UeDecision, session: PduSession) -> None:
-    """Give the waiting request to the gateway again, for a UPF that has restarted since."""
+def ask_again(d: UeDecision, session: PduSession, incarnation: int) -> None:
+    """Give the waiting request to the gateway again, for a UPF that was associated again since.
+
+    `incarnation` is the Recovery Time Stamp of the UPF.
+    """
     sent = session.n4.sent
     if sent is not None:
-        _send(d, session, replace(sent, at=d.env.now))
+        _send(d, session, replace(sent, at=d.env.now, incarnation=incarnation))
+
+
+def replace_uplink(d: UeDecision, session: PduSession, cause: str) -> None:
+    """Establish a session again with another F-TEID: the UPF refuses the earlier one.
+
+    The UPF allocates the F-TEID if it can (FTUP), or the core does. The gNB gets it with new
+    resources: the current ones are released (TS 23.502 4.3.7), and needed again.
+    """
+    uplink = None
+    if session.n4.allocates and session.uplink is not None:
+        uplink = Tunnel(1 + d.env.random_int(32) % 0xFFFF_FFFF, session.uplink.address)
+    d.emit(UplinkReplaced(session.n4.seid, cause, uplink))
+    if session.user_plane in ("on", "requested"):
+        user_plane.unneeded(d, session)
+        d.emit(UserPlaneOff(session.n4.seid, "the UPF has another F-TEID"))
+        if user_plane.reachable(d):
+            user_plane.activate(d, [session.id])
 
 
 def reconcile(d: UeDecision) -> None:
@@ -216,6 +253,7 @@ def _send(d: UeDecision, session: PduSession, request: N4Request) -> None:
             slot=slot_of_seid(session.n4.seid),
             pdu=_message(d, session, request),
             number=request.number,
+            incarnation=request.incarnation,
         )
     )
 

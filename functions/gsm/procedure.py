@@ -10,6 +10,7 @@ from functions.decision.inputs import (
     Input,
     NasReceived,
     NgapReceived,
+    PfcpEnded,
     PfcpReceived,
     PfcpUnanswered,
     TimerExpired,
@@ -39,6 +40,8 @@ def decide(d: UeDecision, received: Input) -> None:
             _pfcp(d, message, tree, seid, number)
         case PfcpUnanswered(seid, number):
             _unanswered(d, seid, number)
+        case PfcpEnded(seid, number, incarnation):
+            _ended(d, seid, number, incarnation)
         case EventReceived(_, SessionLost() as lost):
             _lost(d, lost)
         case EventReceived(_, SessionRelease(psi=psi)):
@@ -201,6 +204,9 @@ def _refused(d: UeDecision, session: PduSession, asked: str, reason: str) -> Non
         d.emit(N4Lost(seid, reason))  # nothing else can be done at the UPF
     elif session.stage == "establishing":
         establishment.failed(d, session, f"the UPF refuses: {reason}")
+    elif session.stage in ("active", "modifying") and session.uplink and not session.n4.refused:
+        # Another session there may have the F-TEID by now.
+        n4.replace_uplink(d, session, reason)
     else:
         release.by_network(d, session, GsmCause.NETWORK_FAILURE)
 
@@ -218,27 +224,45 @@ def _unanswered(d: UeDecision, seid: int, number: int | None) -> None:
         indication.unanswered(d, session)
 
 
+def _ended(d: UeDecision, seid: int, number: int | None, incarnation: int) -> None:
+    """Process the end of a request by a restart of the UPF (TS 23.527 4.3): ask the UPF for the
+    session again. If it is not associated yet it refuses, and SESSION_LOST asks it again."""
+    session = n4.find(d, seid)
+    sent = session.n4.sent if session is not None else None
+    if sent is None or sent.number != number or sent.incarnation == incarnation:
+        d.note("a restart of the UPF ended a request that is no longer pending")
+    else:
+        _lost(d, SessionLost(seid, incarnation, restarted=True))
+
+
 def _lost(d: UeDecision, lost: SessionLost) -> None:
-    """The UPF has restarted (TS 23.527 4.3): what it had is made again, or is done with."""
+    """Process the restart or a new association of the UPF (TS 23.527 4.3): establish the session
+    again, or delete it."""
     session = n4.find(d, lost.seid)
     if session is None:
         d.note("the session is already deleted")
         return
-    sent = session.n4.sent
+    sent, incarnation = session.n4.sent, lost.recovery_time_stamp
     if lost.kept and session.stage == "released" and session.n4.up_seid:
         d.note("the UPF may have kept the session, which is being deleted")
         return
     if lost.at and session.n4.since > lost.at:
         d.note("the session was established after the restart of its UPF")
         return
+    if lost.restarted and session.n4.up_seid and session.n4.incarnation == incarnation:
+        d.note("the session is already established at the restarted UPF")
+        return
     if sent is not None and sent.message == "establish":
         d.note("the UPF restarted, and a request is pending")
         if not lost.at or sent.at <= lost.at:
             # It may have refused before it was associated, or never got the request.
-            n4.ask_again(d, session)
+            n4.ask_again(d, session, incarnation)
+    elif lost.kept and session.n4.up_seid:
+        # A UPF that has kept the session refuses to establish another one with its F-TEID.
+        n4.delete(d, session)
     else:
         # Its SEID may be that of another session there by now: nothing is asked by it any more.
-        d.emit(N4Lost(lost.seid, "the UPF restarted"))
+        d.emit(N4Lost(lost.seid, "the UPF restarted", incarnation))
 
 
 def _release(d: UeDecision, psi: int) -> None:

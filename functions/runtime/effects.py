@@ -286,6 +286,7 @@ def _pfcp(identifier: str, aggregate: str, step: Step[Any], output: SendPfcp) ->
         slot=output.slot,
         sequence=output.number,
         traceparent=step.trigger.traceparent,
+        incarnation=output.incarnation or None,
     )
 
 

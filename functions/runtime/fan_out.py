@@ -117,7 +117,11 @@ def _sessions(aggregate: str, base: str, output: FanOutSessions) -> Recipients:
             source=f"/{aggregate}",
             type=EventType.SESSION_LOST,
             partitionkey=index_seid(seid),
-            data=encode(SessionLost(seid, output.recovery_time_stamp, output.at, output.kept)),
+            data=encode(
+                SessionLost(
+                    seid, output.recovery_time_stamp, output.at, output.kept, output.restarted
+                )
+            ),
             datacontenttype=MSGPACK_MEDIA_TYPE,
             procedure=Procedure.SESSION,
             slot=slot_of_aggregate(owner, slot_of_seid(seid)),

@@ -22,6 +22,7 @@ _FROM_GATEWAYS: Final = {
     EventType.ASSOCIATION_LOST: _N2,
     EventType.PFCP_UPLINK: _N4,
     EventType.PFCP_UNANSWERED: _N4,
+    EventType.PFCP_ENDED: _N4,
     EventType.UPF_PATH: _N4,
 }
 """The event types of gateways, with the syntax of their source."""

@@ -14,6 +14,7 @@ from functions.decision.env import Env
 from functions.decision.inputs import (
     EventReceived,
     Input,
+    PfcpEnded,
     PfcpReceived,
     PfcpUnanswered,
     TimerExpired,
@@ -121,7 +122,7 @@ class Procedures:
                 return uplink.decide(d, trigger, self.module)
             case EventType.TIMER:
                 return self._timers(d, trigger)
-            case EventType.PFCP_UPLINK | EventType.PFCP_UNANSWERED:
+            case EventType.PFCP_UPLINK | EventType.PFCP_UNANSWERED | EventType.PFCP_ENDED:
                 return self._pfcp(d, trigger)
             case _:
                 return self._event(d, trigger)
@@ -169,6 +170,10 @@ class Procedures:
         seid = seid_of_index(trigger.partitionkey)
         if trigger.type == EventType.PFCP_UNANSWERED:
             self.module(Procedure.SESSION).decide(d, PfcpUnanswered(seid, trigger.sequence))
+            return Procedure.SESSION
+        if trigger.type == EventType.PFCP_ENDED:
+            ended = PfcpEnded(seid, trigger.sequence, trigger.incarnation or 0)
+            self.module(Procedure.SESSION).decide(d, ended)
             return Procedure.SESSION
         message, tree, faults = n4.read(trigger.data)
         procedure = PFCP_MESSAGES.get(message, Procedure.SESSION)

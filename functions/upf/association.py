@@ -24,23 +24,56 @@ RETRY: Final = 10
 """Seconds until a failed request is sent again; doubled each time, up to `SLOWEST`."""
 SLOWEST: Final = 640
 
+_SILENT: Final = "it does not answer heartbeats"
+_IGNORING: Final = "it answers heartbeats, but no requests about sessions"
+
 SETUP: Final = "AssociationSetupRequest"
 
 
-def alive(d: UpfDecision, recovery_time_stamp: int) -> None:
-    """Process a heartbeat response: the UPF is reachable, or has restarted (TS 23.527 4.3.3)."""
+def alive(d: UpfDecision, recovery_time_stamp: int, *, usable: bool = False) -> None:
+    """Process a Recovery Time Stamp: the UPF is reachable, or has restarted (TS 23.527 4.3.3).
+
+    A heartbeat alone does not show that the UPF answers requests about sessions again. `usable`
+    is the report of the gateway that it does.
+    """
     if recovery_time_stamp not in (0, d.upf.recovery_time_stamp):
         d.emit(UpfRestarted(recovery_time_stamp))
         associate(d)
         return
-    reachable(d, answers=True)
+    if usable or d.upf.trouble != _IGNORING:
+        reachable(d)
     delete_leftovers(d)
 
 
-def reachable(d: UpfDecision, *, answers: bool) -> None:
-    """Record whether the UPF answers heartbeats."""
-    if d.upf.reachable != answers:
-        d.emit(UpfReachable(answers))
+def reachable(d: UpfDecision) -> None:
+    """Record that the UPF answers, and is usable if it is associated."""
+    if not d.upf.reachable:
+        d.emit(UpfReachable(True))
+
+
+def silent(d: UpfDecision) -> None:
+    """Record that the UPF does not answer heartbeats, and schedule an association setup.
+
+    A UPF that has restarted may answer no heartbeats before it has an association. A UPF that
+    answers again before the setup has kept its association.
+    """
+    if not d.upf.reachable and d.upf.trouble == _SILENT:
+        return
+    wake_at = 0
+    if d.upf.associated and not d.upf.asked:
+        wake_at = _pause(d, d.upf.refused)
+        d.outputs.append(Wake(wake_at, Procedure.UPF))
+    d.emit(UpfReachable(False, _SILENT, wake_at))
+
+
+def ignoring(d: UpfDecision) -> None:
+    """Request an association of a UPF that answers heartbeats, but no requests about sessions.
+
+    It has ended the association without a restart, for instance in an outage. Its gateway reports
+    it again after growing pauses.
+    """
+    d.emit(UpfReachable(False, _IGNORING))
+    associate(d)
 
 
 def since(d: UpfDecision) -> int:
@@ -71,17 +104,17 @@ def delete_leftovers(d: UpfDecision) -> None:
 
 def await_leftovers(d: UpfDecision) -> None:
     """Schedule a wake-up for the leftover sessions, unless one is scheduled."""
-    if d.upf.associated and d.upf.leftovers and not d.upf.wake_at:
+    usable = d.upf.associated and d.upf.reachable
+    if usable and d.upf.leftovers and not d.upf.wake_at:
         _wake_for_leftovers(d)
 
 
 def on_wake_up(d: UpfDecision) -> None:
     """Process the wake-up for the leftover sessions or for the association."""
-    if not d.upf.associated:
+    if not (d.upf.associated and d.upf.reachable):
         associate(d)
     elif d.upf.leftovers:
-        if d.upf.reachable:
-            delete_leftovers(d)
+        delete_leftovers(d)
         _wake_for_leftovers(d)
 
 
@@ -100,12 +133,17 @@ def associate(d: UpfDecision) -> None:
         else:
             d.note("the UPF is not configured")
         return
-    pdu = pfcp.association_setup_request(d.env.network.n4_address, d.since)
+    own = d.env.network.n4_address
+    pdu = pfcp.association_setup_request(own, d.since, retain=d.upf.associated)
     d.request(SETUP, pdu, d.upf.asked)
 
 
 def not_associated(d: UpfDecision, cause: str) -> None:
-    """Schedule the next attempt: a UPF without resources, or with an old version, may change."""
+    """Schedule the next attempt: a UPF without resources, or with an old version, may change. A UPF
+    that is usable again needs none."""
+    if d.upf.associated and d.upf.reachable:
+        d.emit(UpfNotAssociated(cause))
+        return
     wake_at = _pause(d, d.upf.refused)
     d.emit(UpfNotAssociated(cause, wake_at))
     d.outputs.append(Wake(wake_at, Procedure.UPF))
@@ -113,8 +151,9 @@ def not_associated(d: UpfDecision, cause: str) -> None:
 
 def _associated(d: UpfDecision, ies: Tree) -> None:
     stamp, known = ies["Recovery Time Stamp"], d.upf.recovery_time_stamp
+    retained = "PSREI" in ies.get("PFCPASRsp-Flags", ()) and d.upf.associated and stamp == known
     d.emit(UpfAssociated(d.node_id, stamp, tuple(ies.get("UP Function Features", ()))))
-    if known:
+    if known and not retained:
         # The association setup deletes the existing sessions, even without a restart (6.2.6.2.2).
         d.sessions_lost(stamp, known)
 

@@ -27,12 +27,13 @@ def upf_of(trigger: CloudEvent) -> str:
 class UpfDecision:
     """The new state of the UPF, and the events and outputs of the decision so far."""
 
-    __slots__ = ("env", "events", "node_id", "outputs", "upf")
+    __slots__ = ("_key", "env", "events", "node_id", "outputs", "upf")
 
     def __init__(self, upf: Upf, env: Env, trigger: CloudEvent) -> None:
         self.upf = upf
         self.env = env
         self.node_id = upf_of(trigger)
+        self._key = trigger.partitionkey
         self.events: list[UpfEvent] = []
         self.outputs: list[Output] = []
 
@@ -60,8 +61,10 @@ class UpfDecision:
         self.send_response(pfcp.response(request, sequence, self.env.network.n4_address, ies))
 
     def send_response(self, pdu: bytes) -> None:
-        """Send an encoded response to a request of the UPF."""
-        self._send(pdu, None)
+        """Send an encoded response to a request of the UPF. It has the key of the request, by which
+        the gateway finds the address that the request came from."""
+        slot = slot_of(self.node_id)
+        self.outputs.append(SendPfcp(self.node_id, self._key, slot, pdu))
 
     def request(self, message: str, pdu: bytes, number: int = 0) -> None:
         """Send a request to the UPF. A repetition has the `number` of the first request."""
@@ -71,11 +74,12 @@ class UpfDecision:
 
     def delete(self, up_seid: int, number: int) -> None:
         """Delete a session of the UPF that belongs to no UE."""
-        self._send(pfcp.session_message("SessionDeletionRequest", up_seid, []), number)
+        pdu = pfcp.session_message("SessionDeletionRequest", up_seid, [])
+        self._send(pdu, number, self.upf.recovery_time_stamp)
 
-    def _send(self, pdu: bytes, number: int | None) -> None:
-        key = upf_aggregate(self.node_id)
-        self.outputs.append(SendPfcp(self.node_id, key, slot_of(self.node_id), pdu, number))
+    def _send(self, pdu: bytes, number: int, incarnation: int = 0) -> None:
+        key, slot = upf_aggregate(self.node_id), slot_of(self.node_id)
+        self.outputs.append(SendPfcp(self.node_id, key, slot, pdu, number, incarnation))
 
     def sessions_lost(self, recovery_time_stamp: int, known: int = 0) -> None:
         """Report the loss of the UPF's sessions to their UEs.
@@ -84,5 +88,6 @@ class UpfDecision:
         and may have kept the sessions.
         """
         kept = recovery_time_stamp == known
-        lost = FanOutSessions(self.node_id, recovery_time_stamp, self.env.now, kept)
+        restarted = known not in (0, recovery_time_stamp)
+        lost = FanOutSessions(self.node_id, recovery_time_stamp, self.env.now, kept, restarted)
         self.outputs.append(lost)

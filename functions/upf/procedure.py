@@ -39,6 +39,8 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
             _pfcp(d, trigger)
         case EventType.PFCP_UNANSWERED:
             _unanswered(d, trigger)
+        case EventType.PFCP_ENDED:
+            d.note("the UPF restarted: a deletion of a session that it had before is not sent")
         case EventType.TIMER:
             if d.upf.wake_at and d.upf.wake_at <= env.now + _CLOCK_SKEW_MS:
                 association.on_wake_up(d)
@@ -58,10 +60,12 @@ def _session_left(d: UpfDecision, data: bytes) -> None:
     except DecodeError as err:
         d.note(f"the data of a session-left event is not valid: {err}")
         return
-    if d.configured:
-        association.left_over(d, left.up_seid)
-    else:
+    if not d.configured:
         d.note("a leftover session is at a UPF that is not configured")
+    elif left.incarnation not in (0, d.upf.recovery_time_stamp):
+        d.note("the UPF restarted: it does not have the leftover session any more")
+    else:
+        association.left_over(d, left.up_seid)
 
 
 def _load(d: UpfDecision, data: bytes) -> None:
@@ -92,10 +96,13 @@ def _path(d: UpfDecision, data: bytes) -> None:
         d.note(f"the path is {path.state}, but the UPF is not configured")
         return
     if path.state == "down":
-        association.reachable(d, answers=False)
+        association.silent(d)
         if d.upf.associated:
             # If this event is late, the response shows it.
             d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
+    elif path.state == "ignoring":
+        if d.upf.associated and path.recovery_time_stamp == d.upf.recovery_time_stamp:
+            association.ignoring(d)
     elif path.state == "unknown" and d.upf.associated:
         d.emit(UpfRestarted(path.recovery_time_stamp))
         association.associate(d)
@@ -104,8 +111,10 @@ def _path(d: UpfDecision, data: bytes) -> None:
     elif path.state == "served" and path.recovery_time_stamp in (0, d.upf.recovery_time_stamp):
         d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
         association.delete_leftovers(d)
+        if d.upf.asked:
+            association.associate(d)  # the gateway that had the request may have stopped
     else:
-        association.alive(d, path.recovery_time_stamp)
+        association.alive(d, path.recovery_time_stamp, usable=path.state == "up")
 
 
 def _node_report(d: UpfDecision, ies: Tree) -> None:
@@ -215,7 +224,7 @@ def _unanswered(d: UpfDecision, trigger: CloudEvent) -> None:
     except wire.WireError as err:
         d.note(f"no response to a request that is not valid: {err}")
         return
-    if message == association.SETUP and trigger.sequence == d.upf.asked and not d.upf.associated:
+    if message == association.SETUP and trigger.sequence == d.upf.asked:
         association.not_associated(d, "no response")
     else:
         # Heartbeats show when the UPF is reachable again, and then leftover sessions are deleted.

@@ -37,6 +37,8 @@ class N4Counters(Struct):
     them."""
     under_way: int = 0
     """Requests dropped because the same request, or a later one of the session, was under way."""
+    ended: int = 0
+    """Requests about sessions that ended with a restart of their UPF, or came after it."""
     duplicates: int = 0
     """Repeated requests of UPFs, and repeated responses to requests."""
     unmatched: int = 0
@@ -44,7 +46,7 @@ class N4Counters(Struct):
     malformed: int = 0
     """Octets from either side that are not a message."""
     unknown_source: int = 0
-    """Messages from addresses that belong to no UPF."""
+    """Messages from addresses that no UPF may send from."""
     overloads: int = 0
     """Requests of UPFs dropped because JetStream does not keep up."""
 

@@ -77,6 +77,11 @@ class N4Events:
         """Publish that the UPF has not answered a request of the core."""
         self._put(peer, route_of_response(request, ""), EventType.PFCP_UNANSWERED, octets)
 
+    def ended(self, peer: UpfPeer, request: CloudEvent, octets: bytes, incarnation: int) -> None:
+        """Publish that a restart of the UPF has ended a request of the core."""
+        route = route_of_response(request, "")
+        self._put(peer, route, EventType.PFCP_ENDED, octets, incarnation=incarnation)
+
     def path(self, peer: UpfPeer, state: State, stamp: int) -> None:
         """Publish the state of a UPF's path. `served` is dropped under load: it is repeated."""
         if state == "served" and self.full:
@@ -101,6 +106,7 @@ class N4Events:
         event_type: EventType,
         data: bytes,
         media_type: str = PFCP_MEDIA_TYPE,
+        incarnation: int | None = None,
     ) -> CloudEvent:
         event = CloudEvent(
             id=self._outbox.next_id(),
@@ -112,6 +118,7 @@ class N4Events:
             procedure=route.procedure,
             slot=route.slot,
             sequence=route.sequence,
+            incarnation=incarnation,
         )
         self._outbox.put(event)
         return event

@@ -23,15 +23,25 @@ from eventing.jetstream.publisher import Publisher
 from gateway.n4.endpoint import Address, Endpoint, N4Counters, address_text, log, open_endpoint
 from gateway.n4.events import N4Events
 from gateway.n4.path import Path, State
-from gateway.n4.peer import UpfPeer, UpfPeers
+from gateway.n4.peer import UpfPeer
 from gateway.n4.pfcp import HEARTBEAT_REQUEST
+from gateway.n4.received import ReceivedRequests
 from gateway.n4.relay import DownlinkRelay, UplinkRelay
 from gateway.n4.requests import PendingRequest, Requests, Sequences, first_sequence
+from gateway.n4.senders import Senders
 from gateway.outbox import Outbox
 from schemas.config.n4 import N4Config, UpfConfig
 
 QUEUE_GROUP: Final = "n4"
 """NATS queue group: only one of the gateways that serve a UPF receives each message."""
+
+_STATES: Final[dict[State, str]] = {
+    "up": "is up",
+    "down": "does not answer heartbeats",
+    "unknown": "answers heartbeats, but has no association",
+    "ignoring": "answers heartbeats, but no requests about sessions",
+}
+"""The states of a path in the log of the process."""
 
 LOOK_UP: Final = 2.0
 """Maximum seconds to look up the hosts of UPFs before the first reports to the core."""
@@ -48,12 +58,14 @@ class N4Gateway:
         self.counters = N4Counters()
         self._outbox = Outbox(publisher)
         self._events = N4Events(self._outbox, config.max_under_way)
-        self._peers = UpfPeers(upfs)
+        self._senders = Senders(upfs)
         sequences = Sequences(first_sequence())
-        for peer in self._peers.all:
+        for peer in self._senders.all:
             self._equip(peer, sequences)
-        self._uplink = UplinkRelay(self._peers, self._events, self.counters, self._send)
-        self._downlink = DownlinkRelay(self.counters, self._send)
+        received = ReceivedRequests(len(upfs))
+        shared = self._events, received, self.counters, self._send
+        self._uplink = UplinkRelay(self._senders, *shared)
+        self._downlink = DownlinkRelay(received, self.counters, self._send)
         self._endpoint: Endpoint | None = None
         self._subscriptions: list[Subscription] = []
         self._lookups: set[asyncio.Task[None]] = set()
@@ -69,6 +81,7 @@ class N4Gateway:
             config.max_requests,
             partial(self._send_to, peer),
             partial(self._timed_out, peer),
+            partial(self._events.ended, peer),
         )
         peer.path = Path(
             config.heartbeat,
@@ -86,14 +99,14 @@ class N4Gateway:
             self._config.host, self._config.port, self._uplink.received
         )
         self._outbox.start()
-        for peer in self._peers.all:
+        for peer in self._senders.all:
             handler = partial(self._deliver, peer)
             subject = subjects.n4(peer.node_id)
             self._subscriptions.append(await listen(self._client, subject, handler, QUEUE_GROUP))
         # The broker processes the subscriptions before the reports: both use one connection.
-        lookups = [self._look_up(self._locate(peer)) for peer in self._peers.all]
+        lookups = [self._look_up(self._locate(peer)) for peer in self._senders.all]
         await asyncio.wait(lookups, timeout=LOOK_UP)
-        for peer in self._peers.all:
+        for peer in self._senders.all:
             peer.path.start()
 
     async def stop(self, seconds: float = 3.0) -> None:
@@ -102,9 +115,9 @@ class N4Gateway:
             async with asyncio.timeout(min(seconds, self._config.t1)):
                 for subscription in self._subscriptions:
                     await subscription.drain()
-                for peer in self._peers.all:
+                for peer in self._senders.all:
                     await peer.requests.idle.wait()
-        for peer in self._peers.all:
+        for peer in self._senders.all:
             peer.requests.close()
             peer.path.close()
         if self._endpoint is not None:
@@ -133,7 +146,7 @@ class N4Gateway:
             return
         address = await self._endpoint.resolve(peer.host, peer.port)
         if address is not None:
-            self._peers.locate(peer, address)
+            self._senders.locate(peer, address)
 
     def _deliver(
         self, peer: UpfPeer, _: str, __: str, data: bytes, headers: dict[str, str] | None
@@ -152,12 +165,14 @@ class N4Gateway:
         if pending.event is None:
             peer.path.heartbeat_unanswered()
         else:
+            if pending.is_of_session:
+                peer.path.session_unanswered(pending.began)
             self._events.unanswered(peer, pending.event, pending.octets)
 
     def _report(self, peer: UpfPeer, state: State, stamp: int) -> None:
         """Publish the state of the path to a UPF. Unless it is up, look up the host again."""
         if state != "served":
-            log.warning("UPF %s is %s", peer.node_id, state)
+            log.warning("UPF %s %s", peer.node_id, _STATES[state])
         if state != "up":
             self._look_up(self._locate(peer))
         self._events.path(peer, state, stamp)

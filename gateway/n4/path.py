@@ -26,7 +26,12 @@ _UNITS: Final = {"2 seconds": 2, "1 minute": 60, "10 minutes": 600, "1 hour": 36
 _LONGEST: Final = 36_000
 """Maximum period in seconds: a UPF reports its overload again long before it ends."""
 
-State = Literal["served", "up", "down", "unknown"]
+IGNORED_FIRST: Final = 10.0
+IGNORED_MOST: Final = 640.0
+"""Seconds between two `ignoring` for a UPF that answers no session requests: the first pause,
+doubled each time up to the longest."""
+
+State = Literal["served", "up", "down", "unknown", "ignoring"]
 
 
 class Path:
@@ -57,6 +62,15 @@ class Path:
         self._down = False
         self._doubted = False
         """Whether the UPF has denied the association since the last heartbeat."""
+        self._session_answered_at = 0.0
+        """Time of the last response of a session, in seconds of the event loop."""
+        self._suspected = False
+        """Whether the next heartbeat response shows that the UPF ignores session requests."""
+        self._ignoring = False
+        """Whether the UPF was reported as ignoring, and has answered no session request since."""
+        self._ignoring_pause = 0.0
+        self._ignoring_next = 0.0
+        """Time of the next possible `ignoring`, in seconds of the event loop."""
         self.associated = False
         self.core_stamp: int | None = None
         """The core's Recovery Time Stamp for this UPF, once a message has carried it."""
@@ -118,6 +132,9 @@ class Path:
             self.is_associating()
             self._report("unknown", stamp)
         self._alive(stamp)
+        suspected, self._suspected = self._suspected and own, False
+        if suspected and not doubted:
+            self._report_ignoring(stamp)
 
     def association_denied(self) -> None:
         """Note that the UPF knows no association: it may have restarted, so send a heartbeat."""
@@ -127,11 +144,44 @@ class Path:
 
     def heartbeat_unanswered(self) -> None:
         """Note that the UPF has answered neither the gateway's heartbeat nor its repetitions."""
-        self._under_way = False
+        self._under_way = self._suspected = False
         self._beat_after(self._interval)
         if not self._down:
             self._down = True
             self._report("down", self.stamp or 0)
+
+    def session_answered(self) -> None:
+        """Note a response of a session, accepting or not."""
+        self._session_answered_at = self._loop.time()
+        self._suspected = False
+        self._ignoring_pause = self._ignoring_next = 0.0
+        if self._ignoring:
+            self._ignoring = False
+            self._report("up", self.stamp or 0)
+
+    def restarted(self) -> None:
+        """Note that the UPF has restarted: it answers no requests because it has no association."""
+        self._suspected = False
+
+    def session_unanswered(self, began: float) -> None:
+        """Note a session request without response to any of its repetitions.
+
+        `began` is the time of its first transmission. If the UPF has answered no other session
+        request since then, but answers a heartbeat now, it ignores them: it has ended the
+        association.
+        """
+        if self._session_answered_at >= began or not self.associated or self._down:
+            return
+        if self.core_stamp is not None and self._loop.time() >= self._ignoring_next:
+            self._suspected = True
+            if not self._under_way:
+                self._beat_now()
+
+    def _report_ignoring(self, stamp: int) -> None:
+        self._ignoring_pause = min(max(self._ignoring_pause * 2, IGNORED_FIRST), IGNORED_MOST)
+        self._ignoring_next = self._loop.time() + self._ignoring_pause
+        self._ignoring = True
+        self._report("ignoring", stamp)
 
     def _alive(self, stamp: int) -> None:
         if self._down or stamp != self.stamp:

@@ -8,9 +8,11 @@ from eventing.jetstream.messages import events_of
 from gateway.n4 import events, pfcp
 from gateway.n4.endpoint import MAX_DATAGRAM, Address, N4Counters, address_text, log_seldom
 from gateway.n4.events import N4Events
-from gateway.n4.peer import UpfPeer, UpfPeers
+from gateway.n4.peer import UpfPeer
 from gateway.n4.pfcp import PfcpHeader
+from gateway.n4.received import ReceivedRequests
 from gateway.n4.requests import Fate
+from gateway.n4.senders import Senders
 from gateway.sent_events import SentEvents
 from schemas.cloudevents import CloudEvent
 
@@ -20,13 +22,15 @@ class UplinkRelay:
 
     def __init__(
         self,
-        peers: UpfPeers,
+        senders: Senders,
         published: N4Events,
+        received: ReceivedRequests,
         counters: N4Counters,
         send: Callable[[bytes, Address], None],
     ) -> None:
-        self._peers = peers
+        self._senders = senders
         self._events = published
+        self._received = received
         self._counters = counters
         self._send = send
 
@@ -40,21 +44,23 @@ class UplinkRelay:
                 self._message(octets, peek, address)
 
     def _message(self, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
-        peer = self._peers.at(address)
-        if peer is None and peek.message_type < pfcp.FIRST_OF_SESSIONS:
-            peer = self._peers.named(peek.node_id, address)
-        if peer is None:
+        peers = self._senders.accept(address)
+        if not peers:
             self._drop_unknown(address)
         elif peek.version != 1:
             self._other_version(peek, address)
         elif peek.message == "unknown":
             self._drop(address, f"there is no message type {peek.message_type}")
-        else:
+        elif (peer := self._senders.sender(peers, peek, address)) is not None:
             self._known(peer, octets, peek, address)
             if peek.message_type >= pfcp.FIRST_OF_SESSIONS and not self._events.full:
                 load = peer.load.read(octets, peer.path.stamp)
                 if load is not None:
                     self._events.load(peer, load)
+        elif peek.request and peek.message_type >= pfcp.FIRST_OF_SESSIONS:
+            self._known(peers[0], octets, peek, address)  # its SEID is all that counts
+        else:
+            self._drop(address, f"{peek.message} of which UPF? Several have this address")
 
     def _known(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
         if not peek.request:
@@ -68,10 +74,11 @@ class UplinkRelay:
     def _malformed_message(self, octets: bytes, address: Address) -> None:
         """Handle a truncated message. The core rejects a request with a whole header (7.6.3)."""
         header, fault = pfcp.header_of(octets), wire.pfcp_check(octets) or {}
-        peer = self._peers.at(address)
-        if peer is None:
+        peers = self._senders.accept(address)
+        if not peers:
             self._drop_unknown(address)
         elif header is not None and fault.get("action") == "reject":
+            peer = self._senders.sender(peers, None, address) or peers[0]
             self._request(peer, octets, header, "", address)
         else:
             self._drop(address, fault.get("text", "it cannot be read"))
@@ -101,26 +108,28 @@ class UplinkRelay:
         else:
             header = PfcpHeader(peek.version, peek.message_type, peek.seid, peek.sequence)
             self._request(peer, octets, header, peek.message, address)
+        if peer.requests.incarnation.is_later(peek.recovery_time_stamp):
+            peer.requests.begin_incarnation(peek.recovery_time_stamp)
         peer.path.heartbeat_received(peek.recovery_time_stamp)
 
     def _request(
         self, peer: UpfPeer, octets: bytes, header: PfcpHeader, message: str, address: Address
     ) -> None:
-        key = header.sequence, header.message_type
-        earlier = peer.received.find(*key, octets, address)
+        number = header.sequence, header.message_type
+        route = events.route_of_request(peer, header.message_type, header.seid, message)
+        if route is None:
+            self._drop(address, "its header has no SEID")
+            return
+        earlier = self._received.find(route.partitionkey, *number, octets, address)
         if earlier is not None:
             self._counters.duplicates += 1
             if earlier.response:
                 self._send(earlier.response, address)
-            elif (event := peer.received.overdue(earlier)) is not None:
+            elif (event := self._received.overdue(earlier)) is not None:
                 self._events.again(event)
-            return
-        route = events.route_of_request(peer, header.message_type, header.seid, message)
-        if route is None:
-            self._drop(address, "its header has no SEID")
         elif self._has_room(peer):
             event = self._events.uplink(peer, route, octets)
-            peer.received.add(*key, octets, address, event)
+            self._received.add(*number, octets, address, event)
 
     def _response(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek) -> None:
         stamp = peek.recovery_time_stamp
@@ -131,11 +140,17 @@ class UplinkRelay:
         if request is None:
             self._unmatched(peer, octets, peek)
             return
+        if request.is_of_session:
+            peer.path.session_answered()
         if peek.message_type == pfcp.HEARTBEAT_RESPONSE and stamp is not None:
+            if peer.requests.begin_incarnation(stamp):
+                peer.path.restarted()
             peer.path.heartbeat_answered(stamp, own=request.event is None)
         elif request.event is None:
             peer.path.heartbeat_unanswered()
         elif peek.message_type == pfcp.ASSOCIATION_SETUP_RESPONSE and peek.cause == pfcp.ACCEPTED:
+            if stamp is not None:
+                peer.requests.begin_incarnation(stamp)
             peer.path.is_associated()
         elif peek.cause == pfcp.NO_ASSOCIATION:
             peer.path.association_denied()
@@ -178,7 +193,13 @@ class UplinkRelay:
 class DownlinkRelay:
     """Handles the core's messages to UPFs. Requests get their sequence numbers here."""
 
-    def __init__(self, counters: N4Counters, send: Callable[[bytes, Address], None]) -> None:
+    def __init__(
+        self,
+        received: ReceivedRequests,
+        counters: N4Counters,
+        send: Callable[[bytes, Address], None],
+    ) -> None:
+        self._received = received
         self._counters = counters
         self._send = send
         self._sent = SentEvents()
@@ -210,7 +231,7 @@ class DownlinkRelay:
         if peek.request:
             self._request(peer, event, peek)
         else:
-            self._response(peer, peek, data)
+            self._response(peer, event.partitionkey, peek, data)
 
     def _request(self, peer: UpfPeer, event: CloudEvent, peek: wire.PfcpPeek) -> None:
         if self._sent.check_and_add(event.id):
@@ -226,16 +247,25 @@ class DownlinkRelay:
             text = "a request to UPF %s is dropped: too many wait"
             log_seldom(self._counters.undeliverable, text, peer.node_id)
 
-    def _response(self, peer: UpfPeer, peek: wire.PfcpPeek, data: bytes) -> None:
-        """Send a response of the core. A request gets one: another is the response to a copy of the
-        request, whose session may be deleted by now."""
-        if peer.received.is_answered(peek.sequence, peek.message_type):
+    def _response(self, peer: UpfPeer, key: str, peek: wire.PfcpPeek, data: bytes) -> None:
+        """Send a response of the core to the address that its request came from.
+
+        A request gets one response: another is the response to a copy of the request, and the
+        session may be deleted by now.
+        """
+        name = key, peek.sequence, peek.message_type
+        if self._received.is_answered(*name):
             self._counters.under_way += 1
             return
+        request = self._received.answer(*name, data)
         if peek.message_type == pfcp.ASSOCIATION_SETUP_RESPONSE and peek.cause == pfcp.ACCEPTED:
+            stamp = None
+            if request is not None:
+                stamp = wire.pfcp_peek(request.octets).recovery_time_stamp
+            if stamp is not None:
+                peer.requests.begin_incarnation(stamp)
             peer.path.is_associated()
-        sender = peer.received.answer(peek.sequence, peek.message_type, data)
-        address = sender or peer.address
+        address = request.address if request is not None else peer.address
         if address is not None:
             self._send(data, address)
 

@@ -8,6 +8,7 @@ from enum import Enum, auto
 from typing import Final, Generic, TypeVar
 
 from gateway.n4.endpoint import N4Counters
+from gateway.n4.incarnation import Incarnation
 from gateway.n4.pfcp import FIRST_OF_SESSIONS, SEQUENCES, VERSION_NOT_SUPPORTED, with_sequence
 from schemas.cloudevents import CloudEvent
 from schemas.identity import seid_of_index
@@ -103,6 +104,8 @@ class Fate(Enum):
     QUEUED = auto()
     UNDER_WAY = auto()
     SUPERSEDED = auto()
+    ENDED = auto()
+    """The request is for a former incarnation of the UPF."""
     NO_ROOM = auto()
 
 
@@ -134,15 +137,22 @@ class NewestRequests:
 class PendingRequest:
     """A request without a response; `event` is None for a heartbeat of the gateway."""
 
-    __slots__ = ("event", "message_type", "octets", "sent", "sequence")
+    __slots__ = ("began", "event", "message_type", "octets", "sent", "sequence")
 
     def __init__(self, event: CloudEvent | None, octets: bytes, message_type: int) -> None:
         self.event = event
         self.octets = octets
         self.message_type = message_type
+        self.began = 0.0
+        """Time of the first transmission, in seconds of the event loop."""
         self.sequence = -1
         self.sent = 0
         """Number of transmissions."""
+
+    @property
+    def is_of_session(self) -> bool:
+        """Whether it is a session message."""
+        return self.message_type >= FIRST_OF_SESSIONS
 
 
 class Requests:
@@ -157,14 +167,22 @@ class Requests:
         window: int,
         send: Callable[[bytes], None],
         timed_out: Callable[[PendingRequest], None],
+        ended: Callable[[CloudEvent, bytes, int], None],
     ) -> None:
-        """T1 is in seconds, N1 a number of repetitions (6.4); `window` limits waiting requests."""
+        """T1 is in seconds, N1 a number of repetitions (6.4); `window` limits waiting requests.
+
+        `ended` gets each request that ends with a restart of the UPF: its event, its octets, and
+        the UPF's Recovery Time Stamp.
+        """
         self._sequences = sequences
         self._counters = counters
         self._n1 = n1
         self._window = window
         self._send = send
         self._timed_out = timed_out
+        self._ended = ended
+        self._loop = asyncio.get_running_loop()
+        self.incarnation = Incarnation()
         self._deadlines: Deadlines[PendingRequest] = Deadlines(t1, self._due)
         self._waiting: dict[int, PendingRequest] = {}
         self._heartbeats = 0
@@ -180,9 +198,16 @@ class Requests:
     def submit(self, event: CloudEvent, octets: bytes, message_type: int) -> Fate:
         """Send a request of the core, or queue it.
 
-        A request that is under way, or superseded by a later one about its session, is dropped.
+        A request that is under way, or superseded by a later one about its session, is dropped. So
+        is a request for a former incarnation of the UPF: its SEID may be that of another session
+        now (TS 23.527 4.3).
         """
         name = _name(event)
+        if event.incarnation is not None:
+            if self.incarnation.is_over(event.incarnation):
+                self._end_of_former(event, octets)
+                return Fate.ENDED
+            self.begin_incarnation(event.incarnation)
         if name is not None and name in self._under_way:
             return Fate.UNDER_WAY
         if name is not None and seid_of_index(name[0]):
@@ -202,6 +227,33 @@ class Requests:
         if name is not None:
             self._under_way[name] = pending
         return fate
+
+    def begin_incarnation(self, stamp: int) -> bool:
+        """Note the UPF's current Recovery Time Stamp. Return whether the UPF has restarted.
+
+        A restart ends all pending requests about sessions that are not for this incarnation.
+        """
+        if not self.incarnation.begin(stamp):
+            return False
+        former = [p for p in self._queue if _is_former(p, stamp)]
+        self._queue = deque(p for p in self._queue if not _is_former(p, stamp))
+        former += [p for p in self._waiting.values() if _is_former(p, stamp)]
+        for pending in former:
+            if self._waiting.get(pending.sequence) is pending:
+                self._end(pending)
+            elif pending.event is not None and (name := _name(pending.event)) is not None:
+                self._under_way.pop(name, None)
+            if pending.event is not None:
+                self._end_of_former(pending.event, pending.octets)
+        return True
+
+    def _end_of_former(self, event: CloudEvent, octets: bytes) -> None:
+        self._counters.ended += 1
+        self._ended(event, octets, self.incarnation.current or 0)
+
+    def is_pending(self, sequence: int) -> bool:
+        """Whether a request with this number waits for its response."""
+        return sequence in self._waiting
 
     def send_heartbeat(self, octets: bytes, message_type: int) -> None:
         """Send a heartbeat of the gateway; it does not queue."""
@@ -232,6 +284,7 @@ class Requests:
         pending.sequence = self._sequences.take()
         self._answered.pop(pending.sequence, None)
         pending.octets = with_sequence(pending.octets, pending.sequence)
+        pending.began = self._loop.time()
         self._waiting[pending.sequence] = pending
         self.idle.clear()
         self._transmit(pending)
@@ -278,6 +331,12 @@ class Requests:
     @property
     def _has_room(self) -> bool:
         return len(self._waiting) - self._heartbeats < self._window
+
+
+def _is_former(pending: PendingRequest, stamp: int) -> bool:
+    """Whether a request is about a session, and not for the incarnation with this time stamp."""
+    event = pending.event
+    return pending.is_of_session and event is not None and event.incarnation != stamp
 
 
 def _name(event: CloudEvent) -> tuple[str, int] | None:

@@ -63,6 +63,9 @@ class UpfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     capacity: Annotated[int, Meta(ge=0, le=65_535)] = 100
     n3: str = ""
     """Its address on N3, if it does not allocate F-TEIDs (FTUP). The core then allocates them."""
+    addresses: Annotated[tuple[str, ...], Meta(max_length=64)] = ()
+    """The addresses and networks that it sends from, as ``"10.9.0.7"`` or ``"10.244.0.0/16"``,
+    beside that of `host`. The Node ID if empty, provided that it is an address."""
     dnn: Annotated[tuple[DnnConfig, ...], Meta(max_length=1024)] = ()
 
 
@@ -162,6 +165,21 @@ def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
             raise ConfigError(f"upf {upf.node_id}: n3 {upf.n3!r} is not an IP address of a host")
         for text in upf.slices:
             slice_of(text)
+        for text in upf.addresses:
+            _check_source(upf, text)
+
+
+def _check_source(upf: UpfConfig, text: str) -> None:
+    """Check an address or a network that a UPF sends from."""
+    where = f"upf {upf.node_id}: addresses has"
+    try:
+        network = ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        raise ConfigError(f"{where} {text!r}, which is neither an address nor a network") from None
+    if str(network.network_address) != str(ipaddress.ip_address(text.partition("/")[0])):
+        raise ConfigError(f"{where} {text}, which has host bits set; the network is {network}")
+    if not network.prefixlen:
+        raise ConfigError(f"{where} {text}, which is every address")
 
 
 def _pools(upf: UpfConfig) -> Iterator[tuple[str, IpNetwork]]:

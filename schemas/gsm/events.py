@@ -36,10 +36,12 @@ class N4Failed(Event, frozen=True):
 
 
 class N4Lost(Event, frozen=True):
-    """The UPF lost the session, which must be established again."""
+    """The UPF lost the session, which must be established again. `incarnation` is the Recovery
+    Time Stamp of the UPF if it has restarted, 0 if not."""
 
     seid: int
     reason: str
+    incarnation: int = 0
 
 
 class N4Replaced(Event, frozen=True):
@@ -48,6 +50,15 @@ class N4Replaced(Event, frozen=True):
 
     seid: int
     up_seid: int
+
+
+class UplinkReplaced(Event, frozen=True):
+    """The UPF refused to establish the session again with its F-TEID. The next request has another
+    F-TEID of the core; None if the UPF allocates it."""
+
+    seid: int
+    cause: str
+    uplink: Tunnel | None = None
 
 
 class ResourcesAsked(Event, frozen=True):

@@ -62,7 +62,9 @@ def _session_requested(ue: Ue, event: e.SessionRequested) -> Ue:
 
 def _n4_sent(ue: Ue, event: e.N4Sent) -> Ue:
     def sent(session: PduSession, _: object) -> PduSession:
-        return replace(session, n4=replace(session.n4, sent=event.request))
+        incarnation = event.request.incarnation or session.n4.incarnation
+        n4 = replace(session.n4, sent=event.request, incarnation=incarnation)
+        return replace(session, n4=n4)
 
     ue = replace(ue, n4_requests=max(ue.n4_requests, event.request.number))
     return _on_session(sent)(ue, event)
@@ -81,7 +83,8 @@ def _n4_answered(session: PduSession, event: e.N4Answered) -> PduSession:
         if n4.sent.message == "delete" or n4.sent.downlink is not None:
             reported = 0
     if event.up_seid:
-        changes |= {"up_seid": event.up_seid, "since": n4.sent.at if n4.sent is not None else 0}
+        since = n4.sent.at if n4.sent is not None else 0
+        changes |= {"up_seid": event.up_seid, "since": since, "refused": 0}
     return replace(session, n4=replace(n4, **changes), uplink=uplink, reported=reported)
 
 
@@ -89,9 +92,15 @@ def _n4_failed(session: PduSession, _: e.N4Failed) -> PduSession:
     return replace(session, n4=replace(session.n4, sent=None))
 
 
-def _n4_lost(session: PduSession, _: e.N4Lost) -> PduSession:
+def _n4_lost(session: PduSession, event: e.N4Lost) -> PduSession:
     n4 = replace(session.n4, up_seid=0, since=0, downlink=None, ambr=None, sent=None)
+    n4 = replace(n4, incarnation=event.incarnation or n4.incarnation)
     return replace(session, n4=n4, reported=0)
+
+
+def _uplink_replaced(session: PduSession, event: e.UplinkReplaced) -> PduSession:
+    n4 = replace(session.n4, sent=None, refused=session.n4.refused + 1)
+    return replace(session, n4=n4, uplink=event.uplink)
 
 
 def _n4_replaced(session: PduSession, event: e.N4Replaced) -> PduSession:
@@ -165,6 +174,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.N4Failed: _on_session(_n4_failed),
     e.N4Lost: _on_session(_n4_lost),
     e.N4Replaced: _on_session(_n4_replaced),
+    e.UplinkReplaced: _on_session(_uplink_replaced),
     e.ResourcesAsked: _at_gnb(_resources_asked),
     e.ResourcesAnswered: _at_gnb(_resources_answered),
     e.ResourcesUnneeded: _at_gnb(_resources_unneeded),

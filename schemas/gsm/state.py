@@ -42,6 +42,8 @@ class N4Request(Struct, frozen=True, omit_defaults=True):
     """The session AMBR of the request."""
     end_marker: bool = False
     """Whether the UPF must send an end marker on the previous tunnel (TS 29.244 5.2.3, SNDEM)."""
+    incarnation: int = 0
+    """The incarnation of the UPF that the request is for; 0 for any."""
 
 
 class N4Session(Struct, frozen=True, omit_defaults=True):
@@ -53,6 +55,11 @@ class N4Session(Struct, frozen=True, omit_defaults=True):
     """The SEID of the core. It contains the slot (`schemas.identity.make_seid`)."""
     up_seid: int = 0
     """The SEID of the UPF; 0 before the establishment."""
+    incarnation: int = 0
+    """The Recovery Time Stamp of the UPF that has the session, or that was asked for it last, in
+    seconds since 1900; 0 if unknown."""
+    refused: int = 0
+    """How often in a row the UPF has refused to establish the session again."""
     since: int = 0
     """Time of the successful establishment request, in milliseconds since the Unix epoch."""
     allocates: bool = False

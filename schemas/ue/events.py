@@ -75,6 +75,7 @@ from schemas.gsm.events import (
     SessionReleasing,
     SessionRequested,
     SessionUnconfirmed,
+    UplinkReplaced,
     UserPlaneMoved,
     UserPlaneOff,
     UserPlaneOn,
@@ -159,6 +160,7 @@ UeEvent: TypeAlias = (
     | N4Failed
     | N4Lost
     | N4Replaced
+    | UplinkReplaced
     | UserPlanePending
     | UserPlaneRequested
     | UserPlaneOn

@@ -39,6 +39,7 @@ events = st.builds(
     slot=st.none() | st.integers(0, 1023),
     sequence=st.none() | st.integers(0, (1 << 63) - 1),
     traceparent=optional_texts,
+    incarnation=st.none() | st.integers(0, (1 << 32) - 1),
 )
 
 TRICKY = event(

@@ -19,7 +19,7 @@ from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
 from tests.functions.upfs import Upfs
-from tests.functions.world import N4_NETWORK, OTHER_SLICE, SLICE, World, subscriber
+from tests.functions.world import N4_NETWORK, OTHER_SLICE, SLICE, UPF, World, subscriber
 
 MESSAGE = "message-type"
 TUNNEL = {"gTPTunnel": {"transportLayerAddress": {"value": "0a040001", "length": 32}}}
@@ -137,13 +137,15 @@ class Site:
     def lose(self, seid: int, at: int, *, kept: bool = False) -> None:
         """Report that the UPF of a session restarted, or was associated again, at a time."""
         self.world.count += 1
+        (upf,) = {s.n4.upf for s in self.world.ue().sessions if s.n4.seid == seid} or {UPF}
+        stamp = self.world.upf(upf).recovery_time_stamp
         self.world.deliver(
             CloudEvent(
                 f"t-{self.world.count}",
                 "/upf",
                 EventType.SESSION_LOST,
                 index_seid(seid),
-                encode(SessionLost(seid, self.upfs.recovery, at, kept)),
+                encode(SessionLost(seid, stamp, at, kept)),
                 MSGPACK_MEDIA_TYPE,
                 Procedure.SESSION,
                 slot_of(self.phone.supi),

@@ -243,7 +243,7 @@ def test_a_modification_that_the_upf_refuses() -> None:
     assert (again.uplink, again.n4.downlink) == (after.uplink, again.access)
     assert again.n4.up_seid not in (0, after.n4.up_seid)
     site.world.verify()
-    site.upfs.refuse = {"SessionModificationRequest": 1, "SessionEstablishmentRequest": 1}
+    site.upfs.refuse = {"SessionModificationRequest": 1, "SessionEstablishmentRequest": 2}
     site.subscribe(Ambr(1_000_000, 2_000_000))
     site.phone.ngap("PDUSessionResourceReleaseResponse")
     changed = site.hear()[-1]

@@ -90,7 +90,7 @@ def test_the_core_asks_for_an_association_once_a_gateway_is_there(world: World) 
     world.answer_pfcp(setup_response(), UPF, key, number)
     state = world.upf()
     assert (state.associated, state.reachable, state.features) == (True, True, ("FTUP",))
-    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 0, recovery_time_stamp=STAMP),)
     world.verify()
 
 
@@ -266,7 +266,7 @@ def test_the_path_goes_down_and_comes_up_and_nothing_is_lost(world: World) -> No
     assert world.usable_upfs() == ()
     world.path("down")
     world.path("up", recovery_time_stamp=STAMP)
-    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 0, recovery_time_stamp=STAMP),)
     assert fanned(world) == []
     # Each `down` may be late, and is verified.
     assert [request["message"] for request in sent(world)] == ["HeartbeatRequest"] * 2
@@ -282,7 +282,7 @@ def test_a_upf_that_has_let_the_association_go(world: World) -> None:
     upf, key, number, pdu = world.pfcp.pop()
     assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
     world.answer_pfcp(setup_response(), upf, key, number)
-    assert world.usable_upfs() == (UsableUpf(UPF, 0),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 0, recovery_time_stamp=STAMP),)
     assert fanned(world) == [STAMP]
     world.verify()
 
@@ -397,7 +397,7 @@ def test_a_session_without_an_owner_is_deleted(world: World) -> None:
     (request,) = sent(world)
     assert (request["message"], request["seid"]) == ("SessionDeletionRequest", 0x77)
     assert (upf, key) == (UPF, upf_aggregate(UPF))
-    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 40, recovery_time_stamp=STAMP),)
     world.unanswered(upf, key, number, pdu)
     world.path("down")
     world.pfcp.clear()
@@ -428,7 +428,8 @@ def test_a_deletion_of_a_leftover_session_is_repeated(world: World) -> None:
     world.path("down")
     world.pfcp.clear()
     world.advance(200)
-    assert not world.pfcp, "it does not answer heartbeats"
+    asked_for = {tree["message"] for tree in sent(world)}
+    assert asked_for == {"AssociationSetupRequest"}, "it does not answer heartbeats"
     world.path("up", recovery_time_stamp=STAMP)
     upf, key, number, pdu = world.pfcp.pop()
     assert (upf, key, number, pdu) == first
@@ -483,11 +484,13 @@ def test_a_load_in_session_messages(world: World) -> None:
     assert notes(world) == ["a load report of a UPF that is not associated"]
     world.associate(UPF)
     world.told_load(UpfLoadReported(load=40))
-    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 40, recovery_time_stamp=STAMP),)
     world.told_load(UpfLoadReported(reduction=50, period=20))
-    assert world.usable_upfs() == (UsableUpf(UPF, 70),), "half of the remaining 60 %"
+    assert world.usable_upfs() == (UsableUpf(UPF, 70, recovery_time_stamp=STAMP),), (
+        "half of the remaining 60 %"
+    )
     world.advance(21)
-    assert world.usable_upfs() == (UsableUpf(UPF, 40),)
+    assert world.usable_upfs() == (UsableUpf(UPF, 40, recovery_time_stamp=STAMP),)
     world.verify()
 
 

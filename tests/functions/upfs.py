@@ -10,10 +10,12 @@ from loadgen.upf.messages import (
     association_setup_response,
     downlink_data_report,
     established,
+    heartbeat,
     session_done,
     session_refused,
 )
 from loadgen.upf.sessions import PfcpSession, PfcpSessions
+from schemas.identity import index_seid
 from tests.functions.world import OTHER_UPF, UPF, World
 
 
@@ -37,6 +39,14 @@ class Upfs:
         self.refuse: dict[str, int] = {}
         """How many of the next messages of a name they refuse."""
         self.refused: set[bytes] = set()
+        self.associated = True
+        self.keeps = False
+        """Whether they keep their sessions at a new association."""
+        self.needs_choice = False
+        """Whether they refuse F-TEIDs that they had allocated before."""
+        self.known = dict.fromkeys(self.tables, self.recovery)
+        """The Recovery Time Stamp of each that its gateway knows."""
+        self._ftup = ftup
 
     @property
     def rules(self) -> int:
@@ -49,6 +59,22 @@ class Upfs:
                 return name, found[1]
         raise KeyError(address)
 
+    def restart(self, seconds: int = 1, *, other: int = 0) -> None:
+        """Restart both: they lose all sessions. They allocate the same SEIDs and TEIDs again, or
+        others if `other` is not 0."""
+        self.recovery += seconds
+        self.associated = False
+        self.refused.clear()
+        for index, name in enumerate(self.tables, 1):
+            address = f"10.3.0.{index}"
+            self.tables[name] = PfcpSessions(address, None, Random(index + other), ftup=self._ftup)
+
+    def heartbeat(self) -> None:
+        """Let the gateway see the Recovery Time Stamp."""
+        self.known = dict.fromkeys(self.tables, self.recovery)
+        for name in self.tables:
+            self.world.path("up", name, self.recovery)
+
     def serve(self) -> None:
         """Respond until there are no more requests, unless they are silent."""
         while self.world.pfcp and not self.silent:
@@ -60,44 +86,73 @@ class Upfs:
         self.asked.append(tree["message"])
         if number is None:
             return
+        incarnation = self.world.incarnations.get((key, number), 0)
+        if tree["message"].startswith("Session") and 0 < incarnation < self.known[upf]:
+            self.world.ended(upf, key, number, pdu, self.known[upf])  # the gateway does not send it
+            return
         answer = self._do(upf, tree, pdu)
+        at_upf = self.tables[upf].by_seid.get(tree.get("seid", 0))
+        if at_upf is not None and key.startswith("seid-"):
+            assert key == index_seid(at_upf.cp.number), "a request hits another UE's session"
         self.answered = wire.pfcp_encode({"sequence": 0, **answer})
         self.world.answer_pfcp(answer, upf, key, number)
 
     def _do(self, upf: str, tree: dict[str, Any], pdu: bytes) -> dict[str, Any]:
         table, message = self.tables[upf], tree["message"]
-        if message == "AssociationSetupRequest":
-            return association_setup_response(0, upf, self.recovery, self.features, retained=False)
+        if not message.startswith("Session"):
+            return self._node(upf, message)
         own = FSeid.of(tree_in(tree["ies"], "F-SEID"))
-        again = pdu in self.refused  # a repeated request has the same response (6.4)
-        known = own is not None or tree["seid"] in table.by_seid
-        if known and (again or self.refuse.get(message, 0)):
-            if not again:
-                self.refuse[message] -= 1
-                self.refused.add(pdu)
-            seid = own.number if own is not None else table.by_seid[tree["seid"]].cp.number
-            return session_refused(message, seid, 0, upf, 69)
-        if message == "SessionEstablishmentRequest" and self.full:
-            assert own is not None
-            return session_refused(message, own.number, 0, upf, 75)
-        if message == "SessionEstablishmentRequest":
+        session = table.by_seid.get(tree["seid"])
+        cause = self._refusal(table, tree, pdu)
+        if cause:
+            seid = own.number if own is not None else session.cp.number if session else 0
+            return session_refused(message, seid, 0, upf, cause)
+        if own is not None:
             digest = hashlib.blake2b(pdu[16:]).digest()
             outcome = table.establish(tree["ies"], digest, "cp", "test")
             assert not outcome.faults, outcome.faults
             assert outcome.session is not None
             up = FSeid(outcome.session.seid, "10.9.0.1", None)
-            cp = FSeid.of(tree_in(tree["ies"], "F-SEID"))
-            assert cp is not None
-            return established(cp.number, 0, upf, up, outcome.created)
-        session = table.by_seid.get(tree["seid"])
-        if session is None:
-            return session_refused(message, 0, 0, upf, 65)
+            return established(own.number, 0, upf, up, outcome.created)
+        assert session is not None
         if message == "SessionDeletionRequest":
             table.delete(session)
         else:
             changed = table.modify(session, tree["ies"], 0.0)
             assert not changed.faults, changed.faults
         return session_done(message, session.cp.number, 0)
+
+    def _refusal(self, table: PfcpSessions, tree: dict[str, Any], pdu: bytes) -> int:
+        """Return the cause of the refusal of a session request, 0 if it is not refused."""
+        message, ies = tree["message"], tree["ies"]
+        own = FSeid.of(tree_in(ies, "F-SEID"))
+        if not self.associated:
+            return 72
+        again = pdu in self.refused  # a repeated request has the same response (6.4)
+        known = own is not None or tree["seid"] in table.by_seid
+        if known and (again or self.refuse.get(message, 0)):
+            if not again:
+                self.refuse[message] -= 1
+                self.refused.add(pdu)
+            return 69
+        if own is None:
+            return 0 if known else 65
+        restores = any("PFCPSEReq-Flags" in ie for ie in ies)
+        if restores and (self.needs_choice or (self.keeps and own in table.by_cp)):
+            return 73
+        return 75 if self.full else 0
+
+    def _node(self, upf: str, message: str) -> dict[str, Any]:
+        self.known[upf] = self.recovery
+        if message == "HeartbeatRequest":
+            return heartbeat("HeartbeatResponse", 0, self.recovery)
+        assert message == "AssociationSetupRequest"
+        table = self.tables[upf]
+        if self.associated and not self.keeps:
+            for session in list(table.by_seid.values()):
+                table.delete(session)
+        self.associated = True
+        return association_setup_response(0, upf, self.recovery, self.features, retained=False)
 
     def report(self, name: str, seid: int) -> None:
         """Report downlink packets of a session."""

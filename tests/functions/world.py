@@ -250,6 +250,7 @@ class World(N4Side):
                 case SendPfcp():
                     sent = (output.upf, output.partitionkey, output.number, output.pdu)
                     self.pfcp.append(sent)
+                    self.incarnations[output.partitionkey, output.number] = output.incarnation
                 case Page():
                     self.sent_ids.add(number)
                     self.page(output)

@@ -3,6 +3,8 @@
 from collections import deque
 from typing import Any
 
+from msgspec.structs import replace
+
 import wire
 from functions.decision.env import usable_upfs
 from functions.messages.pfcp import node_id
@@ -45,6 +47,8 @@ class N4Side:
     def __init__(self) -> None:
         self.pfcp: deque[tuple[str, str, int | None, bytes]] = deque()
         """Messages to UPFs: Node ID, key of the response, number of the request, PDU."""
+        self.incarnations: dict[tuple[str, int | None], int] = {}
+        """The incarnation that the last request with a key and a number is for."""
         self.pages: deque[tuple[str, str, bytes]] = deque()
         """Sent PAGING messages: gNB, association, PDU."""
         self.features: tuple[str, ...] = ()
@@ -86,6 +90,13 @@ class N4Side:
         """Return a request of `pfcp` as a gateway does without a response."""
         self.deliver(self.from_n4(EventType.PFCP_UNANSWERED, pdu, upf, partitionkey, number))
 
+    def ended(
+        self, upf: str, partitionkey: str, number: int | None, pdu: bytes, incarnation: int
+    ) -> None:
+        """Return a request as a gateway does after a restart of the UPF."""
+        event = self.from_n4(EventType.PFCP_ENDED, pdu, upf, partitionkey, number)
+        self.deliver(replace(event, incarnation=incarnation))
+
     def from_n4(
         self,
         kind: EventType,
@@ -103,7 +114,7 @@ class N4Side:
         if key.startswith("seid-"):
             slot = slot_of_seid(int(key.removeprefix("seid-"), 16))
         to = PFCP_MESSAGES.get(peek.message, Procedure.UPF)
-        if kind == EventType.PFCP_UNANSWERED and key.startswith("seid-"):
+        if kind != EventType.PFCP_UPLINK and key.startswith("seid-"):
             to = Procedure.SESSION
         return CloudEvent(
             f"t-{self.count}",

@@ -208,11 +208,11 @@ class Edge:
                 self._changed.clear()
                 await self._changed.wait()
 
-    async def upf(self, node_id: str) -> Upf:
-        """Return another socket of a UPF."""
+    async def upf(self, node_id: str, host: str = "127.0.0.1") -> Upf:
+        """Return another socket of a UPF, or of another node at another host."""
         loop = asyncio.get_running_loop()
         _, upf = await loop.create_datagram_endpoint(
-            lambda: Upf(self, node_id), local_addr=("127.0.0.1", 0)
+            lambda: Upf(self, node_id), local_addr=(host, 0)
         )
         self.upfs.append(upf)
         return upf

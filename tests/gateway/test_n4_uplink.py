@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 import wire
-from gateway.n4 import peer as module
 from gateway.n4 import pfcp
+from gateway.n4 import received as module
 from schemas.cloudevents import EventType, order_of
 from schemas.config.reading import UpfConfig
 from schemas.identity import index_seid, slot_of, slot_of_seid
@@ -133,8 +133,8 @@ async def test_what_was_long_ago_is_forgotten(edge: Edge, monkeypatch: pytest.Mo
 async def test_what_is_known_of_requests_is_bounded(
     edge: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MAX_KEPT", 2)
-    upf, _ = edge.upfs
+    monkeypatch.setattr(module, "MAX_KEPT", 1)
+    upf, _ = edge.upfs  # the bound counts for each of the two
     for sequence in (1, 2, 3, 2, 3, 1):
         upf.send(report(sequence))
     await edge.settled()
@@ -203,7 +203,7 @@ async def test_another_version_is_answered_at_once(edge: Edge) -> None:
 
 
 async def test_who_is_no_upf_is_not_heard(edge: Edge) -> None:
-    stranger = await edge.upf("10.9.9.9")
+    stranger = await edge.upf("10.9.9.9", "127.0.0.2")
     stranger.send(report(1))
     stranger.send(setup("10.9.9.9", 5, 1))
     stranger.send(HEARTBEAT)
@@ -215,20 +215,23 @@ async def test_who_is_no_upf_is_not_heard(edge: Edge) -> None:
 
 
 async def test_a_upf_that_sends_from_another_port(edge: Edge) -> None:
-    """Its Node ID identifies it; from then on it is known and answered at the new address."""
-    other = await edge.upf("10.0.0.1")
-    other.send(report(1))
-    await edge.settled()
-    assert edge.events == []
-    other.send(setup("10.0.0.1", UPF_STAMP, 2))
+    """A request may come from any port (TS 29.244 4.2.2). Two UPFs have the address: the Node ID
+    tells them apart, and a report belongs to its SEID."""
+    other = await edge.upf("10.0.0.2")
+    other.send(setup("10.0.0.2", UPF_STAMP, 2))
     other.send(report(3))
     events = await edge.until(2)
-    assert [event.partitionkey for event in events] == ["upf/10.0.0.1", KEY]
-    await edge.ask(edge.upfs[0], report_answer(3), None)
-    await edge.ask(edge.upfs[0], n4_edge.deletion(), 1)
-    assert await other.heard(1) == [report_answer(3)]
-    (asked,) = await edge.upfs[0].next()
+    assert [event.partitionkey for event in events] == ["upf/10.0.0.2", KEY]
+    await edge.ask(edge.upfs[1], report_answer(3), None)
+    await edge.ask(edge.upfs[1], n4_edge.deletion(), 1)
+    assert await other.heard(1) == [report_answer(3)], "it goes where the report came from"
+    (asked,) = await edge.upfs[1].next()
     assert asked.message == "SessionDeletionRequest", "requests go where it is configured"
+    other.send(HEARTBEAT)
+    other.send(setup("10.9.9.9", UPF_STAMP, 4))
+    await edge.settled()
+    assert len(edge.events) == 2, "nothing says which of the two has sent them"
+    assert other.got == [report_answer(3)]
 
 
 async def test_a_host_with_one_upf_may_send_from_any_port(tmp_path: Path) -> None:

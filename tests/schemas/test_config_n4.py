@@ -121,6 +121,14 @@ WRONG: dict[str, str] = {
     upf(more="slices = ['256']"): "'256' is not a slice",
     upf(more="n3 = 'n3.example'"): "upf 10.0.0.1: n3 'n3.example' is not an IP address",
     upf(more="n3 = '0.0.0.0'"): "upf 10.0.0.1: n3 '0.0.0.0' is not an IP address of a host",
+    upf(more="addresses = ['gw.example']"): (
+        "upf 10.0.0.1: addresses has 'gw.example', which is neither an address nor a network"
+    ),
+    upf(more="addresses = ['10.1.0.0/33']"): "'10.1.0.0/33', which is neither an address nor a",
+    upf(more="addresses = ['10.1.0.7/16']"): (
+        "addresses has 10.1.0.7/16, which has host bits set; the network is 10.1.0.0/16"
+    ),
+    upf(more="addresses = ['0.0.0.0/0']"): "addresses has 0.0.0.0/0, which is every address",
     upf(more="capacity = -1"): r"`\$\.upf\[0\]\.capacity`",
     upf("ipv4 = '10.0.0.0/33'"): (
         "upf 10.0.0.1, dnn internet: ipv4 '10.0.0.0/33' is not a network such as \"10.45.0.0/16\""

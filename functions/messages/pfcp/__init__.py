@@ -16,6 +16,8 @@ NOT_SUPPORTED: Final = "Service not supported"
 FEATURES: Final[Tree] = {"CP Function Features": ["LOAD"]}
 """The optional features of the CP function (8.2.58): it supports Load Control Information."""
 
+_RETENTION: Final = "PFCP Session Retention Information (within PFCP Association Setup Request)"
+
 _EPOCH: Final = 2_208_988_800
 """Seconds from 1900 to 1970."""
 
@@ -67,9 +69,14 @@ def session_message(message: str, seid: int, ies: list[Tree], sequence: int = 0)
     return wire.pfcp_encode({"message": message, "seid": seid, "sequence": sequence, "ies": ies})
 
 
-def association_setup_request(own: str, since: int) -> bytes:
-    """Return a PFCP ASSOCIATION SETUP REQUEST (7.4.4.1)."""
+def association_setup_request(own: str, since: int, *, retain: bool = False) -> bytes:
+    """Return a PFCP ASSOCIATION SETUP REQUEST (7.4.4.1).
+
+    `retain` asks a UPF that still has the association to keep all its sessions (6.2.6.2.2).
+    """
     ies = [{"Node ID": node_id(own)}, {"Recovery Time Stamp": since}, FEATURES]
+    if retain:
+        ies.append({_RETENTION: []})
     return node_message("AssociationSetupRequest", ies)
 
 

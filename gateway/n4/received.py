@@ -1,0 +1,93 @@
+"""The requests of UPFs and the core's responses to them (TS 29.244 6.4)."""
+
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from gateway.n4.endpoint import Address
+from schemas.cloudevents import CloudEvent
+
+KEPT: Final = 30.0
+"""Seconds for which a request of a UPF is kept; the UPF's T1 and N1 end earlier."""
+MAX_KEPT: Final = 8192
+"""Requests that are kept for each UPF of the gateway."""
+REPUBLISH: Final = 3.0
+"""Seconds after which the event of a repeated request is published again: its response may be
+lost."""
+
+
+class ReceivedRequest:
+    """A request of a UPF, and its response once the core has sent it."""
+
+    __slots__ = ("address", "event", "octets", "published", "response", "since")
+
+    def __init__(self, octets: bytes, address: Address, event: CloudEvent, now: float) -> None:
+        self.octets = octets
+        self.address = address
+        self.event: CloudEvent | None = event
+        """The event; None once there is a response."""
+        self.response = b""
+        self.since = now
+        self.published = now
+        """Time when the event was last published."""
+
+
+class ReceivedRequests:
+    """The recent requests of all UPFs, by partition key, sequence number and type (6.4).
+
+    The key is that of the session or of the UPF, so two UPFs behind one address cannot be confused.
+    A repeated request gets the same response. A request with other octets or from another port is
+    a new one: a UPF that has restarted reuses sequence numbers.
+    """
+
+    def __init__(self, upfs: int, clock: Callable[[], float] = time.monotonic) -> None:
+        """`upfs` is the number of UPFs of the gateway."""
+        self._upfs = upfs
+        self._clock = clock
+        self._requests: OrderedDict[tuple[str, int, int], ReceivedRequest] = OrderedDict()
+
+    def find(
+        self, key: str, sequence: int, message_type: int, octets: bytes, address: Address
+    ) -> ReceivedRequest | None:
+        """Return the earlier reception of the same request; None if it is new."""
+        found = self._requests.get((key, sequence, message_type))
+        if found is None or found.since + KEPT <= self._clock():
+            return None
+        return found if (found.octets, found.address) == (octets, address) else None
+
+    def add(
+        self, sequence: int, message_type: int, octets: bytes, address: Address, event: CloudEvent
+    ) -> None:
+        """Keep a request with its event for the core."""
+        now = self._clock()
+        while self._requests:
+            oldest = next(iter(self._requests.values()))
+            if oldest.since + KEPT > now and len(self._requests) < MAX_KEPT * self._upfs:
+                break
+            self._requests.popitem(last=False)
+        name = event.partitionkey, sequence, message_type
+        self._requests.pop(name, None)
+        self._requests[name] = ReceivedRequest(octets, address, event, now)
+
+    def overdue(self, found: ReceivedRequest) -> CloudEvent | None:
+        """Return the event to publish again if the response to a request is late."""
+        now = self._clock()
+        if found.event is None or found.published + REPUBLISH > now:
+            return None
+        found.published = now
+        return found.event
+
+    def is_answered(self, key: str, sequence: int, message_type: int) -> bool:
+        """Whether the request of a response has its response already."""
+        found = self._requests.get((key, sequence, message_type - 1))
+        return found is not None and bool(found.response)
+
+    def answer(
+        self, key: str, sequence: int, message_type: int, octets: bytes
+    ) -> ReceivedRequest | None:
+        """Keep the core's response; return its request, None if unknown."""
+        found = self._requests.get((key, sequence, message_type - 1))
+        if found is not None:
+            found.response, found.event = octets, None
+        return found
