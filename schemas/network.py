@@ -96,6 +96,8 @@ class DataNetwork(Struct, frozen=True):
     """Addresses of DNS servers, IPv4 or IPv6."""
     mtu: int = 0
     """The IPv4 link MTU; 0 to send none."""
+    p_cscf: tuple[str, ...] = ()
+    """Addresses of P-CSCFs, IPv4 or IPv6 (TS 23.228 5.1.1)."""
 
 
 class UpfPool(Struct, frozen=True):
@@ -120,6 +122,8 @@ class UpfNode(Struct, frozen=True):
     """Its weight for new sessions, relative to other UPFs."""
     n3: str = ""
     """Its address on N3, if the core allocates the F-TEIDs."""
+    n3_instance: str = ""
+    """The Network Instance of its N3 interface (TS 29.244 8.2.4); empty for the DNN."""
 
 
 class GnbNode(Struct, frozen=True):
@@ -198,7 +202,7 @@ class Network(Struct, frozen=True):
     def data_network(self, dnn: str) -> DataNetwork:
         """Return the configuration of a data network; an empty one if it is not configured."""
         found = (network for network in self.data_networks if network.name == dnn)
-        return next(found, DataNetwork(dnn, (), 0))
+        return next(found, DataNetwork(dnn))
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
         """Return every slice of a PLMN, in the order of the tracking areas."""

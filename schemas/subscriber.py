@@ -1,10 +1,17 @@
 """A subscription: the credentials and the access rights of one SUPI (TS 29.503 6.1, TS 29.505)."""
 
 from enum import StrEnum
+from typing import Final
 
 from msgspec import Struct
 
 from schemas.identity import SNssai
+
+MAX_RATE: Final = 4_000_000_000_000
+"""Maximum bit rate in bit/s, that of NGAP (TS 38.413 9.3.1.4)."""
+
+GBR_5QIS: Final = frozenset({*range(1, 5), *range(65, 68), *range(71, 77), *range(82, 91)})
+"""The standardized 5QIs of GBR and delay-critical GBR QoS flows (TS 23.501 table 5.7.4-1)."""
 
 
 class PduSessionType(StrEnum):
@@ -38,6 +45,7 @@ class Dnn(Struct, frozen=True):
     session_types: tuple[PduSessionType, ...] = (PduSessionType.IPV4,)
     ambr: Ambr = Ambr(1_000_000_000, 1_000_000_000)
     five_qi: int = 9
+    """The 5QI of the default QoS flow, which is a non-GBR flow (TS 23.501 5.7.2.7)."""
     arp_priority: int = 8
     arp_preemption_capability: bool = False
     arp_preemption_vulnerability: bool = False

@@ -12,6 +12,7 @@ from functions.decision.inputs import Input, PfcpReceived, TimerExpired
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, release, user_plane
 from functions.messages import ngap, pfcp
+from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.gmm.events import PagingEnded, PagingFailed, PagingStarted
@@ -99,6 +100,8 @@ def _report(d: UeDecision, tree: Tree, seid: int, key: str) -> None:
         release.by_network(d, session, GsmCause.REACTIVATION_REQUESTED)
     elif "ERIR" in kinds:
         _tunnel_lost(d, ies, session)
+    elif "DLDR" in kinds and rules.reported(tree) == {rules.UPLINK}:
+        d.note("a report of uplink packets")
     elif "DLDR" in kinds:
         _downlink_data(d, session)
     else:

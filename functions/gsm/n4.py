@@ -259,14 +259,16 @@ def _send(d: UeDecision, session: PduSession, request: N4Request) -> None:
 
 
 def _message(d: UeDecision, session: PduSession, request: N4Request) -> bytes:
-    n4 = session.n4
+    n4, network = session.n4, d.env.network
+    upf = network.upf(n4.upf)
+    n3_instance = upf.n3_instance if upf is not None else ""
     match request.message:
         case "establish":
             name, seid = "SessionEstablishmentRequest", 0
-            ies = rules.establishment(d.env.network.n4_address, session, request)
+            ies = rules.establishment(network.n4_address, session, request, n3_instance)
         case "modify":
             name, seid = "SessionModificationRequest", n4.up_seid
-            ies = rules.modification(n4, request)
+            ies = rules.modification(n4, request, n3_instance)
         case "delete":
             name, ies, seid = "SessionDeletionRequest", list[Tree](), n4.up_seid
     return pfcp.session_message(name, seid, ies)

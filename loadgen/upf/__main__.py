@@ -4,6 +4,7 @@ It prints one line of JSON per change, with the name in ``event``. It reads comm
 JSON from standard input, with the name in ``command``:
 
 - ``{"command": "downlink", "ue": "10.45.0.1"}``, optionally with ``network_instance``
+- ``{"command": "uplink", "ue": "10.45.0.1"}``, optionally with ``network_instance``
 - ``{"command": "error-indication", "ue": "10.45.0.1"}``
 - ``{"command": "associate", "cp": "127.0.0.1:8805"}``
 - ``{"command": "release", "node": "127.0.0.1"}``
@@ -91,6 +92,9 @@ class Console:
             case "downlink":
                 found = upf.downlink_data(order["ue"], order.get("network_instance"))
                 self.say({"event": "downlink", "ue": order["ue"]} | msgspec.to_builtins(found))
+            case "uplink":
+                forwarded = upf.uplink_data(order["ue"], order.get("network_instance"))
+                self.say({"event": "uplink", "ue": order["ue"], "forwarded": forwarded})
             case "error-indication":
                 there = upf.error_indication(order["ue"], order.get("network_instance"))
                 self.say({"event": "error-indication", "ue": order["ue"], "sent": there})
@@ -178,6 +182,12 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--heartbeat", type=float, help="seconds between heartbeats")
     parser.add_argument("--t1", type=float, default=1.0, help="seconds")
     parser.add_argument("--n1", type=int, default=4, help="transmissions of a request")
+    parser.add_argument(
+        "--needs-interface-type",
+        action="store_true",
+        help="forward only with the interface types N3 and N6",
+    )
+    parser.add_argument("--n3-instance", metavar="NAME", help="forward only with it on N3")
     parser.add_argument("--verbose", action="store_true", help="print session events too")
     parser.add_argument("--no-commands", action="store_true", help="do not read standard input")
     given = parser.parse_args(arguments)
@@ -189,6 +199,8 @@ def main(arguments: Sequence[str]) -> int:
         heartbeat=given.heartbeat,
         t1=given.t1,
         n1=given.n1,
+        needs_interface_type=given.needs_interface_type,
+        n3_instance=given.n3_instance,
     )
     running = run(config, verbose=given.verbose, commands=not given.no_commands)
     try:

@@ -38,6 +38,12 @@ class UpfConfig(Struct, frozen=True, kw_only=True):
     """Seconds between heartbeats to each peer; None for no heartbeats."""
     retry: float = 2.0
     """Seconds between attempts to set up an association."""
+    needs_interface_type: bool = False
+    """Whether packets pass only with the 3GPP Interface Types N3 and N6 in the PDR and the FAR
+    (8.2.118), as in Open5GS' UPF."""
+    n3_instance: str | None = None
+    """The Network Instance of N3; packets pass only if the PDR and the FAR of the access side have
+    it (8.2.4). None for any."""
     buffer: int = 64
     """The number of packets that a FAR buffers."""
     keep_violations: int = 10_000

@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from loadgen.upf.ies import FTeid, Ies, flags_in, group, groups, number_in, tree_in
+from loadgen.upf.interfaces import ANY, Interfaces
 from loadgen.upf.rules import AddressKey, Far, Pdr, RuleSet
 
 
@@ -45,7 +46,12 @@ UNMATCHED = Delivery("no-session")
 
 
 def arrive(
-    key: AddressKey, rules: RuleSet, buffers: dict[int, Buffer], limit: int, now: float
+    key: AddressKey,
+    rules: RuleSet,
+    buffers: dict[int, Buffer],
+    limit: int,
+    now: float,
+    interfaces: Interfaces = ANY,
 ) -> Delivery:
     """Handle one packet for a UE's address.
 
@@ -55,6 +61,7 @@ def arrive(
         buffers: the packets of its FARs, changed in place.
         limit: the number of packets that a FAR buffers; further packets are dropped.
         now: seconds.
+        interfaces: those of the UPF.
     """
     pdr = _match(key, rules)
     if pdr is None:
@@ -66,7 +73,8 @@ def arrive(
     if far is None or not all(qer.downlink_open for qer in qers):
         return dropped
     if far.to_access and far.target is not None:
-        return Delivery("delivered", far.target, pdr.id, qfi)
+        passes = interfaces.pass_downlink(pdr, far)
+        return Delivery("delivered", far.target, pdr.id, qfi) if passes else dropped
     if "BUFF" not in far.action:
         return dropped
     buffer = buffers.get(far.id)

@@ -89,6 +89,8 @@ class Pdi(Struct, frozen=True):
     choose_id: int | None
     ue: tuple[UeAddress, ...]
     traffic_endpoint: bool
+    interface_type: str | int | None
+    """The Source Interface Type (8.2.118)."""
 
     @classmethod
     def of(cls, ies: Ies) -> "Pdi":
@@ -109,6 +111,7 @@ class Pdi(Struct, frozen=True):
                 UeAddress.of(one) for one in every(ies, "UE IP Address") if "octets" not in one
             ),
             traffic_endpoint=bool(every(ies, "Traffic Endpoint ID")),
+            interface_type=first(ies, "3GPP Interface Type"),
         )
 
     @property
@@ -195,6 +198,10 @@ class Far(Struct, frozen=True):
     target: FTeid | None
     """The tunnel in the Outer Header Creation."""
     bar: int | None
+    interface_type: str | int | None
+    """The Destination Interface Type (8.2.118)."""
+    network_instance: str | None
+    """The DNN or domain name; the text if it encodes neither."""
 
     @classmethod
     def of(cls, number: int, ies: Ies, before: "Far | None" = None) -> "Far":
@@ -205,6 +212,7 @@ class Far(Struct, frozen=True):
         destination = first(parameters, "Destination Interface")
         action = flags_in(ies, "Apply Action")
         bar = number_in(ies, "BAR ID")
+        instance = text_in(parameters, "Network Instance")
         new = cls(
             id=number,
             action=action,
@@ -213,17 +221,22 @@ class Far(Struct, frozen=True):
             header=words((header or {}).get("description")),
             target=FTeid.of(header),
             bar=bar,
+            interface_type=first(parameters, "3GPP Interface Type"),
+            network_instance=dnn_of(instance or "") or instance,
         )
         if before is None:
             return new
+        same_interface = new.destination is None
         return cls(
             id=number,
             action=new.action if every(ies, "Apply Action") else before.action,
             forwarding=before.forwarding or new.forwarding,
-            destination=before.destination if new.destination is None else new.destination,
+            destination=before.destination if same_interface else new.destination,
             header=before.header if header is None else new.header,
             target=before.target if header is None else new.target,
             bar=before.bar if bar is None else bar,
+            interface_type=before.interface_type if same_interface else new.interface_type,
+            network_instance=before.network_instance if instance is None else new.network_instance,
         )
 
     @property

@@ -21,6 +21,7 @@ from loadgen.upf.downlink import (
 )
 from loadgen.upf.endpoint import Endpoint
 from loadgen.upf.ies import FTeid, first, flags_in
+from loadgen.upf.interfaces import Interfaces, leaves
 from loadgen.upf.messages import (
     downlink_data_report,
     error_indication_report,
@@ -80,6 +81,7 @@ class Upf:
         self.counts = UpfCounts()
         self.violations: list[PfcpViolation] = []
         self._event = on_event or _ignore
+        self._interfaces = Interfaces(config.needs_interface_type, config.n3_instance)
         self._on_violation = on_violation
         # Random by default: a restarted process must not reuse its former SEIDs.
         ftup = "FTUP" in config.features
@@ -183,13 +185,20 @@ class Upf:
             return UNMATCHED
         key, session = found
         now = asyncio.get_running_loop().time()
-        delivery = arrive(key, session.rules, session.buffers, self.config.buffer, now)
+        limit, interfaces = self.config.buffer, self._interfaces
+        delivery = arrive(key, session.rules, session.buffers, limit, now, interfaces)
         self.counts.delivered += delivery.outcome == "delivered"
         self.counts.buffered += delivery.outcome == "buffered"
         self.counts.dropped += delivery.outcome == "dropped"
         if delivery.report and delivery.pdr is not None:
             self._report(session, key[1], delivery.pdr, delivery.qfi)
         return delivery
+
+    def uplink_data(self, ue: str, network_instance: str | None = None) -> bool:
+        """Return whether an uplink packet of a UE is forwarded; the arguments are those of
+        `downlink_data`."""
+        found = self.table.find(ue, network_instance)
+        return found is not None and leaves(found[1].rules, self._interfaces)
 
     def error_indication(self, ue: str, network_instance: str | None = None) -> bool:
         """Report a GTP-U Error Indication of the gNB for downlink packets of a UE (5.10).

@@ -66,6 +66,9 @@ class UpfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     addresses: Annotated[tuple[str, ...], Meta(max_length=64)] = ()
     """The addresses and networks that it sends from, as ``"10.9.0.7"`` or ``"10.244.0.0/16"``,
     beside that of `host`. The Node ID if empty, provided that it is an address."""
+    n3_instance: str = ""
+    """The Network Instance of its N3 interface, a domain name or DNN; the DNN of each session if
+    empty."""
     dnn: Annotated[tuple[DnnConfig, ...], Meta(max_length=1024)] = ()
 
 
@@ -74,6 +77,8 @@ class DataNetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: Text
     dns: Annotated[tuple[str, ...], Meta(max_length=8)] = ()
+    p_cscf: Annotated[tuple[str, ...], Meta(max_length=8)] = ()
+    """Addresses of P-CSCFs, for IMS."""
     mtu: Annotated[int, Meta(ge=1280, le=65_535)] | None = None
 
 
@@ -95,6 +100,7 @@ def upf_node(upf: UpfConfig) -> UpfNode:
         slices=tuple(map(slice_of, upf.slices)),
         capacity=upf.capacity,
         n3=address_of(upf.n3),
+        n3_instance=upf.n3_instance,
     )
 
 
@@ -104,7 +110,8 @@ def _written(network: str) -> str:
 
 def data_network(network: DataNetworkConfig) -> DataNetwork:
     """Return a data network as procedures see it."""
-    return DataNetwork(network.name, network.dns, network.mtu or 0)
+    p_cscf = tuple(map(address_of, network.p_cscf))
+    return DataNetwork(network.name, network.dns, network.mtu or 0, p_cscf)
 
 
 def check(
@@ -163,6 +170,11 @@ def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
         n3 = address_of(upf.n3)
         if upf.n3 and not (n3 and not ipaddress.ip_address(n3).is_unspecified):
             raise ConfigError(f"upf {upf.node_id}: n3 {upf.n3!r} is not an IP address of a host")
+        if upf.n3_instance and not is_name(upf.n3_instance, LONGEST_DNN):
+            raise ConfigError(
+                f"upf {upf.node_id}: n3_instance {upf.n3_instance!r} is neither a domain name nor "
+                "a DNN"
+            )
         for text in upf.slices:
             slice_of(text)
         for text in upf.addresses:
@@ -220,6 +232,7 @@ def _network(where: str, version: str, text: str) -> IpNetwork:
 def _check_network(one: DataNetworkConfig) -> None:
     if not is_name(one.name, LONGEST_DNN):
         raise ConfigError(f"data_network.name {one.name!r} is not a DNN")
-    for text in one.dns:
-        if not address_of(text):
-            raise ConfigError(f"data_network {one.name}: dns {text!r} is not an IP address")
+    for key, addresses in (("dns", one.dns), ("p_cscf", one.p_cscf)):
+        for text in addresses:
+            if not address_of(text):
+                raise ConfigError(f"data_network {one.name}: {key} {text!r} is not an IP address")

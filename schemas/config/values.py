@@ -33,9 +33,12 @@ def is_name(text: str, longest: int = _LONGEST_NAME) -> bool:
 
 
 def address_of(text: str) -> str:
-    """Return an IP address in its canonical form; empty if the text is not an IP address."""
+    """Return an IP address in its canonical form; empty if the text is not an IP address.
+
+    A zone (``fe80::1%eth0``) has a meaning on one host only: no message can carry it.
+    """
     try:
-        return str(ipaddress.ip_address(text))
+        return "" if "%" in text else str(ipaddress.ip_address(text))
     except ValueError:
         return ""
 

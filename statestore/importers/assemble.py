@@ -41,6 +41,13 @@ def ambr(fields: Fields | None) -> Ambr | None:
     return Ambr(fields.need("uplink", values.rate), fields.need("downlink", values.rate))
 
 
+def default_5qi(fields: Fields | None, name: str) -> int:
+    """Return the 5QI of the default QoS flow; that of a plain DNN if there are no fields."""
+    if fields is None:
+        return PLAIN_DNN.five_qi
+    return fields.take(name, values.default_5qi, PLAIN_DNN.five_qi)
+
+
 def check_slices(
     fields: Fields, name: str, slices: Sequence[SubscribedSlice], notes: list[str]
 ) -> tuple[SubscribedSlice, ...]:

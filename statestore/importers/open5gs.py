@@ -13,6 +13,7 @@ from statestore.importers.assemble import (
     PLAIN_AMBR,
     PLAIN_DNN,
     check_slices,
+    default_5qi,
     key,
     note,
     note_unread,
@@ -118,7 +119,7 @@ def _session(fields: Fields, notes: list[str]) -> Dnn:
         name=fields.need("name", values.dnn),
         session_types=(fields.take("type", _type, PduSessionType.IPV4V6),),
         ambr=_ambr(fields),
-        five_qi=_of(qos, "index", 255, PLAIN_DNN.five_qi),
+        five_qi=default_5qi(qos, "index"),
         arp_priority=_of(arp, "priority_level", 15, PLAIN_DNN.arp_priority),
         # In both fields 1 is disabled and 2 is enabled.
         arp_preemption_capability=_of(arp, "pre_emption_capability", 2, 1) == 2,

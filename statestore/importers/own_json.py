@@ -80,7 +80,7 @@ def _dnn(fields: Fields) -> Dnn:
         name=fields.need("name", values.dnn),
         session_types=fields.each("session_types", values.session_type) or PLAIN_DNN.session_types,
         ambr=_rates(fields),
-        five_qi=fields.take("five_qi", lambda v: values.integer(v, 1, 255), PLAIN_DNN.five_qi),
+        five_qi=fields.take("five_qi", values.default_5qi, PLAIN_DNN.five_qi),
         arp_priority=fields.take(
             "arp_priority", lambda v: values.integer(v, 1, 15), PLAIN_DNN.arp_priority
         ),

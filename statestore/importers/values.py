@@ -4,16 +4,16 @@ import re
 from decimal import Decimal
 from typing import Any
 
+from schemas.config.n4 import LONGEST_DNN
+from schemas.config.values import is_name
 from schemas.identity import supi_of_imsi
-from schemas.subscriber import AuthMethod, PduSessionType
+from schemas.subscriber import GBR_5QIS, MAX_RATE, AuthMethod, PduSessionType
 from statestore.contract import StoreError
 
 _IMSI = re.compile(r"(?:imsi-)?([0-9]{6,15})")
-_DNN = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*")
 _HEX = re.compile(r"[0-9A-Fa-f]*")
 _RATE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) *([KMGTP]?)bps", re.IGNORECASE)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-_MAX_RATE = 10**15
 _NO_SD = "ffffff"
 
 
@@ -76,13 +76,22 @@ def boolean(value: Any) -> bool:
 
 def rate(value: Any) -> int:
     """Convert a bit rate to bit/s: a number, or a string as in TS 29.571 5.5.2 (``"1.5 Gbps"``).
-    Its prefixes are decimal."""
+    Its prefixes are decimal. Every rate that is accepted can be sent to gNBs, UEs and UPFs
+    (`functions.messages.bit_rates`)."""
     if isinstance(value, str):
         match = _RATE.fullmatch(value.strip())
         if match is None:
             raise BadValue('is not a bit rate such as "100 Mbps"')
         value = int(Decimal(match[1]) * 1000 ** _UNITS[match[2].upper()])
-    return integer(value, 0, _MAX_RATE)
+    return integer(value, 1, MAX_RATE)
+
+
+def default_5qi(value: Any) -> int:
+    """Check the 5QI of a default QoS flow, which is a non-GBR flow (TS 23.501 5.7.2.7)."""
+    found = integer(value, 1, 255)
+    if found in GBR_5QIS:
+        raise BadValue(f"is {found}, a GBR 5QI, but the default QoS flow is a non-GBR flow")
+    return found
 
 
 def sst(value: Any) -> int:
@@ -98,7 +107,7 @@ def sd(value: Any) -> str | None:
 
 def dnn(value: Any) -> str:
     """Check a data network name (TS 23.003 9.1)."""
-    if not isinstance(value, str) or len(value) > 100 or not _DNN.fullmatch(value):
+    if not isinstance(value, str) or not is_name(value, LONGEST_DNN):
         raise BadValue("is not a data network name")
     return value
 

@@ -13,6 +13,7 @@ from schemas.cloudevents import (
     SessionRelease,
 )
 from schemas.identity import index_seid, slot_of
+from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import encode
 from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
@@ -45,14 +46,16 @@ class Site:
         world: type[World] = World,
         features: tuple[str, ...] = (),
         ftup: bool = True,
+        network: Network = N4_NETWORK,
+        dnns: tuple[Dnn, ...] = (),
     ) -> None:
-        dnns = (Dnn("internet", types, Ambr(10_000_000, 20_000_000)),)
+        dnns = dnns or (Dnn("internet", types, Ambr(10_000_000, 20_000_000)),)
         slices = slices or (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
         nodes = tuple(
             upf if ftup else replace(upf, n3=f"10.3.0.{index}")
-            for index, upf in enumerate(N4_NETWORK.upfs, 1)
+            for index, upf in enumerate(network.upfs, 1)
         )
-        self.world = world(subscriber(slices=slices), network=replace(N4_NETWORK, upfs=nodes))
+        self.world = world(subscriber(slices=slices), network=replace(network, upfs=nodes))
         self.world.features = features
         ng_setup(self.world)
         self.world.associate(features=("FTUP",) if ftup else ())

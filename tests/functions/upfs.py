@@ -154,17 +154,21 @@ class Upfs:
         self.associated = True
         return association_setup_response(0, upf, self.recovery, self.features, retained=False)
 
-    def report(self, name: str, seid: int) -> None:
-        """Report downlink packets of a session."""
-        self.world.answer_pfcp(downlink_data_report(seid, 77, 2, None), name)
+    def report(self, name: str, seid: int, pdr: int = 2) -> None:
+        """Report packets of a PDR of a session as downlink data."""
+        self.world.answer_pfcp(downlink_data_report(seid, 77, pdr, None), name)
 
     def downlink_data(self, address: str) -> None:
         """Report downlink packets for a UE, and process the response."""
         name, session = self.session(address)
         self.report(name, session.cp.number)
         upf, _, number, pdu = self.world.pfcp.popleft()
-        answer = wire.pfcp_decode(pdu)
         assert (upf, number) == (name, None)
+        self.check_report_answer(pdu, session)
+
+    def check_report_answer(self, pdu: bytes, session: PfcpSession) -> None:
+        """Check that a PDU is the answer that accepts the report of a session."""
+        answer = wire.pfcp_decode(pdu)
         assert (answer["message"], answer["sequence"]) == ("SessionReportResponse", 77)
         assert answer["seid"] == session.seid
         assert {"Cause": "Request accepted"} in answer["ies"]

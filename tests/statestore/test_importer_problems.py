@@ -18,6 +18,8 @@ from tests.statestore.import_samples import (
     refused,
 )
 
+GBR = "is {}, a GBR 5QI, but the default QoS flow is a non-GBR flow"
+
 OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     ("supi", ..., "supi is missing"),
     ("supi", "imsi-12345", "supi is not an IMSI of 6 to 15 digits"),
@@ -37,13 +39,16 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     (
         "ambr.uplink",
         "2 Pbps",
-        "ambr.uplink is 2000000000000000, not a number from 0 to 1000000000000000",
+        "ambr.uplink is 2000000000000000, not a number from 1 to 4000000000000",
     ),
     (
         "ambr.uplink",
         10**90,
-        f"ambr.uplink is 1{'0' * 79}..., not a number from 0 to 1000000000000000",
+        f"ambr.uplink is 1{'0' * 79}..., not a number from 1 to 4000000000000",
     ),
+    ("ambr.uplink", 0, "ambr.uplink is 0, not a number from 1 to 4000000000000"),
+    ("ambr.uplink", -1, "ambr.uplink is -1, not a number from 1 to 4000000000000"),
+    ("ambr.uplink", "0.3 bps", "ambr.uplink is 0, not a number from 1 to 4000000000000"),
     ("ambr.upload", 1, "ambr.upload is not a field of this format"),
     ("barred", "yes", "barred is neither true nor false"),
     ("forbidden_tacs", 7, "forbidden_tacs is not a list"),
@@ -67,6 +72,16 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
         ),
     ),
     ("slices[0].dnns[0].five_qi", 0, "slices[0].dnns[0].five_qi is 0, not a number from 1 to 255"),
+    (
+        "slices[0].dnns[0].five_qi",
+        65,
+        f"slices[0].dnns[0].five_qi {GBR.format(65)}",
+    ),
+    (
+        "slices[0].dnns[0].name",
+        "a" * 60 + "." + "b" * 39,
+        "slices[0].dnns[0].name is not a data network name",
+    ),
     ("slices[0].dnns[0].qi", 0, "slices[0].dnns[0].qi is not a field of this format"),
     ("opcc", OPC, "opcc is not a field of this format"),
 ]
@@ -86,8 +101,10 @@ OPEN5GS_PROBLEMS: list[tuple[str, Any, str]] = [
     ("slice", [], "slice has no slice"),
     ("slice[0].session[0].type", 6, "slice[0].session[0].type is 6, not a number from 1 to 5"),
     ("slice[0].session[0].name", ..., "slice[0].session[0].name is missing"),
+    ("slice[0].session[0].qos.index", 1, f"slice[0].session[0].qos.index {GBR.format(1)}"),
+    ("slice[0].session[0].ambr.uplink.value", 0, "uplink.value is 0, not a number from 1"),
     ("slice[0].session[0].ambr.uplink.unit", 9, "uplink.unit is 9, not a number from 0 to 4"),
-    ("ambr.uplink.value", 2_000_000, "ambr.uplink.value is 2000000000000000, not a number from 0"),
+    ("ambr.uplink.value", 2_000_000, "ambr.uplink.value is 2000000000000000, not a number from 1"),
     ("ambr.downlink", 1024, "ambr.downlink is not an object"),
     ("subscriber_status", 2, "subscriber_status is 2, not a number from 0 to 1"),
 ]
@@ -101,7 +118,9 @@ def test_problems_of_open5gs(path: str, value: Any, said: str):
 
 
 AUTHENTICATION = "AuthenticationSubscription"
+FREE5GC_QOS = "SessionManagementSubscriptionData[0].dnnConfigurations.internet.5gQosProfile"
 FREE5GC_PROBLEMS: list[tuple[str, Any, str]] = [
+    (f"{FREE5GC_QOS}.5qi", 82, f"{FREE5GC_QOS}.5qi {GBR.format(82)}"),
     (AUTHENTICATION, ..., f"{AUTHENTICATION}.permanentKey is missing"),
     (f"{AUTHENTICATION}.permanentKey", {}, f"{AUTHENTICATION}.permanentKey is missing"),
     (

@@ -369,7 +369,20 @@ def test_documents_in_any_arrangement(make: Callable[[str], Any], form: Format):
 
 @pytest.mark.parametrize(
     ("rate", "value"),
-    [("1000 Kbps", 10**6), ("1.5Gbps", 1_500_000_000), ("7 bps", 7), ("1 Tbps", 10**12)],
+    [
+        ("1000 Kbps", 10**6),
+        ("1.5Gbps", 1_500_000_000),
+        ("7 bps", 7),
+        ("1 Tbps", 10**12),
+        ("4 Tbps", 4 * 10**12),
+    ],
 )
 def test_bit_rates(rate: str, value: int):
     assert one(edited(OWN, "ambr.uplink", rate)).ambr.uplink == value
+
+
+@pytest.mark.parametrize("five_qi", [5, 6, 7, 8, 9, 10, 69, 70, 79, 80, 128, 254])
+def test_5qis_of_non_gbr_flows(five_qi: int):
+    """TS 23.501 table 5.7.4-1, and those that an operator has configured."""
+    found = one(edited(OWN, "slices[0].dnns[0].five_qi", five_qi))
+    assert found.slices[0].dnns[0].five_qi == five_qi

@@ -4,8 +4,8 @@ from ipaddress import ip_address
 from typing import Final
 
 import wire
+from functions.messages import bit_rates
 from functions.messages.nas import codec, gmm
-from functions.messages.pfcp import rules
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
 from schemas.gsm.state import PduSession
@@ -132,7 +132,7 @@ def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
 
 
 def _ambr(ambr: Ambr) -> Tree:
-    return {"dl-kbps": rules.kbps(ambr.downlink), "ul-kbps": rules.kbps(ambr.uplink)}
+    return {"dl-kbps": bit_rates.nas(ambr.downlink), "ul-kbps": bit_rates.nas(ambr.uplink)}
 
 
 def _options(request: Tree, network: DataNetwork) -> list[Tree]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import wire
+from functions.messages import bit_rates
 from functions.messages.ngap import templates
 from functions.messages.ngap.templates import EXAMPLE
 from functions.messages.trees import Tree, subtree
@@ -140,8 +141,8 @@ def ue_ambr(ambr: Ambr) -> Tree:
     """Return a UE Aggregate Maximum Bit Rate IE (9.3.1.58)."""
     return {
         "UEAggregateMaximumBitRate": {
-            "uEAggregateMaximumBitRateDL": ambr.downlink,
-            "uEAggregateMaximumBitRateUL": ambr.uplink,
+            "uEAggregateMaximumBitRateDL": bit_rates.ngap(ambr.downlink),
+            "uEAggregateMaximumBitRateUL": bit_rates.ngap(ambr.uplink),
         }
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 import wire
-from functions.messages import ngap
+from functions.messages import bit_rates, ngap
 from functions.messages.ngap import templates
 from functions.messages.ngap.templates import EXAMPLE, EXAMPLE_IMEISV, EXAMPLE_KEY
 from functions.messages.trees import Tree, subtree
@@ -194,7 +194,7 @@ def read_tunnel(information: Tree) -> Tunnel | None:
 def _session_ambr(ambr: Ambr) -> Tree:
     return {
         "PDUSessionAggregateMaximumBitRate": {
-            "pDUSessionAggregateMaximumBitRateDL": ambr.downlink,
-            "pDUSessionAggregateMaximumBitRateUL": ambr.uplink,
+            "pDUSessionAggregateMaximumBitRateDL": bit_rates.ngap(ambr.downlink),
+            "pDUSessionAggregateMaximumBitRateUL": bit_rates.ngap(ambr.uplink),
         }
     }
