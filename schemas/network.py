@@ -66,6 +66,9 @@ class Timers(Struct, frozen=True):
     implicit_deregistration: Annotated[int, Meta(ge=0)] = 0
     """Time from the expiry of the mobile reachable timer, which is four minutes after T3512, to the
     deregistration of the UE; 0 for four minutes more than T3512 (5.3.7)."""
+    t3396: Annotated[int, Meta(ge=0, le=3600)] = 8
+    """Back-off timer of a PDU SESSION ESTABLISHMENT REJECT with #26 (TS 24.501 6.4.1.4.2). Each UE
+    gets a value of one to two times this time; 0 to send none."""
     t3591: Seconds = 16
     t3592: Seconds = 16
     n4: Seconds = 3
@@ -98,6 +101,11 @@ class DataNetwork(Struct, frozen=True):
     """The IPv4 link MTU; 0 to send none."""
     p_cscf: tuple[str, ...] = ()
     """Addresses of P-CSCFs, IPv4 or IPv6 (TS 23.228 5.1.1)."""
+
+
+def is_same_dnn(one: str, other: str) -> bool:
+    """Whether two DNNs are the same: upper and lower case are equal (TS 23.003 9.1, RFC 1035)."""
+    return one.lower() == other.lower()
 
 
 class UpfPool(Struct, frozen=True):
@@ -201,7 +209,7 @@ class Network(Struct, frozen=True):
 
     def data_network(self, dnn: str) -> DataNetwork:
         """Return the configuration of a data network; an empty one if it is not configured."""
-        found = (network for network in self.data_networks if network.name == dnn)
+        found = (one for one in self.data_networks if is_same_dnn(one.name, dnn))
         return next(found, DataNetwork(dnn))
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:

@@ -3,16 +3,16 @@
 from typing import Final, NamedTuple
 
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import release, user_plane
+from functions.gsm import rejection, release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gsm
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
-from schemas.gsm.events import SessionReleased, SessionRequested, UserPlanePending
+from schemas.gsm.events import SessionRequested, UserPlanePending
 from schemas.gsm.state import N4Session, PduAddress, PduSession, Tunnel
 from schemas.identity import SNssai, make_seid, slot_of
 from schemas.lookups import IpVersion, UsableUpf
-from schemas.network import UpfNode, UpfPool
+from schemas.network import UpfNode, UpfPool, is_same_dnn
 from schemas.subscriber import Dnn, PduSessionType
 
 DEFAULT_QFI: Final = 1
@@ -22,8 +22,8 @@ DEFAULT_QFI: Final = 1
 class _RefusedError(Exception):
     """The request is answered with a cause: a 5GSM cause rejects it, a 5GMM cause returns it."""
 
-    def __init__(self, cause: GsmCause | GmmCause) -> None:
-        super().__init__(cause.text)
+    def __init__(self, cause: GsmCause | GmmCause, reason: str = "") -> None:
+        super().__init__(f"{cause.text}: {reason}" if reason else cause.text)
         self.cause = cause
 
 
@@ -62,13 +62,11 @@ def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
     try:
         session = _session(d, transport, request, octets)
     except _RefusedError as refused:
-        cause = refused.cause
-        d.note(f"PDU session {psi}: {cause.text}")
-        if isinstance(cause, GsmCause):
-            answer = gsm.transport(gsm.reject(psi, pti, cause), psi)
+        d.note(f"PDU session {psi}: {refused}")
+        if isinstance(refused.cause, GsmCause):
+            rejection.reject(d, psi, pti, refused.cause)
         else:
-            answer = gsm.not_forwarded(request, psi, cause)
-        d.send_nas(answer)
+            d.send_nas(gsm.not_forwarded(request, psi, refused.cause))
         return
     d.emit(SessionRequested(session))
 
@@ -99,10 +97,7 @@ def failed(d: UeDecision, session: PduSession, reason: str) -> None:
     if session.accepted:
         release.by_network(d, session, GsmCause.NETWORK_FAILURE)
         return
-    d.emit(SessionReleased(session.n4.seid, reason))
-    if user_plane.reachable(d):
-        cause = GsmCause.INSUFFICIENT_RESOURCES
-        d.send_nas(gsm.transport(gsm.reject(session.id, session.pti, cause), session.id))
+    rejection.insufficient(d, session, reason, reachable=user_plane.reachable(d))
 
 
 def _repeated(d: UeDecision, session: PduSession, request: Tree) -> None:
@@ -120,8 +115,7 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
         raise _RefusedError(GsmCause.PDU_SESSION_DOES_NOT_EXIST)
     if kind != "initial-request":
         raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
-    nssai = _nssai(d, transport)
-    dnn = _dnn(d, transport, nssai)
+    nssai, dnn = _subscribed(d, transport)
     if request.get("ssc-mode", "ssc1") != "ssc1":
         raise _RefusedError(GsmCause.UNSUPPORTED_SSC_MODE)
     wanted = request.get("pdu-session-type", dnn.session_types[0].lower())
@@ -153,33 +147,32 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
     )
 
 
-def _nssai(d: UeDecision, transport: Tree) -> SNssai:
-    """The slice asked for, if it is allowed; the first default one if none is (5.4.5.2.3)."""
-    told = subtree(transport, "s-nssai")
-    allowed = d.ue.allowed_nssai
+def _subscribed(d: UeDecision, transport: Tree) -> tuple[SNssai, Dnn]:
+    """Return the slice of a session, and the subscription for its DNN (5.4.5.2.3).
+
+    Without an S-NSSAI it is a default slice, or else another allowed one, that has the DNN. Without
+    a DNN it is the first one of the slice.
+
+    Raises:
+        _RefusedError: #90 the slice is not allowed, #91 the DNN is not subscribed in it.
+    """
+    allowed, told = d.ue.allowed_nssai, subtree(transport, "s-nssai")
+    slices = d.env.subscriber.slices if d.env.subscriber is not None else ()
     if told:
         asked = SNssai(told["sst"], told.get("sd"))
         if asked not in allowed:
             raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
-        return asked
-    subscriber = d.env.subscriber
-    subscribed = subscriber.slices if subscriber is not None else ()
-    defaults = (s.nssai for s in subscribed if s.default and s.nssai in allowed)
-    chosen = next(defaults, None) or next(iter(allowed), None)
-    if chosen is None:
-        raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
-    return chosen
-
-
-def _dnn(d: UeDecision, transport: Tree, nssai: SNssai) -> Dnn:
-    """The subscription for the DNN asked for, or for the first of the slice (5.4.5.2.3 c)."""
-    subscriber = d.env.subscriber
-    slices = subscriber.slices if subscriber is not None else ()
-    subscribed = [dnn for item in slices if item.nssai == nssai for dnn in item.dnns]
-    asked = transport.get("dnn")
-    for dnn in subscribed:
-        if asked is None or dnn.name.lower() == str(asked).lower():
-            return dnn
+        chosen = [one for one in slices if one.nssai == asked]
+    else:
+        found = [one for one in slices if one.nssai in allowed]
+        chosen = sorted(found, key=lambda one: (not one.default, allowed.index(one.nssai)))
+        if not chosen:
+            raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
+    name = transport.get("dnn")
+    for one in chosen:
+        for dnn in one.dnns:
+            if name is None or is_same_dnn(dnn.name, str(name)):
+                return one.nssai, dnn
     raise _RefusedError(GmmCause.DNN_NOT_SUBSCRIBED)
 
 
@@ -197,10 +190,11 @@ def _place(d: UeDecision, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place,
         (upf, pool)
         for upf in d.env.network.upfs
         for pool in upf.pools
-        if pool.dnn == dnn.name and (not upf.slices or nssai in upf.slices)
+        if is_same_dnn(pool.dnn, dnn.name) and (not upf.slices or nssai in upf.slices)
     ]
     if not serving:
-        raise _RefusedError(GsmCause.MISSING_OR_UNKNOWN_DNN_IN_A_SLICE)
+        reason = f"no UPF is configured for {dnn.name} in slice {nssai}"
+        raise _RefusedError(GsmCause.MISSING_OR_UNKNOWN_DNN_IN_A_SLICE, reason)
     typed = [(upf, pool, _type(pool, dnn, wanted)) for upf, pool in serving]
     possible = [(upf, pool, found) for upf, pool, found in typed if not isinstance(found, GsmCause)]
     if not possible:
@@ -213,7 +207,12 @@ def _place(d: UeDecision, nssai: SNssai, dnn: Dnn, wanted: str) -> tuple[_Place,
         if address is not None:
             found = usable[upf.node_id]
             return _Place(upf, kind, cause, not found.ftup, found.recovery_time_stamp), address
-    raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES)
+    if there:
+        reason = f"no address of {dnn.name} is left"
+    else:
+        down = dict.fromkeys(upf.node_id for upf, *_ in possible)
+        reason = f"no UPF of {dnn.name} can be used: {', '.join(down)}"
+    raise _RefusedError(GsmCause.INSUFFICIENT_RESOURCES, reason)
 
 
 _Typed = tuple[PduSessionType, GsmCause | None]

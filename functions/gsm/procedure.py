@@ -203,7 +203,7 @@ def _refused(d: UeDecision, session: PduSession, asked: str, reason: str) -> Non
     elif asked == "delete":
         d.emit(N4Lost(seid, reason))  # nothing else can be done at the UPF
     elif session.stage == "establishing":
-        establishment.failed(d, session, f"the UPF refuses: {reason}")
+        establishment.failed(d, session, f"UPF {session.n4.upf} refuses: {reason}")
     elif session.stage in ("active", "modifying") and session.uplink and not session.n4.refused:
         # Another session there may have the F-TEID by now.
         n4.replace_uplink(d, session, reason)
@@ -218,9 +218,9 @@ def _unanswered(d: UeDecision, seid: int, number: int | None) -> None:
     if session is None or sent is None or sent.number != number:
         d.note("no response to a request that is no longer pending")
     elif sent.message == "establish" and session.stage == "establishing":
-        establishment.failed(d, session, "the UPF does not respond")
+        establishment.failed(d, session, _silent(session))
     else:
-        d.note(f"the UPF {session.n4.upf} does not respond: {sent.message}")
+        d.note(f"{_silent(session)}: {sent.message}")
         indication.unanswered(d, session)
 
 
@@ -233,6 +233,10 @@ def _ended(d: UeDecision, seid: int, number: int | None, incarnation: int) -> No
         d.note("a restart of the UPF ended a request that is no longer pending")
     else:
         _lost(d, SessionLost(seid, incarnation, restarted=True))
+
+
+def _silent(session: PduSession) -> str:
+    return f"UPF {session.n4.upf} does not answer"
 
 
 def _lost(d: UeDecision, lost: SessionLost) -> None:
@@ -294,7 +298,7 @@ def _n4_expired(d: UeDecision) -> None:
         if sent is None or n4.due(d, sent) > d.env.now:
             continue
         if session.stage == "establishing" and sent.count >= n4.REPETITIONS:
-            establishment.failed(d, session, "the UPF does not respond")
+            establishment.failed(d, session, _silent(session))
         if session.stage == "released" and sent.message == "establish" and sent.count >= n4.GIVE_UP:
             d.emit(SessionDeleted(session.n4.seid, "its UPF never responded"))
             continue

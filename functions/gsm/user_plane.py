@@ -8,18 +8,17 @@ import wire
 from functions.decision import connection
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import UeDecision
+from functions.gsm import rejection
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
-from schemas.causes import GsmCause
 from schemas.connection.events import ContextRequested
 from schemas.gsm.events import (
     ResourcesAnswered,
     ResourcesAsked,
     ResourcesUnneeded,
-    SessionReleased,
     UserPlaneOff,
     UserPlaneOn,
     UserPlanePending,
@@ -274,7 +273,5 @@ def _failed(d: UeDecision, session: PduSession, reason: str) -> None:
     if session.stage != "establishing":
         d.emit(UserPlaneOff(session.n4.seid, reason))
         return
-    d.emit(SessionReleased(session.n4.seid, reason))
-    if reachable(d):
-        reject = gsm.reject(session.id, session.pti, GsmCause.INSUFFICIENT_RESOURCES)
-        d.send_nas(gsm.transport(reject, session.id))
+    reason = f"the gNB has no resources: {reason}"
+    rejection.insufficient(d, session, reason, reachable=reachable(d))

@@ -29,6 +29,10 @@ _T3346_UNPROTECTED = (900.0, 1800.0)
 """The default range of T3346 in seconds (TS 24.008 table 11.2b)."""
 
 
+_NEXT_ATTEMPT = ("T3511", "T3502", "T3346")
+"""Timers before the next attempt of a registration."""
+
+
 def back_off(ue: UeBase, received: Received) -> bool:
     """Start T3346 with the value of a reject; with a random value if the reject is unprotected."""
     value = number(received.tree, "t3346-value")
@@ -112,7 +116,7 @@ class Registration(Running):
             ue.repeat("T3510")
             ue.leave()
             self._failed_attempt("t3510-expired", now)
-        elif ue.connection is not Connection.WANTED:
+        elif timer in _NEXT_ATTEMPT and ue.connection is not Connection.WANTED:
             if timer == "T3502":
                 ue.attempts = 0
             ue.leave()

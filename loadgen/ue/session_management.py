@@ -12,6 +12,8 @@ from loadgen.violation import Kind
 
 _MAX_EXPIRIES = 5
 _NO_MORE = "no-psi-free"
+_BACK_OFF = "T3396"
+_INSUFFICIENT_RESOURCES = "insufficient-resources"
 _ANSWERS = frozenset(
     {
         "pdu-session-establishment-accept",
@@ -87,6 +89,9 @@ class _SessionProcedure(ServiceRequest):
         cause = f"{messages.gsm_cause_of(plain)}-{message.get('5gsm-cause')}"
         if kind == "reject":
             cause = self._ue.rejected(message, plain)
+            seconds = number(message, "back-off-timer-value")
+            if seconds and message.get("5gsm-cause") == _INSUFFICIENT_RESOURCES:
+                self._ue.start(_BACK_OFF, float(seconds))  # 6.4.1.4.2
         self.end(f"{kind}-{cause}", now)
 
     def mismatched(self, message: Tree) -> None:
@@ -114,6 +119,23 @@ class Establishment(_SessionProcedure):
 
     name = Procedure.SESSION
     timer = "T3580"
+
+    def start(self, now: float) -> None:
+        """Send the request when T3396 does not run. All sessions of a UE have the same DNN."""
+        if not self._ue.running(_BACK_OFF):
+            super().start(now)
+
+    def released(self, why: str, now: float) -> None:
+        """Fail, unless the request was not sent because T3396 runs."""
+        if not self._ue.running(_BACK_OFF):
+            super().released(why, now)
+
+    def expired(self, timer: str, now: float) -> None:
+        """Handle T3396: send the request now."""
+        if timer == _BACK_OFF:
+            self.start(now)
+        else:
+            super().expired(timer, now)
 
     def session_answered(self, message: Tree, plain: bytes, now: float) -> None:
         """Handle the accept or the reject."""

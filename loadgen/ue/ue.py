@@ -157,10 +157,10 @@ class Ue(UeBase):
         """Switch the UE off and on without signalling.
 
         The 5G-GUTI, the security context and the sequence numbers survive (annex C), and T3346
-        (5.3.9). The other timers, the counters and the connection do not.
+        (5.3.9) and T3396 (6.4.1.4.2). The other timers, the counters and the connection do not.
         """
         self.leave()
-        self.stop_all_except("T3346")
+        self.stop_all_except("T3346", "T3396")
         self._suci = None
         self.running_procedure = self._finished = self._next = None
         self.pending_procedure = None

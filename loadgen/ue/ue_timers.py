@@ -38,9 +38,9 @@ class UeTimers:
         """Whether a timer runs."""
         return timer in self._timers
 
-    def stop_all_except(self, timer: str) -> None:
+    def stop_all_except(self, *timers: str) -> None:
         """Stop every other timer."""
-        self._timers = {name: at for name, at in self._timers.items() if name == timer}
+        self._timers = {name: at for name, at in self._timers.items() if name in timers}
 
     def next_except(self, but: str) -> str:
         """Return the timer that expires next, except `but`; ``"nothing"`` if there is none."""

@@ -110,8 +110,8 @@ def _written(network: str) -> str:
 
 def data_network(network: DataNetworkConfig) -> DataNetwork:
     """Return a data network as procedures see it."""
-    p_cscf = tuple(map(address_of, network.p_cscf))
-    return DataNetwork(network.name, network.dns, network.mtu or 0, p_cscf)
+    dns, p_cscf = tuple(map(address_of, network.dns)), tuple(map(address_of, network.p_cscf))
+    return DataNetwork(network.name, dns, network.mtu or 0, p_cscf)
 
 
 def check(
@@ -133,7 +133,7 @@ def check(
     pools: defaultdict[tuple[str, int], list[tuple[IpNetwork, str]]] = defaultdict(list)
     for upf in upfs:
         for dnn, network in _pools(upf):
-            taken = pools[dnn, network.version]
+            taken = pools[dnn.lower(), network.version]
             for other, node_id in taken:
                 if network.overlaps(other):
                     raise ConfigError(
@@ -143,9 +143,9 @@ def check(
     seen: set[str] = set()
     for one in networks:
         _check_network(one)
-        if one.name in seen:
+        if one.name.lower() in seen:
             raise ConfigError(f"data_network {one.name} is configured twice")
-        seen.add(one.name)
+        seen.add(one.name.lower())
 
 
 def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
@@ -201,9 +201,9 @@ def _pools(upf: UpfConfig) -> Iterator[tuple[str, IpNetwork]]:
         where = f"upf {upf.node_id}, dnn {dnn.name}"
         if not is_name(dnn.name, LONGEST_DNN):
             raise ConfigError(f"upf {upf.node_id}: {dnn.name!r} is not a DNN")
-        if dnn.name in seen:
+        if dnn.name.lower() in seen:
             raise ConfigError(f"{where} is configured twice")
-        seen.add(dnn.name)
+        seen.add(dnn.name.lower())
         if not (dnn.ipv4 or dnn.ipv6):
             raise ConfigError(f"{where} has neither ipv4 nor ipv6")
         if dnn.ipv4:

@@ -21,6 +21,7 @@ from schemas.config.gnb import GnbConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
+from schemas.gprs_timer import gprs_timer_3
 from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
 from schemas.network import Congestion, IeOrder, Network, SecurityPolicy, Timers, TrackingArea
 
@@ -30,9 +31,6 @@ MAX_PLMNS: Final = 12
 """Maximum number of PLMNs in an NG SETUP RESPONSE (TS 38.413 9.2.6.2)."""
 MAX_EQUIVALENT_PLMNS: Final = 15
 """Maximum number of equivalent PLMNs in a REGISTRATION ACCEPT (TS 24.501 9.11.3.45)."""
-
-_GPRS_TIMER_3: Final = (2, 30, 60, 600, 3600, 36_000)
-"""The units of a GPRS timer 3 in seconds (TS 24.008 10.5.7.4a); a timer has at most 31 units."""
 
 
 class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -271,7 +269,7 @@ def _check(config: Config, path: Path) -> None:
 
 def _check_timers(config: Config, path: Path) -> None:
     for name, seconds in (("t3512", config.timers.t3512), ("t3502", config.timers.t3502)):
-        if not any(seconds % unit == 0 and seconds // unit <= 31 for unit in _GPRS_TIMER_3):
+        if gprs_timer_3(seconds) != seconds:
             raise ConfigError(
                 f"{path}: timers.{name} is {seconds} s, and must be up to 31 times 2 or 30 s, "
                 "1 or 10 min, 1 or 10 h"

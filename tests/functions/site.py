@@ -68,7 +68,10 @@ class Site:
         self.teid = 100
 
     def ask(self, psi: int = 1, pti: int = 1, transport: Any = None, **request: Any) -> None:
-        """Send a PDU SESSION ESTABLISHMENT REQUEST, and let the UPF respond."""
+        """Send a PDU SESSION ESTABLISHMENT REQUEST, and let the UPF respond.
+
+        `transport` has IEs of its UL NAS TRANSPORT; None for no IE.
+        """
         message = {
             MESSAGE: "pdu-session-establishment-request",
             "pdu-session-identity": psi,
@@ -78,7 +81,7 @@ class Site:
             **request,
         }
         about = {"request-type": "initial-request", "dnn": "internet", **(transport or {})}
-        self.say(psi, message, **about)
+        self.say(psi, message, **{name: value for name, value in about.items() if value})
 
     def say(self, psi: int, message: dict[str, Any], **about: Any) -> None:
         tree = {

@@ -155,6 +155,37 @@ def test_a_reject_is_a_failure_with_its_cause(cause: str) -> None:
     assert ue.ue.records() == []
 
 
+def test_t3396_is_waited_for_even_after_a_power_cycle() -> None:
+    """TS 24.501 6.4.1.4.2."""
+    world, ue = registered()
+    world.amf.trees["pdu-session-establishment-accept"] = lambda t: {
+        "pdu-session-identity": t["pdu-session-identity"],
+        "procedure-transaction-identity": t["procedure-transaction-identity"],
+        "message-type": "pdu-session-establishment-reject",
+        "5gsm-cause": "insufficient-resources",
+        "back-off-timer-value": 20,
+    }
+    world.amf.pdus["PDUSessionResourceSetupRequest"] = as_downlink
+    end = world.run(ue, SESSION)
+    assert end.cause == "reject-26-insufficient-resources"
+    assert list(ue.ue.record.rejects) == [
+        "pdu-session-establishment-reject 26-insufficient-resources T3396"
+    ]
+    world.amf.trees.clear()
+    world.amf.pdus.clear()
+    asked = world.amf.received.count("pdu-session-establishment-request")
+    ue.ue.power_cycle()
+    assert world.run(ue, REGISTER).cause is None
+    world.begin(ue, SESSION)
+    world.pass_time(15)
+    assert world.amf.received.count("pdu-session-establishment-request") == asked
+    world.pass_time(6)
+    assert world.amf.received.count("pdu-session-establishment-request") == asked + 1
+    assert world.ended(ue)[-1].cause is None
+    assert len(ue.ue.records()) == 1
+    assert world.violations == []
+
+
 def as_downlink(tree: Tree) -> Tree:
     """Return the NAS PDU of a setup request in DOWNLINK NAS TRANSPORT, without the setup."""
     kept = [ie for ie in tree["ies"] if next(iter(ie)).endswith("NGAP-ID")]

@@ -25,6 +25,7 @@ max_requests = 16
 node_id = "10.0.0.1"
 slices = ["1-0A0b0C"]
 capacity = 7
+n3_instance = "n3.example"
 [[upf.dnn]]
 name = "internet"
 ipv4 = "10.45.0.0/16"
@@ -42,8 +43,9 @@ name = "internet"
 ipv4 = "10.46.0.0/16"
 [[data_network]]
 name = "internet"
-dns = ["192.0.2.53", "2001:db8::53"]
+dns = ["192.0.2.53", "2001:DB8::53"]
 mtu = 1400
+p_cscf = ["192.0.2.60", "2001:DB8::60"]
 [[data_network]]
 name = "ims"
 [timers]
@@ -70,11 +72,17 @@ def test_a_whole_file(tmp_path: Path, way: str) -> None:
             ),
             (SNssai(1, "0a0b0c"),),
             7,
+            n3_instance="n3.example",
         ),
         UpfNode("upf-2.example.org", (UpfPool("internet", "10.46.0.0/16"),), n3="2001:db8::3"),
     )
     assert network.data_networks == (
-        DataNetwork("internet", ("192.0.2.53", "2001:db8::53"), 1400),
+        DataNetwork(
+            "internet",
+            ("192.0.2.53", "2001:db8::53"),
+            1400,
+            ("192.0.2.60", "2001:db8::60"),
+        ),
         DataNetwork("ims"),
     )
     assert (network.timers.t3513, network.timers.n4) == (2, 9)
@@ -152,9 +160,18 @@ WRONG: dict[str, str] = {
     ),
     upf("ipv6 = '2001:db8::/48'") + upf("ipv6 = '2001:db8::/64'", node_id="b"): "overlaps",
     network("dns = ['dns']"): "data_network internet: dns 'dns' is not an IP address",
+    network("dns = ['fe80::1%eth0']"): "internet: dns 'fe80::1%eth0' is not an IP address",
+    network("p_cscf = ['ims.example']"): "internet: p_cscf 'ims.example' is not an IP address",
+    network(f"p_cscf = {['192.0.2.1'] * 9}"): r"length <= 8 - at `\$\.data_network\[0\]\.p_cscf`",
+    upf(more="n3_instance = 'a b'"): (
+        "upf 10.0.0.1: n3_instance 'a b' is neither a domain name nor a DNN"
+    ),
+    "[timers]\nt3396 = 3601": r"<= 3600 - at `\$\.timers\.t3396`",
     network("mtu = 1279"): r">= 1280 - at `\$\.data_network\[0\]\.mtu`",
     network("mtu = 65536"): r"<= 65535 - at `\$\.data_network\[0\]\.mtu`",
     network("") + network(""): "data_network internet is configured twice",
+    network("")
+    + "[[data_network]]\nname = 'INTERNET'": "data_network INTERNET is configured twice",
     "[[data_network]]\nname = '-'": "data_network.name '-' is not a DNN",
     "[timers]\nt3513 = 0": r"`\$\.timers\.t3513`",
 }

@@ -1,12 +1,11 @@
 """5GSM messages of the core (TS 24.501 8.3), and the DL NAS TRANSPORT that carries them."""
 
-from ipaddress import ip_address
 from typing import Final
 
 import wire
 from functions.messages import bit_rates
-from functions.messages.nas import codec, gmm
-from functions.messages.trees import Tree, subtree
+from functions.messages.nas import codec, gmm, options
+from functions.messages.trees import Tree
 from schemas.causes import GmmCause, GsmCause
 from schemas.gsm.state import PduSession
 from schemas.network import DataNetwork
@@ -42,11 +41,16 @@ def head(kind: str, psi: int, pti: int) -> Tree:
     }
 
 
-def reject(psi: int, pti: int, cause: GsmCause) -> Tree:
-    """Return a PDU SESSION ESTABLISHMENT REJECT (8.3.3)."""
+def reject(psi: int, pti: int, cause: GsmCause, back_off: int = 0) -> Tree:
+    """Return a PDU SESSION ESTABLISHMENT REJECT (8.3.3).
+
+    `back_off` is T3396 in seconds, a value of `timers.gprs_timer_3`; 0 for none.
+    """
     message = {**head("pdu-session-establishment-reject", psi, pti), "5gsm-cause": int(cause)}
     if cause == GsmCause.UNSUPPORTED_SSC_MODE:
         message["allowed-ssc-mode"] = {"ssc1": True, "ssc2": False, "ssc3": False}
+    if back_off:
+        message["back-off-timer-value"] = back_off
     return message
 
 
@@ -125,45 +129,11 @@ def _accept(session: PduSession, request: Tree, network: DataNetwork) -> Tree:
     if "always-on-pdu-session-requested" in request:
         # 6.4.1.3: a UE that requests always-on gets an indication; no session is always-on.
         message["always-on-pdu-session-indication"] = {"octets": "00"}
-    options = _options(request, network)
-    if options:
-        message["extended-protocol-configuration-options"] = options
+    answer = options.response(request, network)
+    if answer:
+        message[options.IE] = answer
     return message
 
 
 def _ambr(ambr: Ambr) -> Tree:
     return {"dl-kbps": bit_rates.nas(ambr.downlink), "ul-kbps": bit_rates.nas(ambr.uplink)}
-
-
-def _options(request: Tree, network: DataNetwork) -> list[Tree]:
-    """Return the protocol configuration options that the UE requested (TS 24.008 10.5.6.3)."""
-    asked: list[str | Tree] = request.get("extended-protocol-configuration-options", [])
-    found: list[Tree] = []
-    for version in (4, 6):
-        if f"dns-server-ipv{version}-address-request" in asked:
-            servers = [text for text in network.dns if ip_address(text).version == version]
-            found += [{f"dns-server-ipv{version}-address": text} for text in servers]
-    if "ipv4-link-mtu-request" in asked and network.mtu:
-        found.append({"ipv4-link-mtu": network.mtu})
-    for item in asked:
-        if not isinstance(item, str):
-            found += _ipcp(item, network)
-    return found
-
-
-_IPCP_DNS: Final = ("primary-dns-server-address", "secondary-dns-server-address")
-
-
-def _ipcp(item: Tree, network: DataNetwork) -> list[Tree]:
-    """Return the response to an IPCP Configure-Request for DNS servers: the values to request (RFC
-    1877)."""
-    ipcp = subtree(item, "ipcp")
-    servers = [text for text in network.dns if ip_address(text).version == 4]
-    if ipcp.get("code") != "configure-request" or not servers:
-        return []
-    asked = {name for option in ipcp.get("options", ()) for name in option}
-    options = [{n: text} for n, text in zip(_IPCP_DNS, servers, strict=False) if n in asked]
-    if not options:
-        return []
-    nak = {"code": "configure-nak", "identifier": ipcp["identifier"], "options": options}
-    return [{"ipcp": nak}]
