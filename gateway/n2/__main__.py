@@ -36,7 +36,7 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    loop.add_signal_handler(signal.SIGHUP, _serve_plmns_of, router, path, tmsi_key)
+    loop.add_signal_handler(signal.SIGHUP, serve_plmns_of, router, path, tmsi_key)
     async with connected(config.nats.url, "evcore-gateway-n2") as client:
         await ensure_streams(client, bus)
         publisher = Publisher(client, bus.partitions)
@@ -54,7 +54,11 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
         await gateway.stop()
 
 
-def _serve_plmns_of(router: Router, path: Path | None, tmsi_key: bytes) -> None:
+def serve_plmns_of(router: Router, path: Path | None, tmsi_key: bytes) -> None:
+    """Set the PLMNs that the router recognises to those of a configuration file.
+
+    An invalid file changes nothing.
+    """
     try:
         router.serve(configuration.network_of(configuration.load(path), tmsi_key).guamis)
     except ConfigError as err:

@@ -1,6 +1,7 @@
-"""Handovers in the runtime: messages that arrive before their turn, and the associations of
-gNBs."""
+"""Handovers in the runtime: messages that arrive before their turn, and the associations and slices
+of gNBs."""
 
+import time
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,15 @@ import pytest
 from msgspec.structs import replace
 
 from functions.decision.env import NotReadyError
-from functions.runtime.lookups import DecisionLookups, WorkerLookups
+from functions.runtime.lookups import KEPT_SLICES, DecisionLookups, WorkerLookups
 from functions.runtime.turn import in_order, is_early
-from schemas.aggregates import upf_aggregate
+from schemas.aggregates import gnb_aggregate, upf_aggregate
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection, Place
-from schemas.identity import Tai, index_ngap
+from schemas.identity import SNssai, Tai, index_ngap
 from schemas.mobility.state import Handover
+from schemas.network import TrackingArea
 from schemas.position import Position
-from schemas.ran import tai_index_prefix
+from schemas.ran import BroadcastPlmn, Gnb, SupportedTa, tai_index_prefix
 from schemas.step import encode
 from schemas.ue.state import Ue
 from schemas.upf import Upf
@@ -137,3 +139,30 @@ async def test_features_of_a_upf(engine: SqliteEngine, monkeypatch: pytest.Monke
     assert read == (("FTUP", "EMPU"), 1)
     read = await answer(log, worker, lambda asked: asked.upf_features("unknown"))
     assert read == ((), 0)
+
+
+async def test_slices_of_a_gnb(engine: SqliteEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are read once for an association, and again after ten seconds."""
+    log = EventLog(engine, VAULT)
+    found = await log.load([gnb_aggregate("gnb-1")])
+    one, other = SNssai(1), SNssai(2)
+    broadcast = (BroadcastPlmn("001-01", (one,)), BroadcastPlmn("310-410", (other,)))
+    found[0].state = Gnb("gnb-1", association="a1", supported=(SupportedTa(1, broadcast),))
+
+    async def load(names: list[str]) -> list[Aggregate]:
+        return found if names == ["gnb/gnb-1"] else await EventLog.load(log, names)
+
+    monkeypatch.setattr(log, "load", load)
+    worker = WorkerLookups(log, N4_NETWORK, 1)
+
+    async def lacking(plmn: str, tac: int = 1, association: str = "a1") -> tuple[Any, int]:
+        area = TrackingArea(tac, plmn, (one, other))
+        return await answer(log, worker, lambda d: d.lacking_slices(area, "gnb-1", association))
+
+    assert await lacking("001-01") == ((other,), 1)
+    assert await lacking("310-410") == ((one,), 0)
+    assert await lacking("001-01", tac=2) == ((), 0), "a tracking area that it does not broadcast"
+    assert await lacking("001-01", association="a2") == ((), 1), "its next association"
+    now = time.monotonic()
+    monkeypatch.setattr(time, "monotonic", lambda: now + KEPT_SLICES + 1)
+    assert await lacking("001-01") == ((other,), 1)

@@ -104,6 +104,10 @@ WRONG: dict[str, str] = {
     + "".join(
         f"[[tracking_area]]\ntac = 1\nslices = ['1']\nplmn = '01{n}-01'\n" for n in range(4)
     ): "13 PLMNs, but an AMF serves at most 12",
+    "[amf]\nequivalent_plmns = ['001-1']": "equivalent_plmns: '001-1' is not written as",
+    "[amf]\nequivalent_plmns = ['001-02', '001-02']": "has amf.plmn, or a PLMN twice",
+    "[amf]\nequivalent_plmns = ['001-01']": "amf.equivalent_plmns has amf.plmn",
+    f"[amf]\nequivalent_plmns = {[f'310-{n:02}' for n in range(16)]}": "16 PLMNs, but UEs store at",
     "[[tracking_area]]\ntac = 1\nslices = ['256']": "'256' is not a slice: SST 0 to 255",
     "[[tracking_area]]\ntac = 1\nslices = ['\u00b2']": "is not a slice",
     "[[tracking_area]]\ntac = 1\nslices = ['1-01']": "'1-01' is not a slice",
