@@ -1,10 +1,9 @@
 """The data volumes of secondary RATs, which gNBs report for charging (TS 23.502 4.21)."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from functions.decision.ue_decision import UeDecision
-from functions.messages.trees import Tree, subtree
+from functions.messages.trees import Tree, extensions, subtree
 from schemas.gsm.events import SecondaryRatUsed
 
 _LISTS: Final = {
@@ -22,16 +21,10 @@ def record(d: UeDecision, ies: Tree) -> None:
     """Record the reports of a message in the log of the UE."""
     for name, transfer in _LISTS.items():
         for item in ies.get(name, ()):
-            found = subtree({**item, **_extensions(item)}, transfer)
-            named = {**found, **_extensions(found)}
+            found = subtree({**item, **extensions(item)}, transfer)
+            named = {**found, **extensions(found)}
             for kind in ("secondaryRATUsageInformation", "SecondaryRATUsageInformation"):
                 _record(d, item["pDUSessionID"], subtree(named, kind))
-
-
-def _extensions(tree: Tree) -> Tree:
-    """Return the extensions of a sequence by their names."""
-    listed: Iterable[Tree] = tree.get("iE-Extensions", ())
-    return {name: value for one in listed for name, value in one.items()}
 
 
 def _record(d: UeDecision, psi: int, report: Tree) -> None:

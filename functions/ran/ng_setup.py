@@ -5,7 +5,7 @@ from typing import Final
 from functions.decision.env import Env
 from functions.messages import ngap
 from functions.messages.ngap import node
-from functions.messages.trees import Tree, subtree
+from functions.messages.trees import Tree, extensions, subtree
 from functions.ran.decision import GnbDecision
 from schemas.identity import SNssai, Tai
 from schemas.network import Network
@@ -48,23 +48,26 @@ def name_in(ies: Tree) -> str | None:
 
 
 def read_supported(items: list[Tree]) -> tuple[SupportedTa, ...]:
-    """Return a Supported TA List."""
+    """Return a Supported TA List, without its stand-alone non-public networks (SNPNs): they have
+    the PLMN of the operator, but are other networks (TS 23.501 5.30.2)."""
     return tuple(
         SupportedTa(
             item["tAC"],
             tuple(
-                BroadcastPlmn(
-                    plmn["pLMNIdentity"],
-                    tuple(
-                        ngap.read_s_nssai(slice_["s-NSSAI"])
-                        for slice_ in plmn["tAISliceSupportList"]
-                    ),
-                )
+                BroadcastPlmn(plmn["pLMNIdentity"], _slices(plmn))
                 for plmn in item["broadcastPLMNList"]
+                if "sNPN" not in subtree(extensions(plmn), "NPN-Support")
             ),
         )
         for item in items
     )
+
+
+def _slices(plmn: Tree) -> tuple[SNssai, ...]:
+    """Return the slices of a Broadcast PLMN Item, of both its lists."""
+    more: list[Tree] = extensions(plmn).get("ExtendedTAISliceSupportList", [])
+    listed = [*plmn["tAISliceSupportList"], *more]
+    return tuple(ngap.read_s_nssai(item["s-NSSAI"]) for item in listed)
 
 
 def refusal(env: Env, supported: tuple[SupportedTa, ...]) -> Tree | None:

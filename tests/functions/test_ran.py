@@ -289,3 +289,33 @@ def test_optional_parts_of_an_ng_setup_request() -> None:
     assert "UERetentionInformation" not in ies_of(answer)
     assert gnb(world).name == "Gerät 1"
     world.verify()
+
+
+def broadcast(**extension: Any) -> dict[str, Any]:
+    """Return an NG SETUP REQUEST with an extension of its Broadcast PLMN Item (9.3.3.4)."""
+    tree = setup_request(
+        slice_={"s-NSSAI": {"sST": 77}} if "NPN-Support" not in extension else SLICE
+    )
+    (plmn,) = tree["ies"][2]["SupportedTAList"][0]["broadcastPLMNList"]
+    plmn["iE-Extensions"] = [{name: v, "criticality": "reject"} for name, v in extension.items()]
+    return tree
+
+
+def test_a_gnb_of_a_stand_alone_non_public_network() -> None:
+    """TS 23.501 5.30.2: a PLMN with a NID is another network (8.7.1.4)."""
+    world = World()
+    world.uplink(broadcast(**{"NPN-Support": {"sNPN": "001122334450"}}))
+    failure = world.sent()[-1]
+    assert failure["message"] == "NGSetupFailure"
+    assert ies_of(failure)["Cause"] == {"misc": "unknown-PLMN-or-SNPN"}
+    world.verify()
+
+
+def test_slices_in_the_extended_list() -> None:
+    """A gNB may list slices in the Extended TAI Slice Support List too."""
+    world = World()
+    world.uplink(broadcast(ExtendedTAISliceSupportList=[SLICE]))
+    assert world.sent()[-1]["message"] == "NGSetupResponse"
+    ((found,),) = (ta.broadcast for ta in gnb(world).supported)
+    assert [str(one) for one in found.slices] == ["77", "1-010203"]
+    world.verify()
