@@ -11,7 +11,8 @@ JSON from standard input, with the name in ``command``:
 - ``{"command": "silence", "on": true}``
 - ``{"command": "misbehave", "kind": "reject", "cause": 75, "times": 1}``, the fields of
   `loadgen.upf.config.Misbehaviour`; without ``kind`` the UPF behaves correctly again
-- ``{"command": "restart"}``, ``{"command": "status"}``, ``{"command": "stop"}``
+- ``{"command": "restart"}``, ``{"command": "forget"}`` (the associations, without a restart),
+  ``{"command": "status"}``, ``{"command": "stop"}``
 
 ``status`` with ``"sessions": true`` prints all sessions. The end of the input stops the UPF.
 """
@@ -21,12 +22,12 @@ import asyncio
 import signal
 import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from loadgen.trees import Tree
-from loadgen.upf.config import PORT, Misbehaviour, UpfConfig
+from loadgen.upf.config import PORT, Misbehaviour, Quirk, UpfConfig
 from loadgen.upf.downlink import Delivered
 from loadgen.upf.upf import Upf
 from loadgen.upf.violation import PfcpViolation
@@ -109,6 +110,8 @@ class Console:
                 upf.misbehave(wrong)
             case "restart":
                 upf.restart()
+            case "forget":
+                upf.forget()
             case "status":
                 sessions = bool(order.get("sessions"))
                 self.say({"event": "status"} | status(upf, sessions=sessions))
@@ -188,6 +191,9 @@ def main(arguments: Sequence[str]) -> int:
         help="forward only with the interface types N3 and N6",
     )
     parser.add_argument("--n3-instance", metavar="NAME", help="forward only with it on N3")
+    parser.add_argument("--source", help="address that its own requests come from")
+    quirks = get_args(Quirk)
+    parser.add_argument("--quirk", action="append", choices=quirks, default=[], help="repeatable")
     parser.add_argument("--verbose", action="store_true", help="print session events too")
     parser.add_argument("--no-commands", action="store_true", help="do not read standard input")
     given = parser.parse_args(arguments)
@@ -201,6 +207,8 @@ def main(arguments: Sequence[str]) -> int:
         n1=given.n1,
         needs_interface_type=given.needs_interface_type,
         n3_instance=given.n3_instance,
+        source=given.source,
+        quirks=frozenset(given.quirk),
     )
     running = run(config, verbose=given.verbose, commands=not given.no_commands)
     try:

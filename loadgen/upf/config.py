@@ -12,6 +12,11 @@ PORT = 8805
 """The port of PFCP (TS 29.244 clause 4.2.2)."""
 
 
+Quirk: TypeAlias = Literal[
+    "ignores-strangers", "ignores-unassociated", "keeps-sessions", "gives-up"
+]
+
+
 class UpfConfig(Struct, frozen=True, kw_only=True):
     """One emulated UPF."""
 
@@ -46,6 +51,14 @@ class UpfConfig(Struct, frozen=True, kw_only=True):
     it (8.2.4). None for any."""
     buffer: int = 64
     """The number of packets that a FAR buffers."""
+    source: str | None = None
+    """The address that its own requests come from, as behind NAT; `host` if None."""
+    quirks: frozenset[Quirk] = frozenset()
+    """``ignores-strangers``: leave heartbeats of nodes without association unanswered;
+    ``ignores-unassociated``: leave session requests without association unanswered, instead of
+    refusing them; ``keeps-sessions``: keep the sessions of a CP function that sets up another
+    association, and refuse to restore one that exists; ``gives-up``: end the association with a CP
+    function that does not answer heartbeats, and keep its sessions."""
     keep_violations: int = 10_000
     """The number of violations that are kept; all are counted."""
 
@@ -60,7 +73,14 @@ class UpfConfig(Struct, frozen=True, kw_only=True):
 
 
 MisbehaviourKind: TypeAlias = Literal[
-    "reject", "no-cause", "delay", "duplicate", "lose", "unknown-seid", "wrong-f-teid"
+    "reject",
+    "no-cause",
+    "no-node-id",
+    "delay",
+    "duplicate",
+    "lose",
+    "unknown-seid",
+    "wrong-f-teid",
 ]
 
 
@@ -69,6 +89,7 @@ class Misbehaviour(Struct, frozen=True, kw_only=True):
 
     kind: MisbehaviourKind
     """``reject``: refuse with `cause`, and do nothing; ``no-cause``: omit the Cause;
+    ``no-node-id``: omit the Node ID;
     ``delay``: answer after `seconds`; ``duplicate``: answer twice; ``lose``: execute the request,
     and answer only its repetition; ``unknown-seid``: answer with another SEID; ``wrong-f-teid``:
     answer with F-TEIDs that only a CP function may send (8.2.3)."""

@@ -43,37 +43,48 @@ class Endpoint(asyncio.DatagramProtocol):
         """Whether the socket neither reads nor sends."""
         self.misbehaviour: Misbehaviour | None = None
         self.address: Address = (config.host, config.port)
-        self.requests = Requests(self._send, config.t1, config.n1)
+        self.requests = Requests(self._send_request, config.t1, config.n1)
         self.answers = Answers(config.t1 * (config.n1 + 1))
         self._owner, self._counts = owner, counts
         self._times = 0
         self._transport: asyncio.DatagramTransport | None = None
+        self._source = config.source
+        self._requester: asyncio.DatagramTransport | None = None
+        """The socket of the UPF's own requests, if they come from another address."""
 
     async def open(self) -> None:
-        """Open the socket at the configured address.
+        """Open the socket at the configured address, and the one for the UPF's own requests.
 
         Raises:
-            OSError: the address is not available.
+            OSError: an address is not available.
         """
-        family = socket.AF_INET6 if ":" in self.address[0] else socket.AF_INET
+        self._transport = await self._open(self.address)
+        if self._source is not None:
+            self._requester = await self._open((self._source, 0))
+        found = self._transport.get_extra_info("sockname")
+        self.address = cast("tuple[str, int]", found[:2])
+
+    async def _open(self, address: Address) -> asyncio.DatagramTransport:
+        family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         sock = socket.socket(family, socket.SOCK_DGRAM)
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
-            sock.bind(self.address)
+            sock.bind(address)
         except OSError:
             sock.close()
             raise
         loop = asyncio.get_running_loop()
-        self._transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=sock)
-        self.address = cast("tuple[str, int]", sock.getsockname()[:2])
+        transport, _ = await loop.create_datagram_endpoint(lambda: self, sock=sock)
+        return transport
 
     def close(self) -> None:
         """Close the socket and drop the unanswered requests."""
         self.requests.cancel()
-        if self._transport is not None:
-            self._transport.close()
-            self._transport = None
+        for transport in (self._transport, self._requester):
+            if transport is not None:
+                transport.close()
+        self._transport = self._requester = None
 
     def misbehave(self, misbehaviour: Misbehaviour | None) -> None:
         """Misbehave in answers from now on; None stops the misbehaviour."""
@@ -209,6 +220,12 @@ class Endpoint(asyncio.DatagramProtocol):
         if kind == "duplicate":
             self._send(data, address)
 
+    def _send_request(self, data: bytes, address: Address) -> None:
+        if self._requester is None:
+            self._send(data, address)
+        elif not self.silent:
+            self._requester.sendto(data, address)
+
     def _send(self, data: bytes, address: Address) -> None:
         if self._transport is not None and not self.silent:
             self._transport.sendto(data, address)
@@ -216,6 +233,10 @@ class Endpoint(asyncio.DatagramProtocol):
 
 def _without_cause(tree: Tree) -> Tree:
     return tree | {"ies": [entry for entry in tree["ies"] if "Cause" not in entry]}
+
+
+def _without_node_id(tree: Tree) -> Tree:
+    return tree | {"ies": [entry for entry in tree["ies"] if "Node ID" not in entry]}
 
 
 def _other_seid(tree: Tree) -> Tree:
@@ -232,6 +253,7 @@ def _f_teid_to_choose(tree: Tree) -> Tree:
 
 _SPOIL: dict[str | None, Callable[[Tree], Tree]] = {
     "no-cause": _without_cause,
+    "no-node-id": _without_node_id,
     "unknown-seid": _other_seid,
     "wrong-f-teid": _f_teid_to_choose,
 }

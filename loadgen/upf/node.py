@@ -110,6 +110,8 @@ class Node:
         """Execute a node request. Return its answer."""
         match peek.message:
             case "HeartbeatRequest":
+                if self._is_ignored(at):
+                    return None
                 self._heard(at, number_in(tree["ies"], "Recovery Time Stamp"))
                 return heartbeat("HeartbeatResponse", peek.sequence, self.recovery)
             case "AssociationSetupRequest":
@@ -126,13 +128,32 @@ class Node:
             case _:
                 return None
 
+    def forget(self) -> None:
+        """End all associations without a message or a restart, and keep the sessions. Without the
+        quirk ``keeps-sessions``, delete them."""
+        for node in list(self.associations):
+            if "keeps-sessions" not in self._config.quirks:
+                self._delete_sessions(node)
+            self._forget(node)
+
+    def _forget(self, node: str) -> None:
+        del self.associations[node]
+        if not self.associations:
+            self.changed.clear()
+        self._event("forgotten", {"node": node})
+
+    def _is_ignored(self, at: Address) -> bool:
+        """Whether a heartbeat from an address without association is left unanswered."""
+        known = any(association.address == at for association in self.associations.values())
+        return "ignores-strangers" in self._config.quirks and not known
+
     # associations
 
     def _setup_requested(self, ies: Ies, peek: wire.PfcpPeek, at: Address) -> Tree:
         """Handle an association setup by a CP function, new or repeated (6.2.6.2.2)."""
         node = peek.node_id or ""
         known, retained = node in self.associations, False
-        if known:
+        if known and "keeps-sessions" not in self._config.quirks:
             keep = self._retained(ies, node)
             retained = bool(every(ies, RETENTION))
             for session in self._sessions.of_node(node):
@@ -229,6 +250,8 @@ class Node:
                 association.alive = answer is not None
                 event = "peer-back" if association.alive else "peer-lost"
                 self._event(event, {"node": association.node})
+            if answer is None and "gives-up" in self._config.quirks:
+                self._forget(association.node)
             if answer is not None:
                 recovery = number_in(answer["ies"], "Recovery Time Stamp")
                 self._recovered(association, recovery)

@@ -56,9 +56,14 @@ class SessionRequests:
             return self._establish(tree, peek, octets)
         session = self._sessions.by_seid.get(peek.seid or 0)
         if session is None:
-            known = bool(self._node.associations)
-            cause = SESSION_CONTEXT_NOT_FOUND if known else NO_ESTABLISHED_ASSOCIATION
-            return self._owner.refusal(peek, cause, None)
+            if not self._node.associations:
+                return self._unassociated(peek)
+            if peek.seid in self._sessions.former:
+                text = f"{peek.message} for SEID {peek.seid:#x} of the time before the restart"
+                self._owner.violate(PfcpKind.FORMER_SESSION, text, f"SEID {peek.seid:#x}")
+            return self._owner.refusal(peek, SESSION_CONTEXT_NOT_FOUND, None)
+        if session.node not in self._node.associations:
+            return self._unassociated(peek)
         if peek.message == "SessionDeletionRequest":
             self._counts.dropped += self._sessions.delete(session).dropped
             self._tell("deleted", session)
@@ -68,7 +73,7 @@ class SessionRequests:
     def _establish(self, tree: Tree, peek: wire.PfcpPeek, octets: bytes) -> Tree | None:
         node = peek.node_id or ""
         if node not in self._node.associations:
-            return self._owner.refusal(peek, NO_ESTABLISHED_ASSOCIATION, None)
+            return self._unassociated(peek)
         ies = tree["ies"]
         user = tree_in(ies, "User ID") or {}
         cp = FSeid.of(tree_in(ies, "F-SEID"))
@@ -86,6 +91,12 @@ class SessionRequests:
         up = FSeid(session.seid, *self._host())
         name = self._config.node_id
         return established(session.cp.number, peek.sequence, name, up, outcome.created)
+
+    def _unassociated(self, peek: wire.PfcpPeek) -> Tree | None:
+        """Refuse or ignore a request of a CP function without association (6.2.6.2.2)."""
+        if "ignores-unassociated" in self._config.quirks:
+            return None
+        return self._owner.refusal(peek, NO_ESTABLISHED_ASSOCIATION, None)
 
     def _modify(self, tree: Tree, peek: wire.PfcpPeek, session: PfcpSession) -> Tree:
         now = asyncio.get_running_loop().time()

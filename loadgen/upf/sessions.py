@@ -65,7 +65,13 @@ class PfcpSessions:
     """All sessions of a UPF, by SEID, TEID and address."""
 
     def __init__(
-        self, ipv4: str | None, ipv6: str | None, rng: Random, *, ftup: bool = True
+        self,
+        ipv4: str | None,
+        ipv6: str | None,
+        rng: Random,
+        *,
+        ftup: bool = True,
+        restores: bool = True,
     ) -> None:
         """Start without sessions.
 
@@ -74,13 +80,17 @@ class PfcpSessions:
             ipv6: the IPv6 address of N3 in F-TEIDs, or None.
             rng: draws the first SEID and TEID.
             ftup: whether the UPF allocates F-TEIDs, not the CP function (before Release 16).
+            restores: whether a restoration (RESTI) replaces the session with its F-SEID; it is
+                refused if not.
         """
         self.by_seid: dict[int, PfcpSession] = {}
         self.by_cp: dict[FSeid, PfcpSession] = {}
         self.by_address: dict[AddressKey, PfcpSession] = {}
         self.by_teid: dict[int, PfcpSession] = {}
         self._instances: dict[str, None] = {}
-        self._ipv4, self._ipv6, self._ftup = ipv4, ipv6, ftup
+        self.former: set[int] = set()
+        """The SEIDs of the sessions that a restart has deleted."""
+        self._ipv4, self._ipv6, self._ftup, self._restores = ipv4, ipv6, ftup, restores
         self._seid, self._teid = rng.getrandbits(62), rng.getrandbits(31)
 
     @property
@@ -125,11 +135,10 @@ class PfcpSessions:
             return SessionOutcome(faults=(fault,))
         old = self.by_cp.get(cp)
         restoring = "RESTI" in flags_in(ies, "PFCPSEReq-Flags")
-        if old is not None and not restoring:
-            if old.digest == digest:
-                return SessionOutcome(old, created=old.created, repeated=True)
-            text = f"the session of {old.who} has the CP F-SEID {cp} already"
-            return SessionOutcome(faults=(PfcpFault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
+        if old is not None:
+            found = self._existing(old, cp, digest, restoring=restoring)
+            if found is not None:
+                return found
         rules = RuleSet.empty()
         faults, _ = apply(ies, rules)
         faults += check_rules(rules)
@@ -150,6 +159,18 @@ class PfcpSessions:
         self.by_seid[session.seid] = self.by_cp[cp] = session
         self._index(session, RuleSet.empty())
         return SessionOutcome(session, created=created, dropped=dropped)
+
+    def _existing(
+        self, old: PfcpSession, cp: FSeid, digest: bytes, *, restoring: bool
+    ) -> SessionOutcome | None:
+        """Return the outcome of an establishment with the F-SEID of a session; None to replace the
+        session."""
+        if restoring:
+            return None if self._restores else SessionOutcome(cause=RESTORATION_FAILURE)
+        if old.digest == digest:
+            return SessionOutcome(old, created=old.created, repeated=True)
+        text = f"the session of {old.who} has the CP F-SEID {cp} already"
+        return SessionOutcome(faults=(PfcpFault(PfcpKind.F_SEID_IN_USE, text, RULE_FAILURE),))
 
     def modify(self, session: PfcpSession, ies: Ies, now: float) -> SessionOutcome:
         """Modify a session (6.3.3). With a fault the session is not changed."""
@@ -190,6 +211,7 @@ class PfcpSessions:
 
     def clear(self) -> None:
         """Delete all sessions; their SEIDs and TEIDs are not used again."""
+        self.former.update(self.by_seid)
         for table in (self.by_seid, self.by_cp, self.by_address, self.by_teid):
             table.clear()
 

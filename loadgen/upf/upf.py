@@ -71,7 +71,8 @@ class Upf:
             config: its configuration.
             rng: draws the first SEID and TEID.
             on_event: called with changes: ``associated``, ``not-associated``, ``released``,
-                ``peer-restarted``, ``peer-lost``, ``peer-back``, ``restarted``, ``established``,
+                ``peer-restarted``, ``peer-lost``, ``peer-back``, ``forgotten``, ``restarted``,
+                ``established``,
                 ``repeated``, ``modified``, ``deleted``, ``report``, ``report-refused``,
                 ``report-unanswered``.
             on_delivered: called with buffered packets that were delivered.
@@ -85,7 +86,8 @@ class Upf:
         self._on_violation = on_violation
         # Random by default: a restarted process must not reuse its former SEIDs.
         ftup = "FTUP" in config.features
-        self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup)
+        restores = "keeps-sessions" not in config.quirks
+        self.table = PfcpSessions(*config.n3, rng or Random(), ftup=ftup, restores=restores)
         self.endpoint = Endpoint(config, self, self.counts)
         recovery = recovery_time_stamp()
         self.node = Node(config, self.endpoint, self.table, self._event, recovery)
@@ -228,6 +230,11 @@ class Upf:
         self._event("restarted", {"sessions": lost, "recovery_time_stamp": self.recovery})
         self.node.start()
 
+    def forget(self) -> None:
+        """End all associations without a message or a restart. The sessions are deleted too, but
+        for the quirk ``keeps-sessions``."""
+        self.node.forget()
+
     def silence(self, on: bool) -> None:
         """Stop reading and sending, or start again."""
         self.endpoint.silent = on
@@ -309,7 +316,9 @@ class Upf:
     def _ask(
         self, tree: Tree, session: PfcpSession, answered: Callable[[Tree | None], None]
     ) -> None:
-        association = self.node.associations[session.node]
+        association = self.node.associations.get(session.node)
+        if association is None:
+            return  # forgotten: there is no CP function to report to
         host, port = association.address
         same = session.cp.ipv6 if ":" in self.endpoint.address[0] else session.cp.ipv4
         self.endpoint.ask(tree, (same or host, self.config.cp_port or port), answered)

@@ -31,6 +31,7 @@ class PfcpKind(StrEnum):
     QER_GATE = "pfcp-qer-gate"
     QER_QFI = "pfcp-qer-qfi"
     SESSION_AMBR = "pfcp-session-ambr"
+    FORMER_SESSION = "pfcp-former-session"
 
 
 PFCP_CLAUSES: dict[PfcpKind, str] = {
@@ -57,6 +58,7 @@ PFCP_CLAUSES: dict[PfcpKind, str] = {
     PfcpKind.QER_GATE: "TS 29.244 table 7.5.2.5-1",
     PfcpKind.QER_QFI: "TS 29.244 table 7.5.2.5-1",
     PfcpKind.SESSION_AMBR: "TS 23.501 5.7.1.8",
+    PfcpKind.FORMER_SESSION: "TS 23.527 4.3.2",
 }
 
 

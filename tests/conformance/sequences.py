@@ -26,9 +26,8 @@ _TAKEN: Final = [
 _TAKEN_NGAP: Final = [n for n, s in NGAP.items() if s.message in NGAP_MESSAGES] + [
     name for name, sample in NGAP.items() if sample.message in ("NGReset", "NGSetupRequest")
 ]
-_EVENTS: Final = [
-    kind for kind in EVENTS if kind not in (EventType.PFCP_UNANSWERED, EventType.SESSION_LOST)
-]
+_OF_UPFS: Final = (EventType.PFCP_UNANSWERED, EventType.PFCP_ENDED, EventType.SESSION_LOST)
+_EVENTS: Final = [kind for kind in EVENTS if kind not in _OF_UPFS]
 """Events of the core. Shots of the UPFs make the events that a UPF causes."""
 _SECONDS: Final = (0.0, 0.5, 4.0, 6.1, 16.1, 40.0, 3600.0)
 _SUBSCRIPTIONS: Final = ("barred", "ambr", "withdrawn", "as before")
