@@ -11,6 +11,7 @@ from schemas.identity import Guami
 from schemas.network import Network, TrackingArea
 from schemas.subscriber import AuthMethod
 from tests.functions.gnb import ies_of, setup_request
+from tests.functions.handover_site import Mobile, gnb_id, gnb_of
 from tests.functions.phone import Phone
 from tests.functions.test_eap import EapPhone
 from tests.functions.world import NETWORK, OTHER_SLICE, SLICE, World, subscriber
@@ -203,3 +204,56 @@ def test_a_new_plmn_is_told_to_connected_gnbs() -> None:
 def test_the_guamis_of_a_network() -> None:
     assert SHARED.guamis == tuple(Guami(plmn, 1, 1, 0) for plmn in (OWN, OTHER, THIRD))
     assert SHARED.equivalents(OWN) == ()
+
+
+# Handovers
+
+
+def at_two_plmns(equivalent: tuple[str, ...]) -> Mobile:
+    """Return a UE with a session at gNB 1 in 001-01; gNB 2 broadcasts another PLMN too."""
+    site = Mobile()
+    network = site.world.network
+    areas = (*network.tracking_areas, TrackingArea(2, OTHER, (SLICE,)))
+    site.world.reconfigure(replace(network, tracking_areas=areas, equivalent_plmns=equivalent))
+    tree = setup_request(tac=2, plmn=OTHER)
+    tree["ies"][0] = {"GlobalRANNodeID": gnb_id(2)}
+    site.world.uplink(tree, gnb_of(2), "a2")
+    site.world.downlink.clear()
+    return site
+
+
+def target(plmn: str) -> dict[str, Any]:
+    node = {"globalRANNodeID": gnb_id(2), "selectedTAI": {"pLMNIdentity": plmn, "tAC": 2}}
+    return {"targetRANNodeID": node}
+
+
+def test_a_handover_to_an_equivalent_plmn() -> None:
+    """TS 23.501 5.3.4.1.1: the target gets the GUAMI of the PLMN that it has selected."""
+    site = at_two_plmns((OTHER,))
+    site.handover_required(2, TargetID=target(OTHER))
+    pdus = [wire.ngap_decode(pdu) for _, _, pdu in site.world.downlink]
+    (request,) = [ies_of(tree) for tree in pdus if tree["message"] == "HandoverRequest"]
+    assert request["GUAMI"]["pLMNIdentity"] == OTHER
+
+
+def test_no_handover_to_another_plmn() -> None:
+    site = at_two_plmns(())
+    site.handover_required(2, TargetID=target(OTHER))
+    pdus = [wire.ngap_decode(pdu) for _, _, pdu in site.world.downlink]
+    (failure,) = [ies_of(t) for t in pdus if t["message"] == "HandoverPreparationFailure"]
+    assert failure["Cause"] == {"radioNetwork": "ho-target-not-allowed"}
+
+
+@pytest.mark.parametrize(("equivalent", "answer"), [((OTHER,), None), ((), "Failure")])
+def test_a_path_switch_to_another_plmn(equivalent: tuple[str, ...], answer: str | None) -> None:
+    """After the path switch to an equivalent PLMN the UE is served there."""
+    site = at_two_plmns(equivalent)
+    tai = {"pLMNIdentity": OTHER, "tAC": 2}
+    cgi = {"pLMNIdentity": "001-01", "nRCellIdentity": 32}
+    location = {"userLocationInformationNR": {"nR-CGI": cgi, "tAI": tai}}
+    site.path_switch_request(2, UserLocationInformation=location)
+    names = [wire.ngap_peek(pdu).message for _, _, pdu in site.world.downlink]
+    assert ("PathSwitchRequestFailure" in names) is (answer == "Failure")
+    here = site.world.ue().connection
+    assert here is not None
+    assert here.tai.plmn == (OTHER if answer is None else OWN)
