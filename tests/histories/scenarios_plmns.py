@@ -78,13 +78,13 @@ def slices_of_the_gnb() -> World:
 
 
 def configured_nssai() -> World:
-    """It is told at the registration, and when the PLMN has another subscribed slice."""
-    one = replace(NETWORK, tracking_areas=NETWORK.tracking_areas[:1])
-    phone = registered(one, "001-01")
-    phone.world.reconfigure(NETWORK)
-    phone.world.sent()
-    phone.say({"message-type": "5gmm-status", "5gmm-cause": 97})
-    phone.update()
+    """A UE is told it once, and again when it uses the default configured NSSAI."""
+    phone = registered(NETWORK, "001-01")
+    phone.idle()
+    phone.requested = [*BOTH, {"sst": 3}]
+    default = {"network-slicing-indication": {"dcni": True, "nssci": False}}
+    phone.open_again(phone.request(**default))
+    phone.finish()
     return phone.world
 
 
