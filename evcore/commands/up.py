@@ -175,9 +175,10 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
         n4 = core.config.n4
         names = ", ".join(upf.node_id for upf in upfs[:3]) + (", ..." if len(upfs) > 3 else "")
         facts.append(("UPFs", f"{names}; the core's PFCP is at {n4.host}, UDP port {n4.port}"))
-    plmn = area.plmn or core.config.amf.plmn
+    own = core.config.amf.plmn
+    plmns = ", ".join(dict.fromkeys(one.plmn or own for one in core.config.tracking_area))
     facts += [
-        ("network", f"PLMN {plmn}, TAC {area.tac}, slices {', '.join(area.slices)}"),
+        ("network", f"PLMN {plmns}, TAC {area.tac}, slices {', '.join(area.slices)}"),
         ("data", f"in {root}, log files in {root / 'logs'}"),
         ("broker", f"{core.broker.url}, monitoring {core.broker.monitor_url}"),
     ]

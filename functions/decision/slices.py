@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from functions.messages.nas import gmm
 from functions.messages.trees import Tree
-from schemas.identity import SNssai, Tai
+from schemas.identity import Plmn, SNssai, Tai
 from schemas.network import Network, TrackingArea
 from schemas.subscriber import Subscriber
 
@@ -20,9 +20,9 @@ class Nssai(NamedTuple):
 
     allowed: tuple[SNssai, ...]
     rejected_in_plmn: tuple[SNssai, ...]
-    """Not in the subscription."""
+    """Not in the subscription, or in no tracking area of the PLMN."""
     rejected_in_area: tuple[SNssai, ...]
-    """Subscribed, but not available in any tracking area of the registration area."""
+    """Available to the UE in the PLMN, but in no tracking area of the registration area."""
 
 
 def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
@@ -32,6 +32,7 @@ def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
 
 
 def allow(
+    network: Network,
     requested: Sequence[SNssai],
     subscriber: Subscriber,
     area: TrackingArea,
@@ -44,12 +45,29 @@ def allow(
     subscribed = [slice_.nssai for slice_ in subscriber.slices]
     here = set(area.slices).difference(lacking)
     allowed = [s for s in requested if s in subscribed and s in here]
+    refused = [s for s in requested if s not in allowed] if len(allowed) < len(requested) else []
     if not allowed:
         allowed = [s.nssai for s in subscriber.slices if s.default and s.nssai in here]
+    return with_rejected(network, area.plmn, subscriber, allowed[:MAX_ALLOWED], refused)
+
+
+def with_rejected(
+    network: Network,
+    plmn: Plmn,
+    subscriber: Subscriber | None,
+    allowed: Sequence[SNssai],
+    refused: Sequence[SNssai],
+) -> Nssai:
+    """Return the NSSAIs of a UE with `refused` S-NSSAIs, which are not allowed: each is rejected
+    for the PLMN or for the registration area."""
+    there: set[SNssai] = set()
+    if refused and subscriber is not None:
+        subscribed = (one.nssai for one in subscriber.slices)
+        there = set(subscribed).intersection(network.slices(plmn))
     return Nssai(
-        tuple(allowed[:MAX_ALLOWED]),
-        tuple(s for s in requested if s not in subscribed),
-        tuple(s for s in requested if s in subscribed and s not in here),
+        tuple(allowed),
+        tuple(one for one in refused if one not in there),
+        tuple(one for one in refused if one in there),
     )
 
 

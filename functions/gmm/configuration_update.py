@@ -142,7 +142,8 @@ def _start(d: UeDecision, changed: tuple[SNssai, ...], configured: ConfiguredNss
         message["5g-guti"] = guti.mobile_identity(d, tmsi)
     tais: tuple[Tai, ...] = ()
     if changed and not register:
-        nssai = _nssai(d, allowed, changed)
+        network, plmn = d.env.network, d.plmn
+        nssai = slices.with_rejected(network, plmn, d.env.subscriber, allowed, changed)
         tais = _smaller_area(d, nssai)
         message |= _slices(nssai, tais)
     message |= configured_nssai.ies(d, configured)
@@ -157,15 +158,6 @@ def _start(d: UeDecision, changed: tuple[SNssai, ...], configured: ConfiguredNss
     here = d.connection.amf_ue_ngap_id
     d.emit(ConfigurationUpdateSent(plain, here, told, register, configured, tais))
     _send(d, plain, told)
-
-
-def _nssai(d: UeDecision, allowed: tuple[SNssai, ...], changed: tuple[SNssai, ...]) -> Nssai:
-    subscribed = [one.nssai for one in d.env.subscriber.slices] if d.env.subscriber else []
-    return Nssai(
-        allowed,
-        tuple(one for one in changed if one not in subscribed),
-        tuple(one for one in changed if one in subscribed),
-    )
 
 
 def _smaller_area(d: UeDecision, nssai: Nssai) -> tuple[Tai, ...]:

@@ -62,6 +62,15 @@ def test_a_slice_is_rejected_for_a_registration_area_without_it() -> None:
     phone.world.verify()
 
 
+def test_a_subscribed_slice_that_the_plmn_does_not_have() -> None:
+    """TS 24.501 9.11.3.46: it is rejected for the PLMN, so that the UE does not ask for it in the
+    next registration area."""
+    phone = phone_at(1, [ONE, TWO], replace(NETWORK, tracking_areas=NETWORK.tracking_areas[:1]))
+    accept = phone.register()
+    assert (accept["allowed-nssai"], rejected(accept)) == ([ONE], [(TWO, IN_PLMN)])
+    assert accept["configured-nssai"] == [ONE]
+
+
 def test_without_a_rejected_slice_the_registration_area_is_as_large_as_can_be() -> None:
     assert tacs(phone_at(1, [ONE]).register()) == [1, 2]
 

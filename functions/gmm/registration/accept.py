@@ -57,7 +57,7 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         return
     here = d.connection
     lacking = d.env.lacking_slices(area, here.gnb, here.association)
-    nssai = slices.allow(_requested(d, request), subscriber, area, lacking)
+    nssai = slices.allow(network, _requested(d, request), subscriber, area, lacking)
     if not nssai.allowed and emergency:
         there = [one for one in area.slices if one not in lacking]
         nssai = nssai._replace(allowed=tuple(there[:1]))  # subscribed or not
