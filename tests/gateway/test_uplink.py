@@ -120,7 +120,7 @@ async def test_what_follows_goes_by_its_amf_ue_ngap_id_and_is_counted(edge: Edge
     ran = await edge.gnb()
     await ran.sent(ran.initial(request(suci())))
     ids = messages.ue_ids(AMF_ID, 1)
-    place = messages.location(ran.config)
+    place = messages.location(ran.config, ran.config.plmn)
     sent = [
         (ran.uplink(bytes.fromhex("7e0057"), AMF_ID), Procedure.REGISTRATION),
         (ran.uplink(bytes.fromhex("7e004571"), AMF_ID), Procedure.DEREGISTRATION),

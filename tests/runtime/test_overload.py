@@ -283,7 +283,7 @@ def test_a_worker_with_time_to_spare_keeps_no_pace() -> None:
 
 
 def initial_ue_message(nas: bytes) -> bytes:
-    place = messages.location(GnbConfig("gnb-1", 1))
+    place = messages.location(GnbConfig("gnb-1", 1), "001-01")
     return messages.initial_ue_message(1, nas, place, "mo-Signalling", None, context=True)
 
 
