@@ -99,14 +99,16 @@ class Ran:
 
     def initial(self, nas: bytes, ran_id: int = 1, **more: Any) -> bytes:
         s_tmsi = more.get("s_tmsi")
-        place = ngap_gnb.location(self.config)
+        place = ngap_gnb.location(self.config, self.config.plmn)
         return ngap_gnb.initial_ue_message(
             ran_id, nas, place, "mo-Signalling", s_tmsi, context=True
         )
 
     def uplink(self, nas: bytes, amf_id: int, ran_id: int = 1) -> bytes:
         ids = ngap_gnb.ue_ids(amf_id, ran_id)
-        return ngap_gnb.uplink_nas_transport(ids, nas, ngap_gnb.location(self.config))
+        return ngap_gnb.uplink_nas_transport(
+            ids, nas, ngap_gnb.location(self.config, self.config.plmn)
+        )
 
     async def messages(self, *names: str) -> list[Tree]:
         """Return the received PDUs with some names, once there is one."""

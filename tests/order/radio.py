@@ -51,7 +51,8 @@ class Radio:
             Link(gnb, connector, self._progressed, capture=None, rng=Random(1)) for gnb in self.gnbs
         ]
         cell = self.gnbs[0].cell
-        self.ue = Ue(population.profile(0), cell.tai, on_violation=report)
+        tai = plmn, cell.config.tac
+        self.ue = Ue(population.profile(0), tai, on_violation=report)
         self.camped = cell.camp(self.ue)
 
     def _progressed(self, _link: Link) -> None:
