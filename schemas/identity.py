@@ -23,14 +23,27 @@ Plmn: TypeAlias = str
 """A PLMN as ``"001-01"``: MCC, a hyphen, and MNC of two or three digits."""
 
 
+NO_SD = "ffffff"
+"""The SD value that stands for no SD (TS 23.003 28.4.2)."""
+
+
 class SNssai(Struct, frozen=True, omit_defaults=True, order=True):
-    """A single network slice (TS 23.003 28.4.2): SST 0..255, SD as six hexadecimal digits."""
+    """A single network slice (TS 23.003 28.4.2): SST 0..255, SD as six hexadecimal digits.
+
+    Readers of messages and files call `s_nssai_of`, so that equal slices have equal values.
+    """
 
     sst: int
     sd: str | None = None
 
     def __str__(self) -> str:
         return f"{self.sst}" if self.sd is None else f"{self.sst}-{self.sd}"
+
+
+def s_nssai_of(sst: int, sd: str | None = None) -> SNssai:
+    """Return the S-NSSAI of an SST and an SD in any case. The SD FFFFFF is no SD."""
+    sd = sd.lower() if sd else None
+    return SNssai(sst, None if sd == NO_SD else sd)
 
 
 class Tai(Struct, frozen=True, order=True):

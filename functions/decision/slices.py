@@ -28,7 +28,7 @@ class Nssai(NamedTuple):
 def requested_of(request: Mapping[str, Any]) -> tuple[SNssai, ...]:
     """Return the requested NSSAI of a REGISTRATION REQUEST."""
     items: Sequence[Mapping[str, Any]] = request.get("requested-nssai", ())
-    return tuple(dict.fromkeys(SNssai(item["sst"], item.get("sd")) for item in items))
+    return tuple(dict.fromkeys(gmm.read_s_nssai(item) for item in items))
 
 
 def allow(

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import rejection, release, user_plane
 from functions.messages import ngap
-from functions.messages.nas import gsm
+from functions.messages.nas import gmm, gsm
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause, GsmCause
 from schemas.gsm.events import SessionRequested, UserPlanePending
@@ -159,7 +159,7 @@ def _subscribed(d: UeDecision, transport: Tree) -> tuple[SNssai, Dnn]:
     allowed, told = d.ue.allowed_nssai, subtree(transport, "s-nssai")
     slices = d.env.subscriber.slices if d.env.subscriber is not None else ()
     if told:
-        asked = SNssai(told["sst"], told.get("sd"))
+        asked = gmm.read_s_nssai(told)
         if asked not in allowed:
             raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
         chosen = [one for one in slices if one.nssai == asked]

@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfoNotFoundError
 from msgspec import Meta
 
 from schemas.config.time_zone import offsets_of
-from schemas.identity import SNssai
+from schemas.identity import SNssai, s_nssai_of
 from schemas.nitz import Nitz, Offset
 
 Port = Annotated[int, Meta(ge=1, le=65_535)]
@@ -53,7 +53,7 @@ def slice_of(text: str) -> SNssai:
     hexadecimal = len(sd) == 6 and all(c in "0123456789abcdefABCDEF" for c in sd)
     if not (is_number(sst) and len(sst) <= 3 and int(sst) < 256 and (not sd or hexadecimal)):
         raise ConfigError(f"{text!r} is not a slice: SST 0 to 255, SD of six hexadecimal digits")
-    return SNssai(int(sst), sd.lower() or None)
+    return s_nssai_of(int(sst), sd)
 
 
 LONGEST_NAME: Final = 63

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from schemas.identity import SNssai
+from schemas.identity import SNssai, s_nssai_of
 from schemas.subscriber import Ambr, Dnn, SubscribedSlice
 from statestore.importers import values
 from statestore.importers.fields import Fields
@@ -31,7 +31,7 @@ def opc(fields: Fields, k: bytes, *, opc_name: str = "opc", op_name: str = "op")
 
 def nssai(fields: Fields) -> SNssai:
     """Return an S-NSSAI of ``sst`` and ``sd``."""
-    return SNssai(fields.need("sst", values.sst), fields.take("sd", values.sd, None))
+    return s_nssai_of(fields.need("sst", values.sst), fields.take("sd", values.sd, None))
 
 
 def ambr(fields: Fields | None) -> Ambr | None:

@@ -14,7 +14,6 @@ _IMSI = re.compile(r"(?:imsi-)?([0-9]{6,15})")
 _HEX = re.compile(r"[0-9A-Fa-f]*")
 _RATE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,18})?) *([KMGTP]?)bps", re.IGNORECASE)
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4, "P": 5}
-_NO_SD = "ffffff"
 
 
 class BadValue(ValueError):
@@ -99,10 +98,9 @@ def sst(value: Any) -> int:
     return integer(value, 0, 255)
 
 
-def sd(value: Any) -> str | None:
-    """Check a slice differentiator; ``ffffff`` means no SD (TS 23.003 28.4.2)."""
-    digits = octets(value, 3).hex()
-    return None if digits == _NO_SD else digits
+def sd(value: Any) -> str:
+    """Check a slice differentiator (TS 23.003 28.4.2)."""
+    return octets(value, 3).hex()
 
 
 def dnn(value: Any) -> str:

@@ -1,9 +1,10 @@
 """IEs of 5GMM messages (TS 24.501 9.11.3)."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from functions.messages.trees import Tree, subtree
-from schemas.identity import SNssai
+from schemas.identity import SNssai, s_nssai_of
 from schemas.nitz import Nitz, universal_time
 
 EMERGENCY: Final = "emergency-registration"
@@ -52,3 +53,8 @@ def _name(text: str) -> Tree:
 def s_nssai(value: SNssai) -> Tree:
     """Return an S-NSSAI in the form of NAS trees."""
     return {"sst": value.sst} if value.sd is None else {"sst": value.sst, "sd": value.sd}
+
+
+def read_s_nssai(tree: Mapping[str, Any]) -> SNssai:
+    """Return the S-NSSAI of a NAS tree (9.11.2.8)."""
+    return s_nssai_of(tree["sst"], tree.get("sd"))

@@ -9,7 +9,7 @@ from functions.messages.ngap import templates
 from functions.messages.ngap.templates import EXAMPLE
 from functions.messages.trees import Tree, subtree
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
-from schemas.identity import Guami, SNssai, Tai
+from schemas.identity import Guami, SNssai, Tai, s_nssai_of
 from schemas.subscriber import Ambr
 
 Cause = Mapping[str, str]
@@ -71,7 +71,7 @@ def s_nssai(value: SNssai) -> Tree:
 
 def read_s_nssai(tree: Mapping[str, Any]) -> SNssai:
     """Return the S-NSSAI of an NGAP tree."""
-    return SNssai(tree["sST"], tree.get("sD"))
+    return s_nssai_of(tree["sST"], tree.get("sD"))
 
 
 def guami(value: Guami) -> Tree:
