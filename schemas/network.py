@@ -24,6 +24,8 @@ class TrackingArea(Struct, frozen=True):
     tac: int
     plmn: Plmn
     slices: tuple[SNssai, ...]
+    ims_vops: bool = True
+    """Whether IMS voice over PS sessions is supported in it (TS 23.501 5.16.3.2)."""
 
     @property
     def tai(self) -> Tai:

@@ -90,13 +90,16 @@ def registration_area(
     """Return the tracking areas of the PLMN with all of the allowed NSSAI and without any S-NSSAI
     that is rejected for the registration area. The current tracking area is the first.
 
-    A UE that moves to another PLMN, even an equivalent one, registers there: its 5G-GUTI and its
-    keys are those of one PLMN.
+    All have the same support of IMS voice over PS sessions (TS 23.501 5.16.3.2). A UE that moves
+    to another PLMN, even an equivalent one, registers there: its 5G-GUTI and its keys are those of
+    one PLMN.
     """
     allowed, rejected = set(nssai.allowed), nssai.rejected_in_area
+    here = network.area(tai)
+    voice = here is None or here.ims_vops
     found = [tai]
     for area in network.tracking_areas:
-        forbidden = area.tac in subscriber.forbidden_tacs
+        forbidden = area.tac in subscriber.forbidden_tacs or area.ims_vops is not voice
         if area.plmn != tai.plmn or area.tac == tai.tac or forbidden:
             continue
         if allowed.issubset(area.slices) and not any(one in area.slices for one in rejected):

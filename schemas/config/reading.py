@@ -81,6 +81,9 @@ class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
     slices: Annotated[tuple[str, ...], Meta(min_length=1, max_length=1024)]
     plmn: str = ""
     """The PLMN of [amf] if empty."""
+    ims_vops: bool = True
+    """Whether UEs are told that IMS voice over PS sessions is supported. A voice-centric UE leaves an
+    area without it (TS 24.501 4.3.2)."""
 
 
 class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -189,7 +192,9 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         name=amf.name,
         guami=Guami(amf.plmn, amf.region, amf.set, amf.pointer),
         tracking_areas=tuple(
-            TrackingArea(area.tac, area.plmn or amf.plmn, tuple(map(slice_of, area.slices)))
+            TrackingArea(
+                area.tac, area.plmn or amf.plmn, tuple(map(slice_of, area.slices)), area.ims_vops
+            )
             for area in config.tracking_area
         ),
         security=config.security,

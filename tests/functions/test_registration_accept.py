@@ -204,3 +204,26 @@ def test_t3512_and_t3502_are_the_networks() -> None:
         network = replace(NETWORK, timers=Timers(t3512=t3512))
         accept = Phone(World(network=network)).register()
         assert (accept["t3512-value"], accept["t3502-value"]) == (t3512, 720)
+
+
+@pytest.mark.parametrize("voice", [True, False])
+def test_ims_voice_over_ps_by_tracking_area(voice: bool) -> None:
+    """TS 24.501 4.3.2, 9.11.3.5: a voice-centric UE stays in N1 mode only where it is supported."""
+    one, two = NETWORK.tracking_areas
+    areas = (replace(one, ims_vops=not voice), replace(two, ims_vops=voice))
+    phone = Phone(World(network=replace(NETWORK, tracking_areas=areas)), tac=2)
+    accept = phone.register()
+    assert accept["5gs-network-feature-support"]["ims-vops-3gpp"] is voice
+    assert [tai.tac for tai in phone.world.ue().registration_area] == [2], (
+        "the indication is for the whole registration area (TS 23.501 5.16.3.2)"
+    )
+    phone.tac = 1
+    phone.idle()
+    phone.open_again(phone.request("mobility-registration-updating"))
+    assert phone.finish()["5gs-network-feature-support"]["ims-vops-3gpp"] is not voice
+    phone.world.verify()
+
+
+def test_ims_voice_over_ps_is_supported_by_default() -> None:
+    accept = Phone(World()).register()
+    assert accept["5gs-network-feature-support"]["ims-vops-3gpp"]

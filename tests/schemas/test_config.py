@@ -29,6 +29,7 @@ slices = ["1-010203", "2"]
 tac = 1
 plmn = "001-01"
 slices = ["1-0A0b0C"]
+ims_vops = false
 [security]
 integrity = [3, 1]
 ciphering = [0]
@@ -61,7 +62,7 @@ def test_a_whole_file(tmp_path: Path, name: str) -> None:
     assert network.guami == Guami("310-410", 2, 3, 4)
     assert network.tracking_areas == (
         TrackingArea(1, "310-410", (SNssai(1, "010203"), SNssai(2))),
-        TrackingArea(1, "001-01", (SNssai(1, "0a0b0c"),)),
+        TrackingArea(1, "001-01", (SNssai(1, "0a0b0c"),), ims_vops=False),
     )
     assert (network.timers.t3512, network.timers.t3560) == (54_000, 6)
     assert found.nats.partitions == 1024

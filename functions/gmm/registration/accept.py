@@ -65,7 +65,7 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
     _forget_radio_capability(d, request)
-    ies = {**_result_ies(d, emergency=emergency), **_reconcile_sessions(d, request)}
+    ies = {**_result_ies(d, area, emergency=emergency), **_reconcile_sessions(d, request)}
     configured = None if emergency else configured_nssai.for_accept(d, request, nssai)
     ies |= configured_nssai.ies(d, configured)
     _accept(d, subscriber, area, nssai, configured, uplink_count, ies, emergency=emergency)
@@ -86,10 +86,10 @@ def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
         d.emit(RadioCapabilityReported(b""))
 
 
-def _result_ies(d: UeDecision, *, emergency: bool) -> Tree:
+def _result_ies(d: UeDecision, area: TrackingArea, *, emergency: bool) -> Tree:
     """Return the 5GS registration result and network feature support (9.11.3.6, 9.11.3.5)."""
     result: Tree = {"result": "3gpp-access"}
-    support: Tree = {"ims-vops-3gpp": False}
+    support: Tree = {"ims-vops-3gpp": area.ims_vops}
     if emergency:
         result["emergency-registered"] = True
     if d.env.network.emergency:
