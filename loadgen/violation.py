@@ -35,6 +35,7 @@ class Kind(StrEnum):
     ACCEPT_TAI_LIST = "accept-tai-list"
     ACCEPT_NSSAI = "accept-nssai"
     ACCEPT_CONFIGURED_NSSAI = "accept-configured-nssai"
+    ACCEPT_VOICE = "accept-voice"
     NGAP_MALFORMED = "ngap-malformed"
     NGAP_SYNTAX = "ngap-syntax"
     NGAP_IDS = "ngap-ids"
@@ -107,6 +108,7 @@ CLAUSES: dict[Kind, str] = {
     Kind.ACCEPT_TAI_LIST: "TS 24.501 5.5.1.2.4",
     Kind.ACCEPT_NSSAI: "TS 24.501 5.5.1.2.4",
     Kind.ACCEPT_CONFIGURED_NSSAI: "TS 23.501 5.15.4.1.1",
+    Kind.ACCEPT_VOICE: "TS 24.501 4.3.2",
     Kind.NGAP_MALFORMED: "TS 38.413 10.2",
     Kind.NGAP_SYNTAX: "TS 38.413 10.3",
     Kind.NGAP_IDS: "TS 38.413 10.6",

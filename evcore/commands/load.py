@@ -145,6 +145,12 @@ def load(
         str | None,
         typer.Option(metavar="LIST", help="TACs of the gNBs, in turn, such as 1,2."),
     ] = None,
+    voice_centric: Annotated[
+        bool,
+        typer.Option(
+            "--voice-centric", help="UEs that need IMS voice over PS sessions (TS 24.501 4.3.2)."
+        ),
+    ] = False,
     provision: Annotated[
         bool, typer.Option(help="Store the UEs as subscribers of the local core first.")
     ] = True,
@@ -216,6 +222,7 @@ def load(
             home_keys=target.home_keys,
             slices=_slices(target.slices),
             dnns=(sessions["dnn"] or "internet",),
+            voice_centric=voice_centric,
         ),
         programme=programme,
         repeat=1 if duration is None else None,

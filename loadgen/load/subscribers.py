@@ -45,6 +45,8 @@ class Population(Struct, frozen=True):
     and
     the core must process its AUTS (TS 33.102 6.3.5).
     """
+    voice_centric: bool = False
+    """Whether the UEs are voice-centric: they need IMS voice over PS sessions (TS 24.501 4.3.2)."""
 
     def problem(self) -> str | None:
         """Return the first error, as a sentence, or None."""
@@ -100,6 +102,7 @@ class Population(Struct, frozen=True):
             slices=self.slices,
             home_key=None if scheme == "null" else keys[scheme],
             sqn=1 << 20 if ahead else 0,
+            voice_centric=self.voice_centric,
         )
 
     def __iter__(self) -> Iterator[UeProfile]:

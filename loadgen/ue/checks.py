@@ -34,6 +34,10 @@ def check_registration_accept(
         _check_guti(ue, guti, presented)
     _check_areas(ue, tree)
     _check_slices(ue, tree)
+    support = part(tree, "5gs-network-feature-support")
+    if ue.profile.voice_centric and not support.get("ims-vops-3gpp"):
+        text = "no IMS voice over PS sessions: a voice-centric UE leaves N1 mode"
+        ue.violate(Kind.ACCEPT_VOICE, text)
     ue.context_pending = ue.context_nssai is None
 
 

@@ -23,8 +23,10 @@ _CAPABILITY_5GMM = b"\x10\x01\x00"
 _DEFAULT_CONFIGURED_NSSAI = b"\x92"
 """Network slicing indication: the requested NSSAI is created from the default configured NSSAI
 (9.11.3.36)."""
-INITIAL_REGISTRATION = 1
-"""5GS registration type (9.11.3.7)."""
+INITIAL_REGISTRATION, PERIODIC_UPDATING = 1, 3
+"""5GS registration types (9.11.3.7)."""
+_VOICE_CENTRIC = b"\x18\x01\x00"
+"""UE's usage setting (9.11.3.55)."""
 _FOLLOW_ON = 0x08
 
 
@@ -54,6 +56,8 @@ def registration_request(
     """Return a REGISTRATION REQUEST with follow-on request: the entire message, and the message
     with only its cleartext IEs (4.4.6).
 
+    A periodic update has no capabilities and no requested NSSAI (8.2.6.3, 8.2.6.4, 5.5.1.3.2).
+
     Args:
         profile: the UE.
         ngksi: the key set identifier of its security context.
@@ -65,8 +69,11 @@ def registration_request(
     default = nssai is None
     requested = requested_nssai(profile.slices if nssai is None else nssai)
     head = bytes([0x7E, 0x00, 0x41, ngksi << 4 | _FOLLOW_ON | kind]) + _lv_e(identity)
+    if kind == PERIODIC_UPDATING:
+        return head + status, head
     capability = security_capability(profile.algorithms)
-    entire = head + _CAPABILITY_5GMM + capability + requested + status
+    usage = _VOICE_CENTRIC * profile.voice_centric
+    entire = head + _CAPABILITY_5GMM + capability + requested + status + usage
     return entire + _DEFAULT_CONFIGURED_NSSAI * default, head + capability
 
 

@@ -60,6 +60,8 @@ class UeProfile(Struct, frozen=True):
     """The key that conceals the SUPI; None for the null scheme."""
     sqn: int = 0
     """The initial SQN of the USIM."""
+    voice_centric: bool = False
+    """Whether its usage setting is "voice centric" (TS 24.501 9.11.3.55)."""
 
     @property
     def scheme(self) -> Scheme:

@@ -109,6 +109,26 @@ def test_the_common_procedures_messages() -> None:
     }
 
 
+def test_a_periodic_update_has_no_capabilities_and_no_requested_nssai() -> None:
+    """TS 24.501 8.2.6.3, 8.2.6.4 and 5.5.1.3.2."""
+    profile = population(voice_centric=True).profile(0)
+    entire, cleartext = messages.registration_request(profile, 3, GUTI.identity(), 3)
+    assert entire == cleartext
+    assert set(decoded(entire)) == {
+        "message-type",
+        "5gs-registration-type",
+        "ngksi",
+        "5gs-mobile-identity",
+    }
+
+
+def test_a_voice_centric_ue_says_so() -> None:
+    profile = population(voice_centric=True).profile(0)
+    entire, cleartext = messages.registration_request(profile, 3, GUTI.identity())
+    assert decoded(entire)["ue-usage-setting"] == {"data-centric": False}
+    assert "ue-usage-setting" not in decoded(cleartext)
+
+
 def test_security_mode_complete_has_what_was_asked_for() -> None:
     entire, _ = messages.registration_request(population().profile(0), 7, GUTI.identity())
     tree = decoded(messages.security_mode_complete(imeisv_identity("3560920400012301"), entire))

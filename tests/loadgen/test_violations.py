@@ -223,6 +223,11 @@ def accept_configured_nssai() -> World:
     return attempt(put("configured-nssai", "registration-accept", [{"sst": 9}]))[0]
 
 
+def accept_voice() -> World:
+    change = put("5gs-network-feature-support", "registration-accept", {"ims-vops-3gpp": False})
+    return attempt(change, World(population(voice_centric=True)))[0]
+
+
 def ngap_malformed() -> World:
     world = World()
     world.gnb.receive(0, b"\xff\x00\x01", world.now)
@@ -376,6 +381,7 @@ CASES: dict[Kind, Callable[[], World]] = {
     Kind.ACCEPT_TAI_LIST: accept_tai_list,
     Kind.ACCEPT_NSSAI: accept_nssai,
     Kind.ACCEPT_CONFIGURED_NSSAI: accept_configured_nssai,
+    Kind.ACCEPT_VOICE: accept_voice,
     Kind.NGAP_MALFORMED: ngap_malformed,
     Kind.NGAP_SYNTAX: ngap_syntax,
     Kind.NGAP_IDS: ngap_ids,
