@@ -7,6 +7,7 @@ from typing import Any
 
 import wire
 from schemas.identity import serving_network_name
+from tests.functions.registration_requests import INITIAL, in_the_clear, registration_request
 from tests.functions.world import ASSOCIATION, GNB, OPC, K, World
 
 
@@ -60,16 +61,10 @@ class Phone:
             "authentication-failure-parameter": {"octets": auts.hex()},
         }
 
-    def request(self, kind: str = "initial-registration", **more: Any) -> dict[str, Any]:
-        tree: dict[str, Any] = {
-            "message-type": "registration-request",
-            "5gs-registration-type": {"registration-type": kind, "follow-on-request": False},
-            "ngksi": {"native": self.ngksi} if self.ngksi < 7 else "no-key",
-            "5gs-mobile-identity": self.identity(),
-            "ue-security-capability": self.capability,
-        }
-        if self.requested is not None:
-            tree["requested-nssai"] = self.requested
+    def request(self, kind: str = INITIAL, **more: Any) -> dict[str, Any]:
+        """Return a REGISTRATION REQUEST with all the IEs of its procedure."""
+        ngksi = {"native": self.ngksi} if self.ngksi < 7 else "no-key"
+        tree = registration_request(kind, ngksi, self.identity(), self.capability, self.requested)
         return {**tree, **more}
 
     def identity(self, scheme: str | None = None) -> dict[str, Any]:
@@ -177,7 +172,7 @@ class Phone:
         tree = self.request(**more)
         if scheme is not None:
             tree["5gs-mobile-identity"] = self.identity(scheme)
-        self.initial(wire.nas_encode(tree))
+        self.initial(wire.nas_encode(in_the_clear(tree)))
         self.authenticate()
         return self.secure(tree)
 

@@ -16,6 +16,14 @@ from tests.functions.world import NETWORK, SLICE, subscriber
 
 MESSAGE = "message-type"
 MOBILITY, PERIODIC = "mobility-registration-updating", "periodic-registration-updating"
+UNKNOWN: Any = {
+    "plmn": "001-01",
+    "amf-region-id": 1,
+    "amf-set-id": 1,
+    "amf-pointer": 0,
+    "tmsi": 5,
+}
+"""A 5G-GUTI of this core that no UE has."""
 SECOND = [{"sst": 1, "sd": "010203"}]
 
 
@@ -298,17 +306,51 @@ def test_an_update_of_a_ue_that_is_deregistered_is_cause_10(kind: str) -> None:
 
 def test_a_periodic_update_of_an_unknown_ue_is_cause_9() -> None:
     phone = fresh()
-    phone.guti = {
-        "plmn": "001-01",
-        "amf-region-id": 1,
-        "amf-set-id": 1,
-        "amf-pointer": 0,
-        "tmsi": 5,
-    }
+    phone.guti = UNKNOWN
     phone.initial(wire.nas_encode(phone.request(PERIODIC)))
     assert phone.hear()[0]["5gmm-cause"] == "ue-identity-cannot-be-derived-by-the-network"
     phone.initial(wire.nas_encode(phone.request(MOBILITY)))
     assert phone.hear()[-1][MESSAGE] == "identity-request", "it may come from another AMF"
+
+
+def test_a_mobility_update_of_an_unknown_ue_without_its_capability_is_cause_9() -> None:
+    """8.2.6.4 wants the IE. #9 lets the UE register at once, and #96 only after T3502."""
+    phone = fresh()
+    phone.guti = UNKNOWN
+    request = phone.request(MOBILITY)
+    del request["ue-security-capability"]
+    phone.initial(wire.nas_encode(request))
+    assert phone.hear()[0]["5gmm-cause"] == "ue-identity-cannot-be-derived-by-the-network"
+
+
+def test_a_periodic_update_without_a_valid_mac_uses_the_stored_capability() -> None:
+    """4.4.4.3: the UE is authenticated. The command repeats the capability it sent before."""
+    phone = registered()
+    phone.idle()
+    assert phone.security is not None
+    request = phone.request(PERIODIC)
+    assert "ue-security-capability" not in request
+    phone.ran_id = 9
+    phone.initial(wire.nas_encode(request))
+    phone.authenticate()
+    command = phone.hear()[-1]
+    assert command["replayed-ue-security-capabilities"] == {"ea": [0, 1, 2], "ia": [0, 1, 2]}
+    phone.say({MESSAGE: "security-mode-complete", "nas-message-container": request}, 4)
+    assert phone.finish()[MESSAGE] == "registration-accept"
+    phone.world.verify()
+
+
+def test_a_periodic_update_keeps_the_allowed_nssai() -> None:
+    """5.5.1.3.2: it has no requested NSSAI, and so it does not ask for the default slices."""
+    phone = fresh()
+    phone.tac, phone.requested = 2, [{"sst": 2}]
+    assert phone.register()["allowed-nssai"] == [{"sst": 2}]
+    phone.idle()
+    phone.open_again(phone.request(PERIODIC))
+    accept = phone.finish()
+    assert accept["allowed-nssai"] == [{"sst": 2}]
+    assert "rejected-nssai" not in accept
+    phone.world.verify()
 
 
 def test_a_radio_capability_that_is_another_is_forgotten() -> None:

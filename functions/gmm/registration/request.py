@@ -103,8 +103,12 @@ def _refused(
     cause = None
     if kind in DISASTER:
         cause = GmmCause.DISASTER_ROAMING_NOT_ALLOWED
+    elif not registration.capability and kind in UPDATES:
+        # A periodic update has no algorithms of the UE (8.2.6.4), and none are stored. With this
+        # cause the UE starts an initial registration at once.
+        cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
     elif not registration.capability:
-        # An initial registration has the algorithms of the UE (5.5.1.2.2). None can be selected.
+        # An initial registration has them (8.2.6.4, 5.5.1.2.8 b).
         cause = GmmCause.INVALID_MANDATORY_INFORMATION
     elif not _PEIS.isdisjoint(identities):
         # An emergency registration without authentication.
