@@ -4,11 +4,12 @@ A step contains the version of the `Network` that it was decided with, so that a
 same one.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
 
 from schemas import document
+from schemas.causes import GmmCause
 from schemas.identity import Guami, Plmn, SNssai, Tai
 from schemas.nitz import Nitz
 
@@ -92,6 +93,58 @@ class Congestion(Struct, frozen=True):
     timer 2 can encode it."""
 
 
+SHARED_MCCS: Final = frozenset({"001", "999"})
+"""MCCs of PLMNs that belong to no operator: test networks and private networks (ITU-T E.212)."""
+
+
+class Causes(Struct, frozen=True):
+    """The 5GMM causes for UEs and tracking areas that the core does not know; 0 for the default.
+
+    The default depends on the PLMN that the UE has chosen. Many networks use the shared PLMNs, so a
+    UE may belong to another one. There the default is #15: the UE tries another tracking area. The
+    other causes make a UE take its USIM for invalid, or stay in a cell without service (TS 24.501
+    5.5.1.2.5, annex A).
+    """
+
+    unknown_subscriber: int = 0
+    """For a SUPI without a subscription; #3 by default on a PLMN of an operator."""
+    undecipherable_suci: int = 0
+    """For a SUCI that cannot be de-concealed; #3 by default on a PLMN of an operator."""
+    unknown_tracking_area: int = 0
+    """For a tracking area that is not configured, in a PLMN that is; #12 by default on a PLMN of an
+    operator."""
+    removed_subscriber: int = 0
+    """For a registered UE with a removed subscription; #7 by default on a PLMN of an operator."""
+
+    def of_unknown_subscriber(self, plmn: Plmn) -> GmmCause:
+        """Return the cause for a SUPI without a subscription."""
+        return _cause(self.unknown_subscriber, plmn, GmmCause.ILLEGAL_UE)
+
+    def of_undecipherable_suci(self, plmn: Plmn) -> GmmCause:
+        """Return the cause for a SUCI that cannot be de-concealed."""
+        return _cause(self.undecipherable_suci, plmn, GmmCause.ILLEGAL_UE)
+
+    def of_unknown_tracking_area(self, plmn: Plmn) -> GmmCause:
+        """Return the cause for a tracking area that is not configured."""
+        return _cause(self.unknown_tracking_area, plmn, GmmCause.TRACKING_AREA_NOT_ALLOWED)
+
+    def of_unknown_plmn(self, plmn: Plmn) -> GmmCause:
+        """Return the cause for a PLMN that is not configured. After #11, a UE stores the PLMN as
+        forbidden."""
+        return _cause(0, plmn, GmmCause.PLMN_NOT_ALLOWED)
+
+    def of_removed_subscriber(self, plmn: Plmn) -> GmmCause:
+        """Return the cause for a registered UE with a removed subscription."""
+        return _cause(self.removed_subscriber, plmn, GmmCause.SERVICES_NOT_ALLOWED)
+
+
+def _cause(configured: int, plmn: Plmn, of_operator: GmmCause) -> GmmCause:
+    if configured:
+        return GmmCause(configured)
+    shared = plmn.partition("-")[0] in SHARED_MCCS
+    return GmmCause.NO_SUITABLE_CELLS if shared else of_operator
+
+
 class DataNetwork(Struct, frozen=True):
     """The configuration of a data network that UEs are sent (TS 24.008 10.5.6.3)."""
 
@@ -161,6 +214,7 @@ class Network(Struct, frozen=True):
     upfs: tuple[UpfNode, ...] = ()
     data_networks: tuple[DataNetwork, ...] = ()
     congestion: Congestion = field(default_factory=Congestion)
+    causes: Causes = field(default_factory=Causes)
     emergency: bool = False
     """Whether authenticated UEs may register for emergency services."""
     nitz: Nitz | None = None

@@ -29,7 +29,7 @@ def update(
     config: Annotated[Path, typer.Argument(metavar="FILE", help="An evcore.toml.")],
     data: Data = DATA,
 ) -> None:
-    """Change tracking areas, slices, names, security, timers or congestion of a running core.
+    """Change areas, slices, names, security, timers, causes or congestion of a running core.
 
     The workers restart with the new configuration, and the gNBs are notified (TS 38.413 8.7.3).
     Other changes in FILE need a restart of `evcore up`.
@@ -49,8 +49,8 @@ def updated(running: Config, new: Config) -> Config:
     """Return the running configuration with the network settings of `new`.
 
     These are [amf] without its GUAMI, tracking areas with their slices, security, timers,
-    congestion, the order of IEs, [[gnb]] and data networks. Other settings apply at the next start:
-    processes keep their addresses, and UPFs keep their sessions.
+    congestion, causes, the order of IEs, [[gnb]] and data networks. Other settings apply at the
+    next start: processes keep their addresses, and UPFs keep their sessions.
 
     Raises:
         ConfigError: `new` has another GUAMI, which the UEs and gNBs of this core do not know.
@@ -69,6 +69,7 @@ def updated(running: Config, new: Config) -> Config:
         congestion=new.congestion,
         n2=replace(running.n2, ie_order=new.n2.ie_order),
         gnb=new.gnb,
+        causes=new.causes,
         data_network=new.data_network if new.upf else running.data_network,
     )
 

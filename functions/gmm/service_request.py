@@ -26,7 +26,10 @@ ENDS_REGISTRATION: Final = frozenset(
         GmmCause.ILLEGAL_UE,
         GmmCause.SERVICES_NOT_ALLOWED,
         GmmCause.IDENTITY_CANNOT_BE_DERIVED,
+        GmmCause.PLMN_NOT_ALLOWED,
         GmmCause.TRACKING_AREA_NOT_ALLOWED,
+        GmmCause.ROAMING_NOT_ALLOWED,
+        GmmCause.NO_SUITABLE_CELLS,
         GmmCause.N1_MODE_NOT_ALLOWED,
     }
 )
@@ -96,7 +99,7 @@ def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
     if tree.get("service-type") == FALLBACK:
         return GmmCause.PROTOCOL_ERROR
     if subscriber is None:
-        return GmmCause.ILLEGAL_UE
+        return d.env.network.causes.of_removed_subscriber(here.plmn)
     barred = admission.barred(subscriber, here)
     if barred is not None and not d.ue.emergency:
         return barred

@@ -17,6 +17,7 @@ from msgspec import Meta, Struct, field
 from schemas.config import gnb as config_gnb
 from schemas.config import n4 as config_n4
 from schemas.config import values
+from schemas.config.causes import CausesConfig, causes_of
 from schemas.config.gnb import GnbConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
@@ -82,8 +83,8 @@ class AreaConfig(Struct, frozen=True, forbid_unknown_fields=True):
     plmn: str = ""
     """The PLMN of [amf] if empty."""
     ims_vops: bool = True
-    """Whether UEs are told that IMS voice over PS sessions is supported. A voice-centric UE leaves an
-    area without it (TS 24.501 4.3.2)."""
+    """Whether UEs are told that IMS voice over PS sessions is supported. A voice-centric UE leaves
+    an area without it (TS 24.501 4.3.2)."""
 
 
 class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +128,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     security: SecurityPolicy = field(default_factory=SecurityPolicy)
     timers: Timers = field(default_factory=Timers)
     congestion: Congestion = field(default_factory=Congestion)
+    causes: CausesConfig = field(default_factory=CausesConfig)
     n2: N2Config = field(default_factory=N2Config)
     n4: N4Config = field(default_factory=N4Config)
     gnb: Annotated[tuple[GnbConfig, ...], Meta(max_length=4096)] = ()
@@ -200,6 +202,7 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         security=config.security,
         timers=config.timers,
         congestion=config.congestion,
+        causes=causes_of(config.causes),
         relative_capacity=amf.relative_capacity,
         emergency=amf.emergency,
         tmsi_key=tmsi_key,
@@ -267,6 +270,7 @@ def _check(config: Config, path: Path) -> None:
         values.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
         config_gnb.check(config.gnb)
         config_n4.check(config.n4, config.upf, config.data_network)
+        causes_of(config.causes)
         objectives_of(config.objective)
     except ConfigError as err:
         raise ConfigError(f"{path}: {err}") from None

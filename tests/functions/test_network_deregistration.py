@@ -93,7 +93,7 @@ def test_a_ue_that_is_not_registered_is_left_alone(phone: Phone) -> None:
 
 def test_a_subscription_that_is_withdrawn(phone: Phone) -> None:
     operator.withdraw(phone.world, phone.supi)
-    assert phone.leave()["5gmm-cause"] == "5gs-services-not-allowed"
+    assert phone.leave()["5gmm-cause"] == "no-suitable-cells-in-tracking-area"
     phone.ngap("UEContextReleaseComplete")
     assert not phone.world.ue().registered
     assert reasons(phone.world) == ["the subscription is removed"]

@@ -181,7 +181,7 @@ def test_without_a_subscription(site: Site) -> None:
     site.idle()
     del site.world.subscribers[site.phone.supi]
     reject = site.service_request()[0]
-    assert reject["5gmm-cause"] == "illegal-ue"
+    assert reject["5gmm-cause"] == "no-suitable-cells-in-tracking-area"
     assert not site.world.ue().registered
 
 

@@ -41,8 +41,18 @@ def by_subscription(d: UeDecision) -> None:
     subscriber = d.env.subscriber
     if subscriber is not None and (d.ue.emergency or not subscriber.barred):
         return
-    reason = "the subscription is removed" if subscriber is None else "the subscription is barred"
-    _want(d, reason, cause=GmmCause.SERVICES_NOT_ALLOWED)
+    if subscriber is not None:
+        _want(d, "the subscription is barred", cause=GmmCause.SERVICES_NOT_ALLOWED)
+        return
+    cause = d.env.network.causes.of_removed_subscriber(_plmn(d))
+    _want(d, "the subscription is removed", cause=cause)
+
+
+def _plmn(d: UeDecision) -> str:
+    """Return the PLMN of the UE's connection, or of its registration area in CM-IDLE."""
+    if d.ue.connection is not None:
+        return d.connection.tai.plmn
+    return next((tai.plmn for tai in d.ue.registration_area), "")
 
 
 def _want(d: UeDecision, reason: str, *, cause: int, reregister: bool = False) -> None:

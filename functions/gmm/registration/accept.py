@@ -35,15 +35,17 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
     connection.proved(d)
     _confirm_guti(d, registration)
     subscriber = d.env.subscriber
+    network, tai = d.env.network, d.connection.tai
+    causes = network.causes
     if subscriber is None:
-        reject(d, GmmCause.ILLEGAL_UE)
+        reject(d, causes.of_unknown_subscriber(tai.plmn))
         return
     kind = kind_of(request)
-    network, tai = d.env.network, d.connection.tai
     area = network.area(tai)
     if area is None:
         served = tai.plmn in network.plmns
-        reject(d, GmmCause.TRACKING_AREA_NOT_ALLOWED if served else GmmCause.PLMN_NOT_ALLOWED)
+        known = causes.of_unknown_tracking_area if served else causes.of_unknown_plmn
+        reject(d, known(tai.plmn))
         return
     if kind == EMERGENCY and not network.emergency:
         # The complete request may have another registration type than its cleartext IEs.

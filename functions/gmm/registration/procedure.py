@@ -22,7 +22,6 @@ from functions.gmm.registration import request as registration_request
 from functions.gsm import user_plane
 from functions.messages import ngap
 from functions.messages.trees import Tree
-from schemas.causes import GmmCause
 from schemas.cloudevents import EventType, Identified, Unidentified
 from schemas.connection.events import (
     ConnectionTransferred,
@@ -93,7 +92,8 @@ def _unidentified(d: UeDecision, lost: Unidentified) -> None:
     if d.ue.successor:
         d.emit(ConnectionTransferred(""))  # `identification` gives the connection back
     if not d.connection.releasing:
-        accept.reject(d, GmmCause.ILLEGAL_UE)
+        plmn = d.connection.tai.plmn
+        accept.reject(d, d.env.network.causes.of_undecipherable_suci(plmn))
 
 
 # The end of it

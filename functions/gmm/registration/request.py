@@ -79,7 +79,8 @@ def begin(d: UeDecision, nas: Nas, request: Tree, *, suci_told: bool = False) ->
     elif not d.ue.supi:
         identity.request(d)
     elif d.env.subscriber is None:
-        accept.reject(d, GmmCause.ILLEGAL_UE)
+        plmn = d.connection.tai.plmn
+        accept.reject(d, d.env.network.causes.of_unknown_subscriber(plmn))
     elif nas.verified and nas.count is not None and _may_reuse(d, registration):
         accept.conclude(d, registration, request, nas.count)
     else:
