@@ -12,7 +12,7 @@ from schemas.subscriber import Ambr, Dnn, SubscribedSlice
 from tests.functions.gnb import gnb, setup_request
 from tests.functions.phone import Phone
 from tests.functions.site import MESSAGE, Site
-from tests.functions.world import N4_NETWORK, NETWORK, SLICE, World, subscriber
+from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
 
 PLAIN = SNssai(1)
 SUBSCRIBED = SubscribedSlice(PLAIN, default=True, dnns=(Dnn("internet", ambr=Ambr(1000, 1000)),))
@@ -53,8 +53,9 @@ def test_in_a_requested_nssai(sd: dict[str, str]) -> None:
 
 @pytest.mark.parametrize("sd", [{}, {"sd": "ffffff"}])
 def test_in_the_transport_of_a_session(sd: dict[str, Any]) -> None:
-    areas = (TrackingArea(1, "001-01", (PLAIN, SLICE)),)
-    site = Site(slices=(SUBSCRIBED,), network=replace(N4_NETWORK, tracking_areas=areas))
-    site.ask(transport={"s-nssai": {"sst": 1, **sd}})
+    dnns = (Dnn("internet", ambr=Ambr(1000, 1000)),)
+    slices = (SubscribedSlice(OTHER_SLICE, default=True, dnns=dnns),)
+    site = Site(slices=slices, tac=2, requested=[{"sst": 2}])
+    site.ask(transport={"s-nssai": {"sst": 2, **sd}})
     assert site.hear()[-1][MESSAGE] == "PDUSessionResourceSetupRequest"
-    assert site.session().nssai == PLAIN
+    assert site.session().nssai == OTHER_SLICE
