@@ -8,10 +8,11 @@ from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import ue_context
 from functions.gsm import usage, user_plane
 from functions.messages import ngap
+from functions.messages.ngap import recommended_cells
 from functions.messages.trees import Tree, subtree
 from functions.mobility import end
 from schemas.cloudevents import ConnectionLost
-from schemas.connection.events import ConnectionReleasing
+from schemas.connection.events import CellsRecommended, ConnectionReleasing
 from schemas.connection.state import NO_RAN_UE_NGAP_ID
 
 
@@ -43,6 +44,9 @@ def _lost(d: UeDecision, lost: ConnectionLost) -> None:
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     if message == "UEContextReleaseComplete":
         usage.record(d, ies)
+        cells = recommended_cells.read(ies)
+        if cells and d.ue.registered and d.connection_is(amf_ue_ngap_id):
+            d.emit(CellsRecommended(cells))
         _released(d, amf_ue_ngap_id, "UE CONTEXT RELEASE COMPLETE")
         return
     cause = ies.get("Cause", ngap.UNSPECIFIED)

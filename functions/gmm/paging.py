@@ -12,6 +12,7 @@ from functions.decision.inputs import Input, PfcpReceived, TimerExpired
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4, release, user_plane
 from functions.messages import ngap, pfcp
+from functions.messages.ngap import recommended_cells
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
@@ -194,8 +195,9 @@ def _page(d: UeDecision, count: int) -> None:
     if d.ue.tmsi_pending and d.ue.old_tmsi is not None:
         tmsis.append(d.ue.old_tmsi)
     area = d.ue.registration_area
+    cells = recommended_cells.assistance(d.ue.recommended_cells, count + 1, REPETITIONS + 1)
     for tmsi in tmsis:
-        d.outputs.append(Page(area, ngap.paging(d.env.network.guami, tmsi, area)))
+        d.outputs.append(Page(area, ngap.paging(d.env.network.guami, tmsi, area, cells)))
     d.start_timer("T3513", d.env.network.timers.t3513 * (count + 1), count)
 
 

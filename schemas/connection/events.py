@@ -100,6 +100,13 @@ class RadioCapabilityReported(Event, frozen=True):
     capability: bytes
 
 
+class CellsRecommended(Event, frozen=True):
+    """The gNB that releases the connection recommended cells for the next paging (TS 38.413
+    9.3.1.100), as JSON."""
+
+    cells: bytes
+
+
 class ConnectionTransferred(Event, frozen=True):
     """The connection now belongs to the aggregate of the UE's SUPI, or to `identification`."""
 

@@ -13,7 +13,7 @@ from schemas.ue.state import Timer, Ue
 
 
 def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
-    return connected(replace(ue, connection=event.connection))
+    return connected(replace(ue, connection=event.connection, recommended_cells=b""))
 
 
 def _uplink_processed(ue: Ue, event: e.UplinkProcessed) -> Ue:
@@ -144,6 +144,10 @@ def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
     return replace(ue, radio_capability=event.capability)
 
 
+def _cells_recommended(ue: Ue, event: e.CellsRecommended) -> Ue:
+    return replace(ue, recommended_cells=event.cells)
+
+
 def _connection_transferred(ue: Ue, event: e.ConnectionTransferred) -> Ue:
     return replace(ue, successor=event.to)
 
@@ -241,6 +245,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ConnectionAbandoned: _connection_abandoned,
     e.ConnectionReleased: _connection_released,
     e.RadioCapabilityReported: _radio_capability,
+    e.CellsRecommended: _cells_recommended,
     e.ConnectionTransferred: _connection_transferred,
 }
 """The folds of these events, by their types."""

@@ -3,6 +3,7 @@
 from typing import TypeAlias
 
 from schemas.connection.events import (
+    CellsRecommended,
     ConnectionAbandoned,
     ConnectionActivated,
     ConnectionEstablished,
@@ -132,6 +133,7 @@ UeEvent: TypeAlias = (
     | ConnectionAbandoned
     | ConnectionReleased
     | RadioCapabilityReported
+    | CellsRecommended
     | SubscriberIdentified
     | IdentityRequested
     | ConnectionTransferred

@@ -70,6 +70,9 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     """Connections that the UE left: connections that are being released, and the previous one until
     the UE is served on the current one. If the current one is released first, the last stale
     connection becomes current again."""
+    recommended_cells: bytes = b""
+    """The cells that the gNB of the last connection recommended for paging, as JSON (TS 38.413
+    9.3.1.100); empty from the next connection on."""
     released: tuple[int, ...] = ()
     """The AMF-UE-NGAP-IDs of the last connections that gNBs have released, the latest last. Copies
     of their messages may still come."""

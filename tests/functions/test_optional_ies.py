@@ -10,7 +10,7 @@ from typing import Any, Final
 import pytest
 
 import wire
-from tests.functions.gnb import ng_setup
+from tests.functions.gnb import ies_of, ng_setup
 from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.functions.world import World
@@ -116,4 +116,50 @@ def test_a_release_with_each_optional_ie(names: tuple[str, ...]) -> None:
     ue = site.world.ue()
     assert (ue.connection, ue.registered) == (None, True)
     assert site.session().user_plane == "off"
+    site.world.verify()
+
+
+def pagings(site: Site) -> list[dict[str, Any]]:
+    found = [ies_of(wire.ngap_decode(pdu)) for _, _, pdu in site.world.pages]
+    site.world.pages.clear()
+    return found
+
+
+def test_recommended_cells_are_in_the_next_paging() -> None:
+    """8.3.3.2, 8.5.1.2: with the number of the attempt, so that the gNB pages more cells later."""
+    site = Site()
+    address = site.establish()
+    site.phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    name = "InfoOnRecommendedCellsAndRANNodesForPaging"
+    site.phone.ngap("UEContextReleaseComplete", **{name: OF_COMPLETE[name]})
+    site.upfs.serve()
+    site.phone.hear()
+    site.upfs.downlink_data(address)
+    (paging,) = pagings(site)
+    recommended = OF_COMPLETE[name]["recommendedCellsForPaging"]
+    assistance = paging["AssistanceDataForPaging"]
+    cells = assistance["assistanceDataForRecommendedCells"]
+    assert cells == {"recommendedCellsForPaging": recommended}
+    attempts = [assistance["pagingAttemptInformation"]]
+    site.world.advance(60)
+    for paging in pagings(site):
+        attempts.append(paging["AssistanceDataForPaging"]["pagingAttemptInformation"])
+    assert attempts == [
+        {"pagingAttemptCount": count, "intendedNumberOfPagingAttempts": 4} for count in (1, 2, 3, 4)
+    ]
+    site.world.verify()
+
+
+def test_recommended_cells_are_those_of_the_last_connection() -> None:
+    site = Site()
+    address = site.establish()
+    site.phone.ngap("UEContextReleaseRequest", Cause={"radioNetwork": "user-inactivity"})
+    name = "InfoOnRecommendedCellsAndRANNodesForPaging"
+    site.phone.ngap("UEContextReleaseComplete", **{name: OF_COMPLETE[name]})
+    site.service_request()
+    site.idle()
+    site.phone.hear()
+    site.upfs.downlink_data(address)
+    (paging,) = pagings(site)
+    assert "AssistanceDataForPaging" not in paging
     site.world.verify()

@@ -29,6 +29,8 @@ PUBLIC = {
     "capability": "sent in the clear",
     "command": "a NAS message, plain, as the UE has it",
     "complete_request": "a NAS message",
+    "cells": "that a gNB recommends for paging",
+    "recommended_cells": "that a gNB recommends for paging",
     "diagnostics": "of a gNB's message",
     "data": "of an event: an uplink PDU, or a Struct of this list",
     "eap_success": "an EAP message, sent in the clear",

@@ -122,8 +122,11 @@ def security_capabilities(capability: bytes) -> Tree:
     }
 
 
-def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
-    """Return a PAGING (9.2.4.1) for a 5G-S-TMSI in a registration area."""
+def paging(
+    guami_value: Guami, tmsi: int, tais: Sequence[Tai], assistance: Sequence[Tree] = ()
+) -> bytes:
+    """Return a PAGING (9.2.4.1) for a 5G-S-TMSI in a registration area, with the IE of
+    `recommended_cells.assistance`."""
     identity = {
         "aMFSetID": guami_value.set,
         "aMFPointer": guami_value.pointer,
@@ -133,6 +136,7 @@ def paging(guami_value: Guami, tmsi: int, tais: Sequence[Tai]) -> bytes:
     ies: list[Tree] = [
         {"UEPagingIdentity": {"fiveG-S-TMSI": identity}},
         {"TAIListForPaging": areas},
+        *assistance,
     ]
     return wire.ngap_encode({"message": "Paging", "ies": ies})
 
