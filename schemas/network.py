@@ -260,8 +260,10 @@ class Network(Struct, frozen=True):
 
     def ie_order_of(self, gnb: str) -> IeOrder:
         """Return the order of IEs that a RAN node must keep, by its Global RAN Node ID."""
-        found = next((node.ie_order for node in self.gnbs if node.id == gnb), None)
-        return found or self.ie_order
+        for node in self.gnbs:
+            if node.id == gnb and node.ie_order is not None:
+                return node.ie_order
+        return self.ie_order
 
     def data_network(self, dnn: str) -> DataNetwork:
         """Return the configuration of a data network; an empty one if it is not configured."""

@@ -140,11 +140,9 @@ def test_recommended_cells_are_in_the_next_paging() -> None:
     assistance = paging["AssistanceDataForPaging"]
     cells = assistance["assistanceDataForRecommendedCells"]
     assert cells == {"recommendedCellsForPaging": recommended}
-    attempts = [assistance["pagingAttemptInformation"]]
     site.world.advance(60)
-    for paging in pagings(site):
-        attempts.append(paging["AssistanceDataForPaging"]["pagingAttemptInformation"])
-    assert attempts == [
+    each = [assistance, *(later["AssistanceDataForPaging"] for later in pagings(site))]
+    assert [one["pagingAttemptInformation"] for one in each] == [
         {"pagingAttemptCount": count, "intendedNumberOfPagingAttempts": 4} for count in (1, 2, 3, 4)
     ]
     site.world.verify()
