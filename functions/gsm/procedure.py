@@ -249,6 +249,7 @@ def _lost(d: UeDecision, lost: SessionLost) -> None:
     sent, incarnation = session.n4.sent, lost.recovery_time_stamp
     if lost.kept and session.stage == "released" and session.n4.up_seid:
         d.note("the UPF may have kept the session, which is being deleted")
+        n4.ask_again(d, session, incarnation)  # it has refused the deletion without association
         return
     if lost.at and session.n4.since > lost.at:
         d.note("the session was established after the restart of its UPF")

@@ -95,7 +95,12 @@ class Path:
             self._beat_after(self._interval)
 
     def is_associated(self) -> None:
-        """Note that the UPF and the core have an association."""
+        """Note that the UPF and the core have set up an association. So the UPF is not down, and the
+        next `down` is reported."""
+        self._down = False
+        self._hold()
+
+    def _hold(self) -> None:
         self.associated = True
         if self._serving is not None:
             self._serving.cancel()
@@ -125,7 +130,7 @@ class Path:
             self._under_way = False
             self._beat_after(self._interval)
         else:
-            self.is_associated()
+            self._hold()
         doubted, self._doubted = self._doubted and own, False
         if doubted and stamp == self.stamp:
             # The UPF has not restarted, but has released the association.

@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 import wire
 from schemas.aggregates import upf_aggregate
@@ -253,6 +254,8 @@ class Disturbed:
 
     def __init__(self) -> None:
         self.site = Site()
+        network = replace(self.site.world.network, upfs=self.site.world.network.upfs[:1])
+        self.site.world.network = self.site.world.networks["one UPF"] = network
         self.addresses = [self.site.establish(psi) for psi in (1, 2)]
         self.world, self.upfs = self.site.world, self.site.upfs
         self.lost: list[tuple[str, str, int | None, bytes]] = []
@@ -324,6 +327,9 @@ ACTIONS = tuple(
 
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+@example(
+    ["idle", "lose_one", "lose_one", "upfs_restart", "heartbeats", "answer_all", "one_comes_late"]
 )
 @given(st.lists(st.sampled_from(ACTIONS), max_size=14))
 def test_restarts_on_either_side_in_every_order(actions: list[str]) -> None:

@@ -60,14 +60,15 @@ class Upfs:
         raise KeyError(address)
 
     def restart(self, seconds: int = 1, *, other: int = 0) -> None:
-        """Restart both: they lose all sessions. They allocate the same SEIDs and TEIDs again, or
-        others if `other` is not 0."""
+        """Restart both: they lose all sessions. They allocate the same SEIDs and TEIDs again, to
+        other sessions; or others if `other` is not 0."""
         self.recovery += seconds
         self.associated = False
         self.refused.clear()
         for index, name in enumerate(self.tables, 1):
             address = f"10.3.0.{index}"
             self.tables[name] = PfcpSessions(address, None, Random(index + other), ftup=self._ftup)
+            self.tables[name]._next_seid()  # pyright: ignore[reportPrivateUsage] - the second's
 
     def heartbeat(self) -> None:
         """Let the gateway see the Recovery Time Stamp."""

@@ -1,0 +1,104 @@
+"""UPFs of other makers, emulated by the switches of loadgen's UPF, with a gateway and the core's
+decisions over real sockets."""
+
+from pathlib import Path
+
+import pytest
+
+from loadgen.upf.config import Misbehaviour
+from tests.functions.world_n4 import UPF
+from tests.gateway import n4_core
+from tests.gateway.n4_core import Core
+
+
+def trouble(core: Core) -> str:
+    found: str = core.world.upf(UPF).trouble
+    return found
+
+
+async def test_a_upf_that_restarts(tmp_path: Path) -> None:
+    """One request is pending. The UPF gets none with a SEID of before: that is a violation."""
+    async with n4_core.running(tmp_path) as core:
+        await core.session()
+        core.upf.silence(True)
+        await core.does(core.site.phone.idle)
+        core.upf.restart()
+        core.upf.silence(False)
+        await core.restored()
+        assert core.world.ue().sessions[0].n4.incarnation == core.upf.recovery
+
+
+async def test_a_upf_that_restarts_and_ignores_heartbeats_of_strangers(tmp_path: Path) -> None:
+    quirks = frozenset({"ignores-strangers", "ignores-unassociated"})
+    async with n4_core.running(tmp_path, quirks=quirks) as core:
+        await core.session()
+        core.upf.restart()
+        await core.until(lambda: trouble(core) == "it does not answer heartbeats")
+        assert not core.upf.associations
+        await core.does(core.world.advance, 11)
+        await core.restored()
+
+
+async def test_a_upf_that_forgets_the_association_and_ignores_sessions(tmp_path: Path) -> None:
+    """Its heartbeats have the old time stamp: nothing but the silence shows it."""
+    async with n4_core.running(tmp_path, quirks=frozenset({"ignores-unassociated"})) as core:
+        await core.session()
+        core.upf.forget()
+        await core.does(core.site.phone.idle)
+        await core.restored()
+        steps = core.world.steps[f"upf/{UPF}"]
+        troubles = [getattr(event, "trouble", "") for step in steps for event in step.events]
+        assert "it answers heartbeats, but no requests about sessions" in troubles
+
+
+@pytest.mark.parametrize("plane", ["on", "off"])
+async def test_a_upf_that_has_kept_its_sessions(tmp_path: Path, plane: str) -> None:
+    """It refuses a modification (#72), and then to restore a session that it has."""
+    async with n4_core.running(tmp_path, quirks=frozenset({"keeps-sessions"})) as core:
+        await core.session()
+        if plane == "off":
+            await core.does(core.site.phone.idle)
+            await core.restored()
+        (before,) = core.upf.table.by_seid
+        core.upf.forget()
+        if plane == "on":
+            await core.does(core.site.phone.idle)
+        else:
+            await core.does(core.site.release, 1)
+        await core.restored()
+        assert before not in core.upf.table.by_seid
+        assert core.upf.session_count == (plane == "on")
+
+
+async def test_a_upf_that_leaves_the_node_id_out(tmp_path: Path) -> None:
+    async with n4_core.running(tmp_path) as core:
+        core.upf.misbehave(Misbehaviour(kind="no-node-id"))
+        await core.session()
+        core.upf.misbehave(Misbehaviour(kind="no-node-id", message="AssociationSetupRequest"))
+        core.upf.forget()
+        await core.does(core.site.phone.idle)
+        await core.restored()
+
+
+async def test_a_upf_that_reports_from_another_address(tmp_path: Path) -> None:
+    addresses = ("127.0.0.8/29",)
+    async with n4_core.running(tmp_path, addresses, source="127.0.0.9") as core:
+        address = await core.session()
+        await core.does(core.site.phone.idle)
+        await core.restored()
+        core.upf.downlink_data(address)
+        await core.until(lambda: bool(core.world.pages))
+        await core.until(lambda: not len(core.upf.endpoint.requests))
+        assert core.upf.counts.unanswered == 0
+        assert core.gateway.counters.unknown_source == 0
+
+
+async def test_a_upf_that_reports_from_an_address_that_is_not_configured(tmp_path: Path) -> None:
+    async with n4_core.running(tmp_path, source="127.0.0.9") as core:
+        address = await core.session()
+        await core.does(core.site.phone.idle)
+        await core.restored()
+        core.upf.downlink_data(address)
+        await core.until(lambda: core.upf.counts.unanswered == 1)
+        assert core.gateway.counters.unknown_source == 3
+        assert not core.world.pages
