@@ -73,7 +73,8 @@ def _summary(state: Any) -> dict[str, Any]:
             **({"gnb": state.connection.gnb} if state.connection is not None else {}),
         }
     if isinstance(state, Upf):
-        return {"associated": state.associated, "reachable": state.reachable}
+        found = {"associated": state.associated, "reachable": state.reachable}
+        return {**found, "trouble": state.trouble} if state.trouble else found
     return {"name": state.name, "up": bool(state.association)}
 
 
