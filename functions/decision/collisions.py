@@ -233,6 +233,13 @@ TABLE: Final[tuple[Rule, ...]] = (
         "The pause lets no UPF page the UE without end.",
     ),
     Rule(Start.PAGING, _C.IMPLICIT_DEREGISTRATION, _V.WAIT, "TS 24.501 5.3.7, TS 23.501 5.4.1.1"),
+    Rule(
+        Start.PAGING,
+        _C.AN_RELEASE,
+        _V.WAIT,
+        "TS 23.502 4.2.6",
+        "The UE does not listen to paging before it has left its radio connection.",
+    ),
     # Procedures of the network on a connection
     Rule(
         Start.CONFIGURATION_UPDATE,

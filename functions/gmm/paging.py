@@ -17,9 +17,11 @@ from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
 from schemas.causes import GsmCause
 from schemas.gmm.events import PagingEnded, PagingFailed, PagingStarted
+from schemas.gmm.state import Paging
 from schemas.gsm.events import DownlinkReported, N4Lost, UserPlaneOff
 from schemas.gsm.state import PduSession
 from schemas.step import Page, SendPfcp
+from schemas.ue.states import Condition
 
 TIMER: Final = "downlink-data"
 """Prefix of the timers that run while a UPF buffers packets of a session. The PDU session identity
@@ -39,15 +41,40 @@ def is_held(session: PduSession) -> bool:
 
 
 def reconcile(d: UeDecision) -> None:
-    """End a paging when the UE is connected or deregistered."""
+    """End a paging when the UE is connected or deregistered. Send the PAGING that has waited for
+    the release of the connection.
+
+    A paging without T3513 ends too: it would last until the UE connects by itself. It happens after
+    a failed decision, and when the paging proceed flag (TS 24.501 5.3.7) is set again.
+    """
     ue = d.ue
-    if ue.paging is None or (ue.registered and not user_plane.reachable(d)):
+    if ue.paging is None:
         return
-    d.stop_timer("T3513")
-    waiting = ue.paging.seids
-    d.emit(PagingEnded("the UE is connected" if ue.registered else "the UE is deregistered"))
-    if ue.registered and ue.network_deregistration is None:
-        user_plane.activate(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
+    if not ue.registered or user_plane.reachable(d):
+        waiting = ue.paging.seids
+        d.stop_timer("T3513")
+        d.emit(PagingEnded("the UE is connected" if ue.registered else "the UE is deregistered"))
+        if ue.registered and ue.network_deregistration is None:
+            user_plane.activate(d, [s.id for s in user_plane.live(d) if s.n4.seid in waiting])
+    elif ue.paging.waits and not _is_being_released(d):
+        _send_waiting(d, ue.paging)
+    elif "T3513" not in ue.timers and not _is_clear(d):
+        d.emit(PagingEnded("T3513 does not run"))
+
+
+def _is_clear(d: UeDecision) -> bool:
+    """Whether the paging proceed flag is clear."""
+    return bool(reasons(d, Start.PAGING, Verdict.WAIT) & Condition.IMPLICIT_DEREGISTRATION)
+
+
+def _is_being_released(d: UeDecision) -> bool:
+    return bool(d.ue.connection is not None and d.ue.connection.releasing)
+
+
+def _send_waiting(d: UeDecision, paging: Paging) -> None:
+    """Send the first PAGING of a paging that has waited for the release of the connection."""
+    d.emit(PagingStarted(paging.seids))
+    _page(d, 0)
 
 
 def rearm(d: UeDecision) -> None:
@@ -155,20 +182,25 @@ def _downlink_data(d: UeDecision, session: PduSession) -> None:
     else:
         d.note("downlink packets of a UE that is being paged or did not answer")
         if seid not in d.ue.paging.seids and not d.ue.paging.failed:
-            d.emit(PagingStarted((*d.ue.paging.seids, seid)))
+            d.emit(PagingStarted((*d.ue.paging.seids, seid), d.ue.paging.waits))
 
 
 def begin(d: UeDecision, seids: tuple[int, ...] = ()) -> None:
     """Page the UE for downlink packets of sessions, or for signalling alone.
 
     While the paging proceed flag is clear (TS 24.501 5.3.7), the paging fails at once. The UPF
-    keeps the packets for a UE that connects later.
+    keeps the packets for a UE that connects later. While the connection is being released, the UE
+    does not hear PAGING: it is sent after the release, or when T3513 expires if the gNB does not
+    answer.
     """
-    waits = reasons(d, Start.PAGING, Verdict.WAIT)
-    d.emit(PagingStarted(seids))
-    if waits:
+    if _is_clear(d):
+        d.emit(PagingStarted(seids))
         d.emit(PagingFailed())
+    elif _is_being_released(d):
+        d.emit(PagingStarted(seids, waits=True))
+        d.start_timer("T3513", d.env.network.timers.t3513)
     else:
+        d.emit(PagingStarted(seids))
         _page(d, 0)
 
 
@@ -214,6 +246,8 @@ def _expired(d: UeDecision, count: int) -> None:
         for session in user_plane.live(d):
             if session.n4.seid in paging.seids:
                 n4.renew(d, session)
+    elif paging.waits:
+        _send_waiting(d, paging)
     elif count < REPETITIONS:
         _page(d, count + 1)
     else:

@@ -142,6 +142,8 @@ class PagingStarted(Event, frozen=True):
     """The UE is paged for downlink packets of these sessions, or for one more session."""
 
     seids: tuple[int, ...]
+    waits: bool = False
+    """Whether PAGING is sent after the release of the connection."""
 
 
 class PagingEnded(Event, frozen=True):

@@ -178,7 +178,7 @@ def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
 
 
 def _paging_started(ue: Ue, event: e.PagingStarted) -> Ue:
-    return replace(ue, paging=Paging(event.seids))
+    return replace(ue, paging=Paging(event.seids, waits=event.waits))
 
 
 def _paging_ended(ue: Ue, _: e.PagingEnded) -> Ue:

@@ -80,6 +80,8 @@ class Paging(Struct, frozen=True, omit_defaults=True):
     """The SEIDs of the sessions with downlink packets; empty for signalling only."""
     failed: bool = False
     """Whether the UE did not answer. The UE is not paged again until the running timer expires."""
+    waits: bool = False
+    """Whether PAGING waits for the release of the connection, or for T3513."""
 
 
 class ConfigurationUpdate(Struct, frozen=True, omit_defaults=True):

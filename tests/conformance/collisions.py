@@ -229,6 +229,11 @@ def _reportable(bench: Bench) -> bool:
     return found is not None and found is bench.ue.sessions[0] and bool(found.n4.up_seid)
 
 
+def _paging_waits(result: Result) -> bool:
+    paging = result.ue.paging
+    return paging is not None and (paging.failed or paging.waits) and not result.sent("Paging")
+
+
 _GONE: Final = SNssai(9)
 
 
@@ -398,7 +403,7 @@ TRIALS: Final[dict[Start, Trial]] = {
         _reportable,
         report,
         lambda result: result.has(PagingStarted) and result.sent("Paging"),
-        waits=lambda result: result.ue.paging is not None and result.ue.paging.failed,
+        waits=_paging_waits,
     ),
     Start.CONFIGURATION_UPDATE: Trial(
         _outdate,
