@@ -1,7 +1,7 @@
 """The decision object of a UE: each event is applied to the state as it is emitted."""
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import wire
 from functions.decision.env import Env
@@ -29,6 +29,21 @@ NEW_CONTEXT_CIPHERED = 4
 
 RETRANSMISSIONS: Final = 4
 """Retransmissions before the next expiry of a NAS timer aborts its procedure (5.4.1.3.7)."""
+
+
+UNENCODABLE: Final = (wire.WireError, ValueError, OverflowError)
+"""Errors of a codec about a value that it cannot encode."""
+
+
+class Mark(NamedTuple):
+    """The state of a decision at one of its points."""
+
+    ue: Ue
+    events: int
+    outputs: int
+    wake_at: int
+    requested: bool
+    rejected: bool
 
 
 class UeDecision:
@@ -91,6 +106,41 @@ class UeDecision:
     def note(self, text: str) -> None:
         """Append a note: the reason why something was not done."""
         self.emit(Noted(text))
+
+    def mark(self) -> "Mark":
+        """Return the state of the decision now, for `undo`."""
+        return Mark(
+            self.ue,
+            len(self.events),
+            len(self.outputs),
+            self._wake_at,
+            self._requested,
+            self.env.rejected,
+        )
+
+    def undo(self, mark: "Mark") -> None:
+        """Remove the events and outputs since a mark. Lookups and random values stay used."""
+        self.ue = mark.ue
+        del self.events[mark.events :]
+        del self.outputs[mark.outputs :]
+        self._wake_at, self._requested = mark.wake_at, mark.requested
+        self.env.rejected = mark.rejected
+
+    def attempt(self, what: str, run: Callable[..., object], *arguments: Any) -> bool:
+        """Run a part of the decision. If one of its outputs cannot be encoded, undo the part and
+        note the error. Return whether the part was done.
+
+        The state does not change, so the next event of the UE brings another attempt, and another
+        note. No timer is started for it.
+        """
+        mark = self.mark()
+        try:
+            run(*arguments)
+        except UNENCODABLE as err:
+            self.undo(mark)
+            self.note(f"{what} is left out: {err}")
+            return False
+        return True
 
     @property
     def connection(self) -> Connection:

@@ -52,7 +52,8 @@ def reconcile(d: UeDecision) -> None:
     for session in user_plane.live(d):
         for dnn in (dnn for one in slices if one.nssai == session.nssai for dnn in one.dnns):
             if dnn.name == session.dnn:
-                subscribed(d, session, dnn.ambr)
+                what = f"another session AMBR of PDU session {session.id}"
+                d.attempt(what, subscribed, d, session, dnn.ambr)
 
 
 def _command(d: UeDecision, session: PduSession, pti: int, ambr: Ambr, count: int = 0) -> None:

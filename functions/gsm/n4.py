@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 import wire
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import user_plane
+from functions.gsm import rejection, user_plane
 from functions.messages import pfcp
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
@@ -172,9 +172,18 @@ def _reconcile(d: UeDecision, session: PduSession) -> None:
     elif session.stage == "releasing":
         return  # The UE answers first, or T3592 expires.
     elif not current.up_seid:
-        establish(d, session)
+        if not d.attempt(f"PDU session {session.id} at {current.upf}", establish, d, session):
+            _not_requested(d, session)
     elif (current.downlink, current.ambr) != (session.access, session.ambr):
-        modify(d, session)
+        d.attempt(f"a change of PDU session {session.id} at {current.upf}", modify, d, session)
+
+
+def _not_requested(d: UeDecision, session: PduSession) -> None:
+    """Reject a session that no request to its UPF can be made for."""
+    if session.stage == "establishing":
+        reason = f"no request to UPF {session.n4.upf} can be made"
+        rejection.insufficient(d, session, reason, reachable=user_plane.reachable(d))
+        d.emit(SessionDeleted(session.n4.seid, "it is not at a UPF"))
 
 
 def rearm(d: UeDecision) -> None:

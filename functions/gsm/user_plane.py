@@ -92,8 +92,18 @@ def request(d: UeDecision) -> None:
     sessions = wanted(d)
     if not sessions or check(d, Start.RESOURCE_SETUP) is not Verdict.START:
         return
-    if d.connection.context == "none":
-        request_context(d, sessions=sessions)
+    if len(sessions) > 1 and d.attempt("a request for resources", _request, d, sessions):
+        return
+    for session in sessions:
+        if d.attempt(f"PDU session {session.id} at the gNB", _request, d, [session]):
+            return  # the others wait for the answer
+        _failed(d, session, "no request can be made")
+
+
+def _request(d: UeDecision, sessions: Sequence[PduSession]) -> None:
+    here = d.connection
+    if here.context == "none":
+        _request_context(d, b"", sessions, here.kgnb_count)
     else:
         _request_resources(d, sessions)
 
@@ -133,11 +143,18 @@ def request_context(
 
     The connection has no context, and no request for it waits. A session that is being established
     has its accept in the request. `kgnb_count` is the NAS COUNT that K_gNB is derived with, if it
-    is another than that of the connection.
+    is another than that of the connection. If a session cannot be encoded, the UE gets its context
+    without sessions, and `request` asks for them one by one.
     """
+    count = d.connection.kgnb_count if kgnb_count is None else kgnb_count
+    what = "the PDU sessions of the UE context"
+    if not sessions or not d.attempt(what, _request_context, d, nas, sessions, count):
+        _request_context(d, nas, (), count)
+
+
+def _request_context(d: UeDecision, nas: bytes, sessions: Sequence[PduSession], count: int) -> None:
     if d.ue.security is None:
         return
-    count = d.connection.kgnb_count if kgnb_count is None else kgnb_count
     d.emit(ContextRequested(count, d.env.now))
     here, security = d.connection, d.ue.security
     subscriber = d.env.subscriber

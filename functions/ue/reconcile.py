@@ -8,7 +8,7 @@ returns at its first condition.
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-from functions.decision.ue_decision import UeDecision
+from functions.decision.ue_decision import UNENCODABLE, UeDecision
 from functions.gmm import configuration_update, paging, ue_context
 from functions.gmm.authentication import reauthentication
 from functions.gmm.deregistration import by_network, implicit
@@ -124,11 +124,21 @@ RECONCILERS: Final[tuple[Reconciler, ...]] = (
 )
 """All reconcilers, in their order."""
 
-_RUNS: Final = tuple(reconciler.run for reconciler in RECONCILERS)
-_RUNS_WITHOUT_SESSIONS: Final = tuple(one.run for one in RECONCILERS if not one.sessions)
+_WITHOUT_SESSIONS: Final = tuple(one for one in RECONCILERS if not one.sessions)
 
 
 def reconcile(d: UeDecision) -> None:
-    """Run each reconciler that the UE needs."""
-    for run in _RUNS if d.ue.sessions else _RUNS_WITHOUT_SESSIONS:
-        run(d)
+    """Run each reconciler that the UE needs.
+
+    If an output of a reconciler cannot be encoded, they are run again, and the output is left out:
+    a value in the configuration, in a subscription or from a peer must not cost the UE its event.
+    """
+    needed = RECONCILERS if d.ue.sessions else _WITHOUT_SESSIONS
+    mark = d.mark()
+    try:
+        for one in needed:
+            one.run(d)
+    except UNENCODABLE:
+        d.undo(mark)
+        for one in needed:
+            d.attempt(one.name, one.run, d)

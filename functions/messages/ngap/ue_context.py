@@ -180,13 +180,14 @@ def gtp_tunnel(tunnel: Tunnel) -> Tree:
 
 
 def read_tunnel(information: Tree) -> Tunnel | None:
-    """Return the tunnel of a UP Transport Layer Information; None if it has no GTP tunnel.
+    """Return the tunnel of a UP Transport Layer Information; None if it has no GTP tunnel that
+    packets can be sent into. The TEID 0 is for signalling (TS 29.281 5.1).
 
     If it has two addresses, the IPv4 address is returned, which is the first (TS 38.414 5.1).
     """
     tunnel = subtree(information, "gTPTunnel")
     address = tunnel.get("transportLayerAddress")
-    if not isinstance(address, str):
+    if not isinstance(address, str) or not tunnel["gTP-TEID"]:
         return None
     return Tunnel(tunnel["gTP-TEID"], address.partition(",")[0])
 

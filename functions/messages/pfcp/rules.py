@@ -210,6 +210,6 @@ def created(tree: Tree) -> Tunnel | None:
         parts = {k: v for part in item.get("Created PDR", ()) for k, v in part.items()}
         f_teid = parts.get("F-TEID", {})
         address = f_teid.get("ipv4") or f_teid.get("ipv6")
-        if parts.get("PDR ID") == UPLINK and "teid" in f_teid and address:
+        if parts.get("PDR ID") == UPLINK and f_teid.get("teid") and address:
             return Tunnel(f_teid["teid"], address)
     return None
