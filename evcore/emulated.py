@@ -15,7 +15,7 @@ from schemas.config.n4 import DnnConfig
 from schemas.config.reading import Config, DataNetworkConfig, UpfConfig
 
 DNN = "internet"
-DATA_NETWORK = DataNetworkConfig(DNN, ("10.0.0.53", "2001:db8::53"), 1400)
+DATA_NETWORK = DataNetworkConfig(DNN, ("10.0.0.53", "2001:db8::53"), mtu=1400)
 
 _FEATURES = ("BUCP", "FTUP", "MNOP", "EMPU")
 """UP Function Features: the defaults of an emulated UPF, and End Markers."""
