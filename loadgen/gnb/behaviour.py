@@ -17,6 +17,9 @@ class GnbBehaviour(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     lost_ue: Literal["release-request", "context-failure"] = "release-request"
     """The message for the release of a UE: UE CONTEXT RELEASE REQUEST (8.3.2), or INITIAL CONTEXT
     SETUP FAILURE (8.3.1.3) although the gNB has responded to the request."""
+    recommends_cells: bool = False
+    """Whether UE CONTEXT RELEASE COMPLETE recommends the cell for the next PAGING, which must have
+    it (8.3.3.2, 8.5.1.2)."""
 
 
 def reordered(pdu: bytes, rng: Random) -> bytes:

@@ -213,6 +213,7 @@ class Cell:
             camped.held = inf
             self._held.pop(camped, None)
             context = camped.context = self.contexts.open(camped)
+            camped.recommended = False
             camped.ue.user_plane = context.resources
             camped.ue.connected(now)
         else:

@@ -99,7 +99,7 @@ class PreparedHandover(OngoingHandover, Protocol):
 class CampedUe:
     """A UE and the cell it camps on."""
 
-    __slots__ = ("cell", "context", "held", "queued", "s_tmsi", "ue", "wanted")
+    __slots__ = ("cell", "context", "held", "queued", "recommended", "s_tmsi", "ue", "wanted")
 
     def __init__(self, cell: ServingCell, ue: Ue) -> None:
         self.cell = cell
@@ -108,6 +108,8 @@ class CampedUe:
         self.s_tmsi: tuple[int, int, int] | None = None
         """The 5G-S-TMSI that the cell has indexed."""
         self.wanted: Connect | None = None
+        self.recommended = False
+        """Whether the gNB recommended its cell for the next paging of the UE."""
         self.held = inf
         """When a UE that was refused a connection tries again."""
         self.queued = inf

@@ -237,7 +237,12 @@ class Gnb:
         if s_tmsi is None or s_tmsi[:2] not in {(one.set, one.pointer) for one in guamis}:
             text = f"PAGING of {s_tmsi}; the AMF serves {', '.join(map(str, guamis))}"
             self._violate(Kind.PAGING_IDENTITY, text)
-        elif self.cell.page(s_tmsi, self.now):
+            return
+        camped = self.cell.find(s_tmsi)
+        if camped is not None and camped.recommended and self.config.cell not in paging.cells:
+            text = f"PAGING without the recommended cell {self.config.cell:#x}"
+            self._violate(Kind.PAGING_AREA, text)
+        if self.cell.page(s_tmsi, self.now):
             self.counts.paged += 1
 
     def _error_indication(self, peek: wire.NgapPeek, ies: Tree) -> None:

@@ -155,11 +155,28 @@ def ue_context_release_request(
 
 
 def ue_context_release_complete(
-    ids: tuple[Tree, Tree], uli: Tree, psis: Iterable[int] = ()
+    ids: tuple[Tree, Tree],
+    uli: Tree,
+    psis: Iterable[int] = (),
+    recommended: GnbConfig | None = None,
 ) -> bytes:
-    """Return UE CONTEXT RELEASE COMPLETE with the sessions that were active."""
+    """Return UE CONTEXT RELEASE COMPLETE with the sessions that were active, and with the cell of
+    `recommended` for the next paging."""
+    ies = [uli]
+    if recommended is not None:
+        cells = {"recommendedCellList": [{"nGRAN-CGI": _cgi(recommended), "timeStayedInCell": 60}]}
+        node = {"aMFPagingTarget": {"globalRANNodeID": {"globalGNB-ID": global_gnb(recommended)}}}
+        paging = {
+            "recommendedCellsForPaging": cells,
+            "recommendRANNodesForPaging": {"recommendedRANNodeList": [node]},
+        }
+        ies.append({"InfoOnRecommendedCellsAndRANNodesForPaging": paging})
     sessions = _session_list("PDUSessionResourceListCxtRelCpl", psis)
-    return encode("UEContextReleaseComplete", *ids, uli, *sessions)
+    return encode("UEContextReleaseComplete", *ids, *ies, *sessions)
+
+
+def _cgi(config: GnbConfig) -> Tree:
+    return {"nR-CGI": {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}}
 
 
 def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:
@@ -345,6 +362,8 @@ class Paging(NamedTuple):
     """AMF set, AMF pointer and 5G-TMSI; None for another identity."""
     areas: frozenset[tuple[str, int]]
     """PLMN and TAC of each TAI."""
+    cells: frozenset[int]
+    """The NR cell identities of the Recommended Cells for Paging."""
 
 
 def read_paging(ies: Tree) -> Paging:
@@ -355,4 +374,8 @@ def read_paging(ies: Tree) -> Paging:
     areas = [(str(tai.get("pLMNIdentity")), number(tai, "tAC")) for tai in tais]
     one, two, three = found
     s_tmsi = None if one is None or two is None or three is None else (one, two, three)
-    return Paging(s_tmsi, frozenset((plmn, tac) for plmn, tac in areas if tac is not None))
+    data = part(part(ies, "AssistanceDataForPaging"), "assistanceDataForRecommendedCells")
+    listed = items(part(data, "recommendedCellsForPaging"), "recommendedCellList")
+    cgis = [part(part(item, "nGRAN-CGI"), "nR-CGI") for item in listed]
+    cells = frozenset(number(cgi, "nRCellIdentity") or 0 for cgi in cgis)
+    return Paging(s_tmsi, frozenset((plmn, tac) for plmn, tac in areas if tac is not None), cells)

@@ -200,9 +200,13 @@ class UeMessages:
         cell = self._cell
         if context.handover is not None:
             context.handover.release_commanded(context, messages.ies_of(payload))
-        ue = context.camped.ue if context.camped is not None else None
+        camped = context.camped
+        ue = camped.ue if camped is not None else None
+        recommended = cell.config if cell.config.behaviour.recommends_cells else None
+        if camped is not None:
+            camped.recommended = recommended is not None
         pdu = messages.ue_context_release_complete(
-            cell.ids(context), cell.location(ue), context.resources
+            cell.ids(context), cell.location(ue), context.resources, recommended
         )
         cell.send(context.stream, pdu)
         cell.lose(context, now, None)

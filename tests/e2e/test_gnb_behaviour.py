@@ -15,7 +15,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
 
 @pytest.mark.parametrize(
-    "behaviour", [{"ie_order": "random"}, {"ie_order": "random", "lost_ue": "context-failure"}]
+    "behaviour",
+    [
+        {"ie_order": "random"},
+        {"ie_order": "random", "lost_ue": "context-failure", "recommends_cells": True},
+    ],
 )
 async def test_all_procedures_succeed(tmp_path: Path, behaviour: dict[str, Any]) -> None:
     """Each message has its IEs in a random order; each UE becomes idle by a failure of its gNB."""

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -50,6 +51,42 @@ def test_a_gnb_says_by_a_failure_that_it_has_lost_its_ue() -> None:
     assert "UEContextReleaseRequest" not in world.amf.received
     (context,) = cell.contexts.by_ran.values()
     assert context.release_cause is not None
+
+
+def test_a_gnb_that_recommends_its_cell_expects_it_in_the_paging() -> None:
+    """The AMF of these tests forgets the recommendation."""
+    world = World()
+    ue = world.ue()
+    cell = world.gnb.cell
+    cell.config = world.gnb.config = replace(
+        cell.config, behaviour=GnbBehaviour(recommends_cells=True)
+    )
+    world.run(ue, Procedure.REGISTER, Procedure.IDLE)
+    assert ue.recommended
+    (complete,) = (
+        pdu for pdu in world.sent if "UEContextReleaseComplete" in str(wire.ngap_decode(pdu))
+    )
+    assert wire.ngap_check(complete) is None
+    assert "recommendedCellList" in str(wire.ngap_decode(complete))
+    assert ue.s_tmsi is not None
+    amf_set, pointer, tmsi = ue.s_tmsi
+    identity = {"aMFSetID": amf_set, "aMFPointer": pointer, "fiveG-TMSI": tmsi}
+    area = {"tAI": {"pLMNIdentity": "001-01", "tAC": 1}}
+    cells = {"recommendedCellList": [{"nGRAN-CGI": CGI, "timeStayedInCell": 60}]}
+    data = {"assistanceDataForRecommendedCells": {"recommendedCellsForPaging": cells}}
+    ies: list[dict[str, Any]] = [
+        {"UEPagingIdentity": {"fiveG-S-TMSI": identity}},
+        {"TAIListForPaging": [area]},
+    ]
+    for more, expected in (([{"AssistanceDataForPaging": data}], 0), ([], 1)):
+        ue.recommended = True
+        world.violations.clear()
+        pdu = wire.ngap_encode({"message": "Paging", "ies": [*ies, *more]})
+        world.gnb.receive(0, pdu, world.now)
+        assert len(world.violations) == expected, world.violations
+
+
+CGI: dict[str, Any] = {"nR-CGI": {"pLMNIdentity": "001-01", "nRCellIdentity": 1 << 12 | 1}}
 
 
 def test_a_scenario_has_the_behaviour(tmp_path: Path) -> None:
