@@ -198,6 +198,16 @@ class GnbNode(Struct, frozen=True):
     """None for that of the network."""
 
 
+class EmergencyServices(Struct, frozen=True):
+    """The AMF Emergency Configuration Data (TS 23.501 5.16.4.1). They do not depend on the
+    subscription."""
+
+    dnn: str
+    nssai: SNssai
+    five_qi: int = 5
+    arp_priority: int = 1
+
+
 class Network(Struct, frozen=True):
     """The network of one AMF: its identity, the areas that it serves and its policies."""
 
@@ -215,8 +225,8 @@ class Network(Struct, frozen=True):
     data_networks: tuple[DataNetwork, ...] = ()
     congestion: Congestion = field(default_factory=Congestion)
     causes: Causes = field(default_factory=Causes)
-    emergency: bool = False
-    """Whether authenticated UEs may register for emergency services."""
+    emergency_services: EmergencyServices | None = None
+    """The emergency services for authenticated UEs; None if there are none."""
     nitz: Nitz | None = None
     """None if the network sends neither its name nor its time."""
     ie_order: IeOrder = "lenient"

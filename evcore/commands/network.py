@@ -49,18 +49,19 @@ def updated(running: Config, new: Config) -> Config:
     """Return the running configuration with the network settings of `new`.
 
     These are [amf] without its GUAMI, tracking areas with their slices, security, timers,
-    congestion, causes, the order of IEs, [[gnb]] and data networks. Other settings apply at the
-    next start: processes keep their addresses, and UPFs keep their sessions.
+    congestion, causes, emergency services, the order of IEs, [[gnb]] and data networks. Other
+    settings apply at the next start: processes keep their addresses, and UPFs keep their sessions.
 
     Raises:
-        ConfigError: `new` has another GUAMI, which the UEs and gNBs of this core do not know.
+        ConfigError: `new` has another GUAMI, which the UEs and gNBs of this core do not know; or
+            emergency services that the UPFs of the running core do not have.
     """
     if _guami(new.amf) != _guami(running.amf):
         raise ConfigError(
             "plmn, region, set and pointer of [amf] are in the 5G-GUTIs of UEs: they cannot change "
             "while the core runs"
         )
-    return replace(
+    found = replace(
         running,
         amf=new.amf,
         tracking_area=new.tracking_area,
@@ -70,8 +71,11 @@ def updated(running: Config, new: Config) -> Config:
         n2=replace(running.n2, ie_order=new.n2.ie_order),
         gnb=new.gnb,
         causes=new.causes,
+        emergency=new.emergency,
         data_network=new.data_network if new.upf else running.data_network,
     )
+    configuration.emergency_services_of(found)
+    return found
 
 
 def _guami(amf: AmfConfig) -> tuple[str, int, int, int]:

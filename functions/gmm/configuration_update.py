@@ -207,7 +207,7 @@ def _complete(d: UeDecision, *, initial: bool) -> None:
     d.stop_timer(TIMER)
     d.emit(ConfigurationUpdated())
     for session in user_plane.live(d) if update.allowed_nssai else ():
-        if session.nssai not in update.allowed_nssai:
+        if session.nssai not in update.allowed_nssai and not session.emergency:
             release.by_network(d, session, GsmCause.REGULAR_DEACTIVATION)
     if update.register:
         d.release(ngap.NORMAL_RELEASE)

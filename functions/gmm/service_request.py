@@ -8,7 +8,7 @@ from functions.decision.collisions import Start, Verdict, check, reasons
 from functions.decision.inputs import Input, NasReceived
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, configuration_update
-from functions.gsm import release, user_plane
+from functions.gsm import emergency, release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec
 from functions.messages.trees import Tree
@@ -90,8 +90,8 @@ _REGISTRATION: Final = Condition.REGISTRATION.value
 def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
     """Return the cause to reject a registered UE (5.6.1.5), None for none.
 
-    A service request for emergency services is like any other: the session is refused. No UE is
-    told to fall back to another network for them.
+    A service request for emergency services is like any other. No UE is told to fall back to
+    another network for them. A UE with an emergency PDU session is served without restrictions.
     """
     here = d.connection.tai
     area = d.env.network.area(here)
@@ -101,7 +101,7 @@ def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:
     if subscriber is None:
         return d.env.network.causes.of_removed_subscriber(here.plmn)
     barred = admission.barred(subscriber, here)
-    if barred is not None and not d.ue.emergency:
+    if barred is not None and not (d.ue.emergency or emergency.session_of(d)):
         return barred
     if area is None or here not in d.ue.registration_area:
         # #9 makes the UE register at once in its new tracking area.

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import rejection, release, user_plane
+from functions.gsm import emergency, rejection, release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gmm, gsm
 from functions.messages.trees import Tree, subtree
@@ -64,7 +64,8 @@ def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
     except _RefusedError as refused:
         d.note(f"PDU session {psi}: {refused}")
         if isinstance(refused.cause, GsmCause):
-            rejection.reject(d, psi, pti, refused.cause)
+            urgent = emergency.is_requested(transport)
+            rejection.reject(d, psi, pti, refused.cause, emergency=urgent)
         else:
             d.send_nas(gsm.not_forwarded(request, psi, refused.cause))
         return
@@ -113,9 +114,10 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
     kind = transport.get("request-type", "initial-request")
     if kind == "existing-pdu-session":
         raise _RefusedError(GsmCause.PDU_SESSION_DOES_NOT_EXIST)
-    if kind != "initial-request":
+    urgent = emergency.is_requested(transport)
+    if kind != "initial-request" and not urgent:
         raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED)
-    nssai, dnn = _subscribed(d, transport)
+    nssai, dnn = _emergency(d) if urgent else _subscribed(d, transport)
     if request.get("ssc-mode", "ssc1") != "ssc1":
         raise _RefusedError(GsmCause.UNSUPPORTED_SSC_MODE)
     wanted = request.get("pdu-session-type", dnn.session_types[0].lower())
@@ -144,7 +146,21 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
         uplink=uplink,
         request=octets,
         cause=int(place.cause or 0),
+        emergency=urgent,
     )
+
+
+def _emergency(d: UeDecision) -> tuple[SNssai, Dnn]:
+    """Return the slice and the DNN of an emergency PDU session, the only one of the UE.
+
+    Raises:
+        _RefusedError: #90 there are no emergency services.
+    """
+    found = emergency.place(d)
+    if found is None:
+        raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED, "no emergency services")
+    emergency.replace(d)
+    return found
 
 
 def _subscribed(d: UeDecision, transport: Tree) -> tuple[SNssai, Dnn]:
@@ -154,8 +170,11 @@ def _subscribed(d: UeDecision, transport: Tree) -> tuple[SNssai, Dnn]:
     a DNN it is the first one of the slice.
 
     Raises:
-        _RefusedError: #90 the slice is not allowed, #91 the DNN is not subscribed in it.
+        _RefusedError: #90 the slice is not allowed, or the UE is registered for emergency services
+            only; #91 the DNN is not subscribed in it.
     """
+    if d.ue.emergency:
+        raise _RefusedError(GmmCause.PAYLOAD_NOT_FORWARDED, "registered for emergency services")
     allowed, told = d.ue.allowed_nssai, subtree(transport, "s-nssai")
     slices = d.env.subscriber.slices if d.env.subscriber is not None else ()
     if told:

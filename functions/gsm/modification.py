@@ -50,6 +50,8 @@ def reconcile(d: UeDecision) -> None:
         return
     slices = d.env.subscriber.slices
     for session in user_plane.live(d):
+        if session.emergency:
+            continue
         for dnn in (dnn for one in slices if one.nssai == session.nssai for dnn in one.dnns):
             if dnn.name == session.dnn:
                 what = f"another session AMBR of PDU session {session.id}"

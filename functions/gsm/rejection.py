@@ -8,12 +8,13 @@ from schemas.gsm.events import SessionReleased
 from schemas.gsm.state import PduSession
 
 
-def reject(d: UeDecision, psi: int, pti: int, cause: GsmCause) -> None:
+def reject(d: UeDecision, psi: int, pti: int, cause: GsmCause, *, emergency: bool = False) -> None:
     """Reject a request of a UE that can be sent a NAS message.
 
-    #26 has a back-off timer for the DNN (T3396, 6.4.1.4.2).
+    #26 has a back-off timer for the DNN (T3396, 6.4.1.4.2), except for an `emergency` PDU session.
     """
-    back_off = _back_off(d) if cause == GsmCause.INSUFFICIENT_RESOURCES else 0
+    waits = cause == GsmCause.INSUFFICIENT_RESOURCES and not emergency
+    back_off = _back_off(d) if waits else 0
     d.send_nas(gsm.transport(gsm.reject(psi, pti, cause, back_off), psi))
 
 
@@ -22,7 +23,8 @@ def insufficient(d: UeDecision, session: PduSession, reason: str, *, reachable: 
     `reachable`."""
     d.emit(SessionReleased(session.n4.seid, reason))
     if reachable:
-        reject(d, session.id, session.pti, GsmCause.INSUFFICIENT_RESOURCES)
+        cause = GsmCause.INSUFFICIENT_RESOURCES
+        reject(d, session.id, session.pti, cause, emergency=session.emergency)
 
 
 def _back_off(d: UeDecision) -> int:

@@ -18,13 +18,23 @@ from schemas.config import gnb as config_gnb
 from schemas.config import n4 as config_n4
 from schemas.config import values
 from schemas.config.causes import CausesConfig, causes_of
+from schemas.config.emergency import EmergencyConfig, services_of
 from schemas.config.gnb import GnbConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
 from schemas.gprs_timer import gprs_timer_3
 from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
-from schemas.network import Congestion, IeOrder, Network, SecurityPolicy, Timers, TrackingArea
+from schemas.network import (
+    Congestion,
+    EmergencyServices,
+    IeOrder,
+    Network,
+    SecurityPolicy,
+    Timers,
+    TrackingArea,
+    UpfNode,
+)
 
 KEY_OCTETS: Final = 32
 
@@ -70,7 +80,7 @@ class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """An IANA time zone such as ``"Europe/Berlin"``, for the time that UEs are sent; empty to send
     no time."""
     emergency: bool = False
-    """Whether authenticated UEs may register for emergency services."""
+    """Whether authenticated UEs get emergency services. [emergency] has their DNN."""
     equivalent_plmns: tuple[str, ...] = ()
     """The PLMNs that are equivalent to `plmn` and to each other, served by this core or not."""
 
@@ -129,6 +139,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     timers: Timers = field(default_factory=Timers)
     congestion: Congestion = field(default_factory=Congestion)
     causes: CausesConfig = field(default_factory=CausesConfig)
+    emergency: EmergencyConfig = field(default_factory=EmergencyConfig)
     n2: N2Config = field(default_factory=N2Config)
     n4: N4Config = field(default_factory=N4Config)
     gnb: Annotated[tuple[GnbConfig, ...], Meta(max_length=4096)] = ()
@@ -193,27 +204,49 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
     return Network(
         name=amf.name,
         guami=Guami(amf.plmn, amf.region, amf.set, amf.pointer),
-        tracking_areas=tuple(
-            TrackingArea(
-                area.tac, area.plmn or amf.plmn, tuple(map(slice_of, area.slices)), area.ims_vops
-            )
-            for area in config.tracking_area
-        ),
+        tracking_areas=_areas(config),
         security=config.security,
         timers=config.timers,
         congestion=config.congestion,
         causes=causes_of(config.causes),
         relative_capacity=amf.relative_capacity,
-        emergency=amf.emergency,
+        emergency_services=emergency_services_of(config),
         tmsi_key=tmsi_key,
         n4_address=config_n4.advertised(config.n4) if config.upf else "",
-        upfs=tuple(map(config_n4.upf_node, config.upf)),
+        upfs=_upfs(config),
         data_networks=tuple(map(config_n4.data_network, config.data_network)),
         nitz=values.nitz_of(amf.full_name, amf.short_name, amf.time_zone),
         ie_order=config.n2.ie_order,
         gnbs=tuple(map(config_gnb.gnb_node, config.gnb)),
         equivalent_plmns=amf.equivalent_plmns,
     )
+
+
+def emergency_services_of(config: Config) -> EmergencyServices | None:
+    """Return the emergency services; None if they are off.
+
+    Raises:
+        ConfigError: they would not work.
+    """
+    if not config.amf.emergency:
+        return None
+    return services_of(config.emergency, _areas(config), _upfs(config))
+
+
+def _areas(config: Config) -> tuple[TrackingArea, ...]:
+    return tuple(
+        TrackingArea(
+            area.tac,
+            area.plmn or config.amf.plmn,
+            tuple(map(slice_of, area.slices)),
+            area.ims_vops,
+        )
+        for area in config.tracking_area
+    )
+
+
+def _upfs(config: Config) -> tuple[UpfNode, ...]:
+    return tuple(map(config_n4.upf_node, config.upf))
 
 
 def _read(path: Path, kind: type[Any]) -> Any:
@@ -271,6 +304,7 @@ def _check(config: Config, path: Path) -> None:
         config_gnb.check(config.gnb)
         config_n4.check(config.n4, config.upf, config.data_network)
         causes_of(config.causes)
+        emergency_services_of(config)
         objectives_of(config.objective)
     except ConfigError as err:
         raise ConfigError(f"{path}: {err}") from None

@@ -89,6 +89,8 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     n4: N4Session
     arp_preemption_capability: bool = False
     arp_preemption_vulnerability: bool = False
+    emergency: bool = False
+    """Whether it is for emergency services. No restriction or subscription applies to it."""
     stage: Literal["establishing", "active", "modifying", "releasing", "released"] = "establishing"
     request: bytes = b""
     """The plain PDU SESSION ESTABLISHMENT REQUEST, to detect its repetition."""

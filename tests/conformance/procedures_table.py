@@ -214,13 +214,17 @@ LINES: Final = (
     ProcedureLine("4.13.3", "SMS over NAS: the payload is returned with 5GMM cause #90", NO),
     ProcedureLine(
         "4.13.4",
-        "Emergency services: registration if configured, no sessions",
+        "Emergency services of authenticated UEs: registration and one PDU session, if configured",
         PARTLY,
         (
             "gmm/registration/request",
             "gmm/registration/accept",
+            "gsm/emergency",
         ),
-        _tests("registration_collisions", "emergency_registration_where_it_is_configured"),
+        (
+            *_tests("registration_collisions", "emergency_registration_where_it_is_configured"),
+            *_tests("emergency", "a_registered_ue_gets_one_that_is_not_subscribed"),
+        ),
     ),
     ProcedureLine("4.13.6", "IMS voice: EPS fallback", NO),
 )

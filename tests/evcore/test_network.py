@@ -13,6 +13,7 @@ from evcore.commands.network import updated
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from functions.runtime.replay import all_aggregates
+from schemas.config.emergency import EmergencyConfig
 from schemas.config.gnb import GnbConfig
 from schemas.config.reading import AmfConfig, AreaConfig, Config, ConfigError, N2Config
 from schemas.network import Congestion, Timers
@@ -28,7 +29,7 @@ AREA = '[[tracking_area]]\ntac = 1\nslices = ["1-010203", "2"]\n'
 def test_what_changes_and_what_stays() -> None:
     running = Config(n2=N2Config(udp_port=1234))
     new = Config(
-        amf=AmfConfig(name="renamed", relative_capacity=7, full_name="Net", emergency=True),
+        amf=AmfConfig(name="renamed", relative_capacity=7, full_name="Net"),
         tracking_area=(AreaConfig(5, ("3",)),),
         timers=Timers(t3512=600),
         congestion=Congestion(after=9),
@@ -43,6 +44,12 @@ def test_what_changes_and_what_stays() -> None:
 def test_the_amf_stays_the_one_it_is(change: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="cannot change while the core runs"):
         updated(Config(), Config(amf=replace(AmfConfig(), **change)))
+
+
+def test_emergency_services_need_a_running_upf() -> None:
+    new = Config(amf=AmfConfig(emergency=True), emergency=EmergencyConfig("sos"))
+    with pytest.raises(ConfigError, match="no upf has a dnn sos"):
+        updated(Config(), new)
 
 
 def test_without_a_core(evcore: Shell, home: Path) -> None:

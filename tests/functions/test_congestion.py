@@ -11,7 +11,7 @@ from schemas.lookups import CongestionLookup
 from schemas.network import Congestion
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone
-from tests.functions.world import NETWORK, subscriber
+from tests.functions.world import EMERGENCY, NETWORK, subscriber
 
 MESSAGE = "message-type"
 MOBILITY = "mobility-registration-updating"
@@ -28,7 +28,7 @@ class BusyWorld(CheckedWorld):
     """A core with a congested worker."""
 
     def __init__(self, **policy: Any) -> None:
-        network = replace(NETWORK, congestion=Congestion(**policy), emergency=True)
+        network = replace(NETWORK, congestion=Congestion(**policy), emergency_services=EMERGENCY)
         super().__init__(*(subscriber(n) for n in range(1, 40)), network=network)
         self.behind = 0
 

@@ -12,7 +12,7 @@ from tests.functions import operator
 from tests.functions.checked import CheckedWorld
 from tests.functions.phone import Phone
 from tests.functions.site import Site
-from tests.functions.world import NETWORK, SLICE, subscriber
+from tests.functions.world import EMERGENCY, NETWORK, SLICE, subscriber
 
 MESSAGE = "message-type"
 MOBILITY, PERIODIC = "mobility-registration-updating", "periodic-registration-updating"
@@ -399,7 +399,7 @@ def test_types_that_the_network_does_not_have(kind: str, cause: int) -> None:
 
 def test_emergency_registration_where_it_is_configured() -> None:
     """An authenticated UE, even if its subscription is barred (5.5.1.2.4)."""
-    phone = fresh(emergency=True)
+    phone = fresh(emergency_services=EMERGENCY)
     phone.world.subscribers[phone.supi] = subscriber(1, barred=True)
     kind: Any = {"registration-type": "emergency-registration", "follow-on-request": False}
     accept = phone.register(**_type(kind))
@@ -409,7 +409,7 @@ def test_emergency_registration_where_it_is_configured() -> None:
     phone.idle()
     phone.open_again(phone.request(MOBILITY))
     assert phone.finish()["5gs-registration-result"]["emergency-registered"]
-    other = fresh(emergency=True)
+    other = fresh(emergency_services=EMERGENCY)
     other.world.subscribers[other.supi] = subscriber(1, barred=True)
     request = other.request()
     other.initial(wire.nas_encode(request))
@@ -420,7 +420,7 @@ def test_emergency_registration_where_it_is_configured() -> None:
 
 
 def test_emergency_registration_without_a_slice_that_is_allowed() -> None:
-    phone = fresh(emergency=True)
+    phone = fresh(emergency_services=EMERGENCY)
     phone.world.subscribers[phone.supi] = subscriber(1, slices=())
     kind: Any = {"registration-type": "emergency-registration", "follow-on-request": False}
     phone.register(**_type(kind))
@@ -450,7 +450,7 @@ def test_emergency_registration_in_the_container_alone() -> None:
 
 
 def test_an_emergency_registration_outlives_a_change_of_a_barred_subscription() -> None:
-    phone = fresh(emergency=True)
+    phone = fresh(emergency_services=EMERGENCY)
     phone.world.subscribers[phone.supi] = subscriber(1, barred=True)
     kind: Any = {"registration-type": "emergency-registration", "follow-on-request": False}
     phone.register(**_type(kind))

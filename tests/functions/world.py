@@ -34,7 +34,7 @@ from schemas.cloudevents import (
 from schemas.flags import DEFAULT_FLAGS
 from schemas.gmm.fold import unwatched
 from schemas.identity import Guami, SNssai, index_ngap, slot_of
-from schemas.network import Congestion, Network, TrackingArea
+from schemas.network import Congestion, EmergencyServices, Network, TrackingArea
 from schemas.procedures import OPENING, Procedure
 from schemas.step import (
     FanOut,
@@ -69,6 +69,7 @@ NETWORK = Network(
 """A slow machine is no overload of this network."""
 N4_NETWORK = replace(NETWORK, n4_address="10.9.0.254", upfs=UPF_NODES)
 """A network with two UPFs; `World.associate` associates them."""
+EMERGENCY = EmergencyServices("sos", SLICE)
 K, OPC = bytes(range(16)), bytes(range(16, 32))
 HOME_KEYS = {
     1: HomeNetworkKey("A", bytes(range(1, 33))),

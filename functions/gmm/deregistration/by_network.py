@@ -11,6 +11,7 @@ from functions.decision.collisions import Start, Verdict, check, reasons
 from functions.decision.inputs import NasReceived
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import paging
+from functions.gsm import emergency
 from functions.messages import ngap
 from functions.messages.nas.gmm import UPDATES, kind_of
 from functions.messages.trees import Tree
@@ -35,11 +36,14 @@ def by_operator(d: UeDecision, wish: Deregister) -> None:
 def by_subscription(d: UeDecision) -> None:
     """Start a deregistration if the changed subscription is withdrawn or barred.
 
-    A UE that is registered for emergency services may be barred (5.5.1.2.4). The reconcilers apply
+    A UE that is registered for emergency services, or has an emergency PDU session, may be barred
+    (5.5.1.2.4, TS 23.501 5.16.4.3). The reconcilers apply
     other changes of a subscription.
     """
     subscriber = d.env.subscriber
-    if subscriber is not None and (d.ue.emergency or not subscriber.barred):
+    if subscriber is not None and (
+        d.ue.emergency or not subscriber.barred or emergency.session_of(d) is not None
+    ):
         return
     if subscriber is not None:
         _want(d, "the subscription is barred", cause=GmmCause.SERVICES_NOT_ALLOWED)

@@ -34,7 +34,7 @@ def expired(d: UeDecision, name: str) -> None:
     """Process the expiry of one of the two timers."""
     if check(d, Start.IMPLICIT_DEREGISTRATION) is Verdict.IGNORE:
         d.note(f"{name} expired, but the UE is not in CM-IDLE")
-    elif name == MOBILE_REACHABLE:
+    elif name == MOBILE_REACHABLE and not d.ue.emergency:
         configured = d.env.network.timers.implicit_deregistration
         d.start_timer(IMPLICIT_DEREGISTRATION, configured or _longer(d))
     else:
@@ -42,4 +42,9 @@ def expired(d: UeDecision, name: str) -> None:
 
 
 def _longer(d: UeDecision) -> int:
-    return d.ue.t3512 + MARGIN
+    """Return the seconds of both timers.
+
+    A UE that is registered for emergency services does not register periodically. It and the
+    network deregister it when T3512 ends (5.3.7).
+    """
+    return d.ue.t3512 + (0 if d.ue.emergency else MARGIN)

@@ -6,6 +6,7 @@ from functions.decision.slices import Nssai
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, configured_nssai, guti
 from functions.gmm.deregistration import by_network
+from functions.gsm import emergency as emergency_session
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec, gmm
@@ -47,22 +48,27 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         known = causes.of_unknown_tracking_area if served else causes.of_unknown_plmn
         reject(d, known(tai.plmn))
         return
-    if kind == EMERGENCY and not network.emergency:
+    services = network.emergency_services
+    if kind == EMERGENCY and services is None:
         # The complete request may have another registration type than its cleartext IEs.
         reject(d, GmmCause.PROTOCOL_ERROR)
         return
     emergency = kind == EMERGENCY or (d.ue.emergency and kind in UPDATES)
     # An emergency registration has no restrictions (5.5.1.2.4, 5.5.1.3.4).
     barred = None if emergency else admission.barred(subscriber, tai)
+    if barred is not None and kind in UPDATES and emergency_session.session_of(d) is not None:
+        # The UE keeps its emergency PDU session, and is registered for nothing else (5.5.1.3.4).
+        emergency_session.release_others(d)
+        emergency, barred = True, None
     if barred is not None:
         reject(d, barred)
         return
     here = d.connection
     lacking = d.env.lacking_slices(area, here.gnb, here.association)
     nssai = slices.allow(network, _requested(d, request), subscriber, area, lacking)
-    if not nssai.allowed and emergency:
-        there = [one for one in area.slices if one not in lacking]
-        nssai = nssai._replace(allowed=tuple(there[:1]))  # subscribed or not
+    if emergency:
+        chosen = area.slices[0] if services is None else services.nssai
+        nssai = Nssai((chosen,), (), ())  # subscribed or not
     if not nssai.allowed:
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
@@ -94,7 +100,7 @@ def _result_ies(d: UeDecision, area: TrackingArea, *, emergency: bool) -> Tree:
     support: Tree = {"ims-vops-3gpp": area.ims_vops}
     if emergency:
         result["emergency-registered"] = True
-    if d.env.network.emergency:
+    if d.env.network.emergency_services is not None:
         support["emc"] = "nr-only"
     return {"5gs-registration-result": result, "5gs-network-feature-support": support}
 

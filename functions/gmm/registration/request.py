@@ -100,7 +100,7 @@ def _refused(
     """
     kind = kind_of(request)
     identities = subtree(request, "5gs-mobile-identity")
-    emergency = kind == EMERGENCY and not d.env.network.emergency
+    emergency = kind == EMERGENCY and d.env.network.emergency_services is None
     cause = None
     if kind in DISASTER:
         cause = GmmCause.DISASTER_ROAMING_NOT_ALLOWED
