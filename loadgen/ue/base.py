@@ -170,6 +170,10 @@ class UeBase(UeTimers, ABC):
         With `await_release` the end is reported when the connection is released.
         """
 
+    @abstractmethod
+    def count_from(self, now: float) -> None:
+        """Let the latency of the running procedure count from now."""
+
     # state
 
     @property

@@ -30,6 +30,9 @@ _ESTABLISHMENT_CAUSE = {
 }
 """RRC establishment cause by service type (table 4.5.6.1; names of TS 38.331)."""
 _USER_PLANE = "user-plane"
+_BUFFERING = "buffering"
+_POLL = 0.005
+"""Seconds between looks at the FAR of a UE that becomes idle."""
 
 
 class ServiceRequest(Running):
@@ -210,13 +213,17 @@ class PagingResponse(ServiceRequest):
 
 
 class Page(ServiceRequest):
-    """Downlink data to an idle UE: page, service request, active user plane (TS 23.502 4.2.3.3)."""
+    """Downlink data to an idle UE: page, service request, active user plane (TS 23.502 4.2.3.3).
+
+    It begins when the UPF buffers: while the core takes the tunnel of an idle UE from the UPF,
+    packets are lost, and the sender repeats them only after a pause of its own.
+    """
 
     name = Procedure.PAGE
     service_type = PAGED
 
     def start(self, now: float) -> None:
-        """Send downlink data to the first session, and wait for a page."""
+        """Send downlink data to the first session when the UPF buffers, and wait for a page."""
         ue = self._ue
         session = next(iter(ue.sessions.live.values()), None)
         if not ue.registered or ue.guti is None:
@@ -229,28 +236,43 @@ class Page(ServiceRequest):
             self.wanted = frozenset({session.psi})
             # A connected UE is not paged: its resources are set up at once.
             self.accepted = ue.connection is Connection.CONNECTED
+            self._address = session.address
             ue.start("paging", ue.values.paging)
-            self._send(session.address)
+            if ue.downlink_tunnel(self._address) is None:
+                self._send()
+            else:
+                ue.start(_BUFFERING, _POLL)
 
-    def _send(self, address: str) -> None:
-        """Send data now and repeatedly: the UPF may lose a packet while the UE becomes idle."""
-        self._address = address
+    def _begin(self, now: float) -> None:
+        """Send the data if the UPF buffers by now. The latency counts from here."""
+        ue = self._ue
+        if ue.downlink_tunnel(self._address) is None:
+            ue.count_from(now)
+            ue.start("paging", ue.values.paging)
+            self._send()
+        else:
+            ue.start(_BUFFERING, _POLL)
+
+    def _send(self) -> None:
+        """Send data now and repeatedly: the report of the UPF may be lost."""
         self._ue.start("data", self._ue.values.repeated_data)
-        self._ue.downlink_data(address)
+        self._ue.downlink_data(self._address)
 
     def paged(self, now: float) -> None:
         """Stop the data, and answer the page with a service request."""
-        self._ue.stop("paging")
-        self._ue.stop("data")
+        self._ue.stop("paging", "data", _BUFFERING)
         self.connect()
 
     def expired(self, timer: str, now: float) -> None:
         """Repeat the data, or fail because the UE was not paged."""
         if timer == "data":
-            self._send(self._address)
+            self._send()
+        elif timer == _BUFFERING:
+            self._begin(now)
         elif timer == "paging":
-            self._ue.stop("data")
-            self._ue.finish("not-paged", now)
+            buffers = not self._ue.running(_BUFFERING)
+            self._ue.stop("data", _BUFFERING)
+            self._ue.finish("not-paged" if buffers else "not-buffered", now)
         else:
             super().expired(timer, now)
 
@@ -258,5 +280,4 @@ class Page(ServiceRequest):
         """Stop sending data when the procedure has ended."""
         super().user_plane_changed(now)
         if self._ue.running_procedure is not self:
-            self._ue.stop("paging")
-            self._ue.stop("data")
+            self._ue.stop("paging", "data", _BUFFERING)

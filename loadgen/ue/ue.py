@@ -153,6 +153,10 @@ class Ue(UeBase):
         self.running_procedure = procedure
         procedure.start(now)
 
+    def count_from(self, now: float) -> None:
+        """Let the latency of the running procedure count from now."""
+        self._began = self._admitted = now
+
     def power_cycle(self) -> None:
         """Switch the UE off and on without signalling.
 

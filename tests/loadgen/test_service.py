@@ -4,6 +4,7 @@ import pytest
 
 import wire
 from loadgen.gnb.context import CampedUe
+from loadgen.session_model import Tunnel
 from loadgen.ue.model import Connection, Procedure, State
 from tests.loadgen.amf import Connection as AmfConnection
 from tests.loadgen.amf import Tree
@@ -203,6 +204,37 @@ def test_a_ue_is_paged_with_its_newest_5g_s_tmsi() -> None:
     world, ue = idle()
     assert world.run(ue, DEREGISTER, REGISTER, SESSION, IDLE, PAGE).cause is None
     assert world.violations == []
+
+
+def test_a_page_begins_when_the_upf_buffers() -> None:
+    """A packet before would be sent to the gNB that has released the UE."""
+    world, ue = idle()
+    sent: list[float] = []
+    original, buffers_at = ue.ue.downlink_data, world.now + 0.1
+
+    def data(address: str) -> None:
+        sent.append(world.now)
+        original(address)
+
+    ue.ue.downlink_data = data
+    ue.ue.downlink_tunnel = lambda _: None if world.now >= buffers_at else Tunnel("127.8.0.1", 1)
+    world.begin(ue, PAGE)
+    world.pass_time(0.2)
+    (end,) = world.ended(ue)
+    assert end.cause is None
+    assert len(sent) == 1
+    assert 0 <= sent[0] - buffers_at <= 0.006
+    assert end.began == sent[0]
+    assert world.violations == []
+
+
+def test_a_upf_that_never_buffers() -> None:
+    world, ue = idle()
+    ue.ue.downlink_tunnel = lambda _: Tunnel("127.8.0.1", 1)
+    world.begin(ue, PAGE)
+    world.pass_time(30.1)
+    (end,) = world.ended(ue)
+    assert end.cause == "not-buffered"
 
 
 def test_a_ue_that_nobody_pages() -> None:
