@@ -10,7 +10,9 @@ from msgspec.structs import replace
 import wire
 from evcore.local.data import DataDirectory
 from evcore.logs.access import Access, opened
+from functions.messages.pfcp import session_message
 from functions.runtime.code import this_code
+from schemas.aggregates import upf_aggregate
 from schemas.step import SendNgap, Step, encode
 from statestore.contract import Appended
 from statestore.log import Aggregate
@@ -41,13 +43,16 @@ class Recorded(NamedTuple):
 def played() -> World:
     """Play a scenario: one UE registers, goes idle, returns and switches off; another one stays.
 
-    A UPF is associated, and restarts.
+    A UPF is associated, restarts and becomes silent; its restart ends a request.
     """
     world = World(subscriber(1), subscriber(2), network=N4_NETWORK)
     ng_setup(world)
     world.associate(UPF)
     world.path("up", UPF, 3_900_000_001)
     world.unanswered(*world.pfcp.pop())
+    world.path("down", UPF)
+    deletion = session_message("SessionDeletionRequest", 5, [])
+    world.ended(UPF, upf_aggregate(UPF), 1, deletion, 3_900_000_001)
     first = Phone(world, 1)
     first.register("A")
     first.idle()

@@ -39,9 +39,10 @@ def test_a_upf(evcore: Shell, recorded: Recorded) -> None:
         "aggregate": "upf/10.9.0.1",
         "steps": recorded.heads["upf/10.9.0.1"],
         "associated": False,
-        "reachable": True,
+        "reachable": False,
+        "trouble": "it does not answer heartbeats",
     }
-    asked, answered, restarted, _ = evcore.ok("log", "show", "upf/10.9.0.1", "--json").documents
+    asked, answered, restarted, *_ = evcore.ok("log", "show", "upf/10.9.0.1", "--json").documents
     assert asked["trigger"]["data"] == {"upf": "10.9.0.1", "state": "served"}
     assert asked["outputs"][0]["pdu"]["message"] == "AssociationSetupRequest"
     assert answered["trigger"]["pfcp"]["message"] == "AssociationSetupResponse"
@@ -50,6 +51,7 @@ def test_a_upf(evcore: Shell, recorded: Recorded) -> None:
     assert "-> 10.9.0.1: AssociationSetupRequest" in text
     assert "<- AssociationSetupResponse" in text
     assert "<- no answer to AssociationSetupRequest" in text
+    assert "<- SessionDeletionRequest ended by a restart of the UPF" in text
 
 
 @pytest.mark.parametrize("name", [SUPI, SUPI.removeprefix("imsi-"), UE, SUPI.upper(), f" {SUPI} "])

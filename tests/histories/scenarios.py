@@ -487,6 +487,46 @@ def upf_restarted(site: Site, address: str) -> None:
     site.upfs.serve()
 
 
+def upf_kept_sessions(site: Site, address: str) -> None:
+    """The UPF has lost the association only, and refuses to restore a session that it has."""
+    site.upfs.keeps = True
+    name, _ = site.upfs.session(address)
+    site.world.path("unknown", name, site.upfs.recovery)
+    site.upfs.serve()
+
+
+def upf_refuses_f_teid(site: Site, _: str) -> None:
+    site.upfs.restart(other=7)
+    site.upfs.needs_choice = True
+    site.upfs.heartbeat()
+    site.upfs.serve()
+    site.released()
+    site.set_up()
+
+
+def upf_restart_ends_a_request(site: Site, _: str) -> None:
+    """The gateway ends the modification; the association is set up after that."""
+    site.upfs.silent = True
+    site.phone.idle()
+    upf, key, number, pdu = site.world.pfcp.popleft()
+    site.upfs.silent = False
+    site.upfs.restart()
+    site.world.ended(upf, key, number, pdu, site.upfs.recovery)
+    site.upfs.serve()
+    site.upfs.heartbeat()
+    site.upfs.serve()
+
+
+def upf_lost_association(site: Site, address: str) -> None:
+    """The UPF does not answer heartbeats, then ignores sessions."""
+    name, _ = site.upfs.session(address)
+    site.world.path("down", name)
+    site.world.advance(11)
+    site.upfs.serve()
+    site.world.path("ignoring", name, site.upfs.recovery)
+    site.upfs.serve()
+
+
 # Deregistration
 
 
@@ -663,6 +703,10 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "session-released": with_session(session_released),
     "session-deregistered": with_session(deregistered_with_session),
     "session-upf-restarted": with_session(upf_restarted),
+    "session-upf-kept": with_session(upf_kept_sessions),
+    "session-upf-refuses-f-teid": with_session(upf_refuses_f_teid),
+    "session-upf-restart-ends-request": with_session(upf_restart_ends_a_request),
+    "session-upf-lost-association": with_session(upf_lost_association),
     "session-restored-twice": with_session(restored_twice),
     "deregistration": deregistration(switch_off=False),
     "deregistration-switch-off": deregistration(switch_off=True),
