@@ -12,11 +12,11 @@ from schemas.subscriber import AuthMethod
 from tests.functions import operator
 from tests.functions.gnb import ng_setup
 from tests.functions.handover_site import Mobile
-from tests.functions.ngap_messages import indicated, of_ue
+from tests.functions.ngap_messages import OF_UE, indicated, of_ue
 from tests.functions.phone import Phone
 from tests.functions.site import MESSAGE, Site
 from tests.functions.test_eap import EapPhone
-from tests.functions.world import NETWORK, World, subscriber
+from tests.functions.world import ASSOCIATION, GNB, NETWORK, World, subscriber
 
 Scenario = Callable[[], World]
 
@@ -78,6 +78,67 @@ def path_switch_failed() -> World:
     site.upfs.silent = True
     site.path_switch_request(2, 21)
     site.world.advance(5)
+    return site.world
+
+
+def path_switch_without_sessions() -> World:
+    """The only session ends before the UPF has answered, and the gNB sends a MODIFY INDICATION."""
+    site = Mobile()
+    site.path_switch_request(2, 21)
+    items: dict[str, Any] = {"PDUSessionResourceModifyListModInd": [indicated(1, 77)]}
+    site.from_target(site.phone.amf_id or 0, "PDUSessionResourceModifyIndication", **items)
+    site.release(1)
+    site.upfs.serve()
+    return site.world
+
+
+def path_switch_in_another_order() -> World:
+    """The IEs are in another order, which is accepted; then one is repeated, which is not."""
+    site = Mobile()
+    uplink = site.world.uplink
+
+    def turned(tree: dict[str, Any], gnb: str = GNB, association: str = ASSOCIATION) -> None:
+        uplink({**tree, "ies": tree["ies"][::-1]}, gnb, association)
+
+    def repeated(tree: dict[str, Any], gnb: str = GNB, association: str = ASSOCIATION) -> None:
+        ies = [*tree["ies"][:3], *tree["ies"][2:]]
+        uplink({**tree, "ies": ies}, gnb, association)
+
+    site.world.uplink = turned
+    site.path_switch_request(2, 21)
+    site.upfs.serve()
+    site.world.uplink = repeated
+    site.path_switch_request(3, 31)
+    return site.world
+
+
+def handover_with_early_status() -> World:
+    """DAPS: the source goes on sending to the UE."""
+    site = Mobile()
+    amf_id = site.command()
+    (early,) = OF_UE["UplinkRANEarlyStatusTransfer"]
+    site.phone.ngap("UplinkRANEarlyStatusTransfer", **early)
+    told: dict[str, Any] = {"NotifySourceNGRANNode": "notifySource"}
+    location = {"UserLocationInformation": site.location(2)}
+    site.from_target(amf_id, "HandoverNotify", **location, **told)
+    return site.world
+
+
+def lost_by_its_gnb() -> World:
+    """INITIAL CONTEXT SETUP FAILURE without a request; the gNB recommends cells for paging."""
+    site = Site()
+    address = site.establish()
+    cause = {"radioNetwork": "radio-connection-with-ue-lost"}
+    site.phone.ngap("InitialContextSetupFailure", Cause=cause)
+    cell = {"nR-CGI": {"pLMNIdentity": "001-01", "nRCellIdentity": 16}}
+    cells = {"recommendedCellList": [{"nGRAN-CGI": cell, "timeStayedInCell": 5}]}
+    node = {"tAI": {"pLMNIdentity": "001-01", "tAC": 1}}
+    nodes = {"recommendedRANNodeList": [{"aMFPagingTarget": node}]}
+    paging = {"recommendedCellsForPaging": cells, "recommendRANNodesForPaging": nodes}
+    told: dict[str, Any] = {"InfoOnRecommendedCellsAndRANNodesForPaging": paging}
+    site.phone.ngap("UEContextReleaseComplete", **told)
+    site.upfs.serve()
+    site.upfs.downlink_data(address)
     return site.world
 
 
@@ -223,6 +284,10 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "handover-unanswered": handover_unanswered,
     "path-switch": path_switch,
     "path-switch-failed": path_switch_failed,
+    "path-switch-without-sessions": path_switch_without_sessions,
+    "path-switch-in-another-order": path_switch_in_another_order,
+    "handover-with-early-status": handover_with_early_status,
+    "lost-by-its-gnb": lost_by_its_gnb,
     "handover-not-heard-of": handover_not_heard_of,
     "downlink-moved": downlink_moved,
     "configuration-updated": configuration_updated,
