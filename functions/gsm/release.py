@@ -1,5 +1,7 @@
 """PDU session release, by the UE (TS 24.501 6.4.3) or by the network (6.3.3, TS 23.502 4.3.4)."""
 
+from collections.abc import Sequence
+
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gsm import user_plane
@@ -15,6 +17,7 @@ from schemas.gsm.events import (
     UserPlaneOff,
 )
 from schemas.gsm.state import PduSession
+from schemas.identity import SNssai
 
 
 def requested(d: UeDecision, session: PduSession, request: Tree) -> None:
@@ -136,6 +139,19 @@ def reconcile(d: UeDecision) -> None:
         elif session.stage == "modifying":
             _stop_timers(d, session)
             d.emit(SessionModified(seid))
+
+
+def match_slices(d: UeDecision, allowed: Sequence[SNssai]) -> None:
+    """Release the sessions of a registered UE in slices that are allowed no more (TS 23.501
+    5.15.5.2.2).
+
+    The UE learns it from the PDU session status. Its emergency PDU session needs no allowed slice.
+    """
+    for session in user_plane.live(d):
+        kept = session.emergency or session.nssai in allowed
+        if not kept and session.stage != "establishing":
+            forget(d, session, "its slice is not allowed any more")
+    user_plane.release(d)  # before the accept
 
 
 def match_status(d: UeDecision, status: list[int] | None) -> None:

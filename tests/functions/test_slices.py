@@ -10,10 +10,11 @@ import wire
 from schemas.identity import SNssai
 from schemas.lookups import SlicesLookup
 from schemas.network import Network, TrackingArea
-from schemas.subscriber import SubscribedSlice, Subscriber
+from schemas.subscriber import Dnn, SubscribedSlice, Subscriber
 from tests.functions import operator
 from tests.functions.gnb import setup_request
 from tests.functions.phone import Phone
+from tests.functions.site import Site
 from tests.functions.world import GNB, NETWORK, OTHER_SLICE, SLICE, World, subscriber
 
 ONE, TWO, THREE = {"sst": 1, "sd": "010203"}, {"sst": 2}, {"sst": 3}
@@ -148,6 +149,26 @@ def test_a_slice_that_leaves_a_tracking_area() -> None:
     assert tacs(command) == [1]
     assert [tai.tac for tai in phone.world.ue().registration_area] == [1]
     phone.world.verify()
+
+
+def test_a_session_in_a_slice_that_is_allowed_no_more() -> None:
+    """TS 23.501 5.15.5.2.2, TS 24.501 5.5.1.3.4: it is released, and the PDU session status says
+    so."""
+    dnns = (Dnn("internet"),)
+    both = tuple(SubscribedSlice(one, True, dnns) for one in (SLICE, OTHER_SLICE))
+    site = Site(tac=2, slices=both, requested=[ONE, TWO])
+    for psi, slice_ in ((1, ONE), (2, TWO)):
+        site.establish(psi, transport={"s-nssai": slice_})
+    site.idle()
+    phone = site.phone
+    phone.tac = 1
+    status = {"pdu-session-status": [1, 2]}
+    phone.open_again(phone.request("mobility-registration-updating", **status))
+    accept = phone.finish()
+    assert rejected(accept) == [(TWO, IN_AREA)]
+    assert accept["pdu-session-status"] == [1]
+    site.upfs.serve()
+    assert [session.id for session in site.world.ue().sessions] == [1]
 
 
 # Configured NSSAI

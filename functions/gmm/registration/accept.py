@@ -73,7 +73,8 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
     _forget_radio_capability(d, request)
-    ies = {**_result_ies(d, area, emergency=emergency), **_reconcile_sessions(d, request)}
+    result = _result_ies(d, area, emergency=emergency)
+    ies = {**result, **_reconcile_sessions(d, request, nssai)}
     configured = None if emergency else configured_nssai.for_accept(d, request, nssai)
     ies |= configured_nssai.ies(d, configured)
     _accept(d, subscriber, area, nssai, configured, uplink_count, ies, emergency=emergency)
@@ -105,11 +106,12 @@ def _result_ies(d: UeDecision, area: TrackingArea, *, emergency: bool) -> Tree:
     return {"5gs-registration-result": result, "5gs-network-feature-support": support}
 
 
-def _reconcile_sessions(d: UeDecision, request: Tree) -> Tree:
+def _reconcile_sessions(d: UeDecision, request: Tree, nssai: Nssai) -> Tree:
     """Release or activate PDU sessions as the request asks. Return the IEs about the result.
 
     An initial registration releases all sessions (TS 23.502 4.2.2.2.2). An update keeps the
-    sessions that the UE reports, and activates the user plane of the requested ones (5.5.1.3.4).
+    sessions in allowed slices that the UE reports, and activates the user plane of the requested
+    ones (5.5.1.3.4, TS 23.501 5.15.5.2.2).
     """
     user_plane.lose(d)
     kind = kind_of(request)
@@ -120,6 +122,7 @@ def _reconcile_sessions(d: UeDecision, request: Tree) -> Tree:
         user_plane.release(d)  # before the accept
         return {}
     ies: Tree = {}
+    release.match_slices(d, nssai.allowed)
     release.match_status(d, request.get("pdu-session-status"))
     asked = [int(psi) for psi in request.get("uplink-data-status", ())]
     user_plane.activate(d, asked)
