@@ -225,7 +225,15 @@ class UeBase(UeTimers, ABC):
         self.allowed_nssai = nssai_of_nas(tree.get("allowed-nssai"))
         self.equivalent_plmns = plmns_of(tree)
         self.configure_slices(tree)
+        self._match_sessions()
         self.pending_procedure = None
+
+    def _match_sessions(self) -> None:
+        """Release locally the sessions in slices that are allowed no more (TS 23.501
+        5.15.5.2.2)."""
+        for session in list(self.sessions.live.values()) if self.allowed_nssai else ():
+            if session.s_nssai is not None and session.s_nssai not in self.allowed_nssai:
+                self.sessions.remove(session.psi)
 
     def configure_slices(self, tree: Tree) -> None:
         """Store the configured NSSAI of a message, if it has one (4.6.2.2).

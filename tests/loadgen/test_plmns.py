@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from loadgen import LoadConfig
+from loadgen import LoadConfig, Procedure
 from loadgen.gnb import messages
 from loadgen.gnb.messages import GnbConfig
 from loadgen.identity import SNssai, serving_network_name
@@ -115,3 +115,16 @@ def test_the_configured_nssai_is_that_of_the_plmn() -> None:
     assert set(ue.configured_nssai) == {OWN, OTHER}
     ue.configure_slices({"network-slicing-indication": {"nssci": True, "dcni": False}})
     assert set(ue.configured_nssai) == {OTHER}
+
+
+def test_a_session_in_a_slice_that_is_allowed_no_more_is_released() -> None:
+    """TS 23.501 5.15.5.2.2: by both sides, without a message about it."""
+    world = World()
+    camped = world.ue()
+    world.run(camped, Procedure.REGISTER, Procedure.SESSION)
+    ue = camped.ue
+    assert len(ue.sessions.live) == 1
+    tree = {"allowed-nssai": [{"sst": 9}], "tai-list": []}
+    ue.accepted(tree)
+    assert not ue.sessions.live
+    assert ue.record.sessions_lost == 0
