@@ -13,7 +13,7 @@ PORT = 8805
 
 
 Quirk: TypeAlias = Literal[
-    "ignores-strangers", "ignores-unassociated", "keeps-sessions", "gives-up"
+    "ignores-strangers", "ignores-unassociated", "ignores-empty-ies", "keeps-sessions", "gives-up"
 ]
 
 
@@ -56,7 +56,8 @@ class UpfConfig(Struct, frozen=True, kw_only=True):
     quirks: frozenset[Quirk] = frozenset()
     """``ignores-strangers``: leave heartbeats of nodes without association unanswered;
     ``ignores-unassociated``: leave session requests without association unanswered, instead of
-    refusing them; ``keeps-sessions``: keep the sessions of a CP function that sets up another
+    refusing them; ``ignores-empty-ies``: discard messages that have an IE of length 0, as Open5GS'
+    UPF; ``keeps-sessions``: keep the sessions of a CP function that sets up another
     association, and refuse to restore one that exists; ``gives-up``: end the association with a CP
     function that does not answer heartbeats, and keep its sessions."""
     keep_violations: int = 10_000

@@ -49,6 +49,7 @@ class Endpoint(asyncio.DatagramProtocol):
         self._times = 0
         self._transport: asyncio.DatagramTransport | None = None
         self._source = config.source
+        self._ignores_empty_ies = "ignores-empty-ies" in config.quirks
         self._requester: asyncio.DatagramTransport | None = None
         """The socket of the UPF's own requests, if they come from another address."""
 
@@ -133,6 +134,9 @@ class Endpoint(asyncio.DatagramProtocol):
                 if known:
                     self._send(known, address)
                 return
+        if self._ignores_empty_ies and _has_empty_ie(octets):
+            self._counts.discarded += 1
+            return
         if self._faulty(data, peek, octets, address):
             return
         try:
@@ -229,6 +233,17 @@ class Endpoint(asyncio.DatagramProtocol):
     def _send(self, data: bytes, address: Address) -> None:
         if self._transport is not None and not self.silent:
             self._transport.sendto(data, address)
+
+
+def _has_empty_ie(octets: bytes) -> bool:
+    """Whether an IE of a message has the length 0; IEs in groups do not count (8.1.1)."""
+    at = 16 if octets[0] & 1 else 8  # with or without a SEID (7.2.2)
+    while at + 4 <= len(octets):
+        length = int.from_bytes(octets[at + 2 : at + 4])
+        if length == 0:
+            return True
+        at += 4 + length
+    return False
 
 
 def _without_cause(tree: Tree) -> Tree:

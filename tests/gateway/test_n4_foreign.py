@@ -29,7 +29,8 @@ async def test_a_upf_that_restarts(tmp_path: Path) -> None:
 
 
 async def test_a_upf_that_restarts_and_ignores_heartbeats_of_strangers(tmp_path: Path) -> None:
-    quirks = frozenset({"ignores-strangers", "ignores-unassociated"})
+    """As Open5GS' UPF, which discards messages with empty IEs, too."""
+    quirks = frozenset({"ignores-strangers", "ignores-unassociated", "ignores-empty-ies"})
     async with n4_core.running(tmp_path, quirks=quirks) as core:
         await core.session()
         core.upf.restart()

@@ -72,11 +72,13 @@ def session_message(message: str, seid: int, ies: list[Tree], sequence: int = 0)
 def association_setup_request(own: str, since: int, *, retain: bool = False) -> bytes:
     """Return a PFCP ASSOCIATION SETUP REQUEST (7.4.4.1).
 
-    `retain` asks a UPF that still has the association to keep all its sessions (6.2.6.2.2).
+    `retain` asks a UPF that still has the association to keep the sessions of this core
+    (6.2.6.2.2). The group has the address of the core, which is in the CP F-SEID of each session:
+    Open5GS reads no message that has an empty IE.
     """
     ies = [{"Node ID": node_id(own)}, {"Recovery Time Stamp": since}, FEATURES]
     if retain:
-        ies.append({_RETENTION: []})
+        ies.append({_RETENTION: [{"CP PFCP Entity IP Address": node_id(own)}]})
     return node_message("AssociationSetupRequest", ies)
 
 
