@@ -212,9 +212,16 @@ TABLE: Final[tuple[Rule, ...]] = (
     Rule(
         Start.SERVICE_REQUEST,
         _C.SECURITY_MODE_CONTROL,
-        _V.START,
+        _V.ABORT,
         "TS 24.501 5.4.2.7 c",
-        "The clause asks for ABORT. The core goes on with both.",
+        "A UE that is still due is authenticated again after the service request.",
+    ),
+    Rule(
+        Start.SERVICE_REQUEST,
+        _C.DEREGISTRATION_BY_UE,
+        _V.ABORT,
+        "",
+        "The DEREGISTRATION REQUEST had no valid MAC, and the later SERVICE REQUEST has one.",
     ),
     Rule(Start.SERVICE_REQUEST, PAGINGS, _V.ABORT, "TS 24.501 5.6.2.2.1"),
     Rule(

@@ -50,8 +50,9 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     user_plane.lose(d)
     if d.ue.tmsi_pending and peek.s_tmsi is not None and peek.s_tmsi[2] == d.ue.tmsi:
         d.emit(GutiConfirmed())  # it has received the 5G-GUTI (5.5.1.2.8 c)
-    if reasons(d, Start.SERVICE_REQUEST, Verdict.ABORT) & _REGISTRATION:
-        connection.abort(d, "a SERVICE REQUEST")  # 5.5.1.2.8: the UE has ended it
+    if reasons(d, Start.SERVICE_REQUEST, Verdict.ABORT) & _ABORTED:
+        # 5.5.1.2.8: the UE has ended the registration. 5.4.2.7 c: security mode control is aborted.
+        connection.abort(d, "a SERVICE REQUEST")
     verdict = check(d, Start.SERVICE_REQUEST)
     if verdict is Verdict.REJECT:
         _reject(d, GmmCause.IMPLICITLY_DEREGISTERED, tree, initial=initial)
@@ -84,7 +85,9 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
         _let_go(d)
 
 
-_REGISTRATION: Final = Condition.REGISTRATION.value
+_ABORTED: Final = (
+    Condition.REGISTRATION | Condition.SECURITY_MODE_CONTROL | Condition.DEREGISTRATION_BY_UE
+).value
 
 
 def _refused(d: UeDecision, tree: Tree) -> GmmCause | None:

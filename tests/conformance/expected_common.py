@@ -211,11 +211,11 @@ COMMON: Final = (
         "SubscriberIdentified AuthenticationStarted",
     ),
     Expected(
-        "5.4.3.4 and 5.5.1.2.5, no subscription: #3",
+        "5.4.3.4 and 5.5.1.2.5, no subscription: #15 on a shared PLMN",
         "identifying",
         "IDENTITY RESPONSE: another's SUCI",
         "u",
-        ("REGISTRATION REJECT (illegal-ue), plain", RELEASE),
+        ("REGISTRATION REJECT (no-suitable-cells-in-tracking-area), plain", RELEASE),
     ),
     # 5.4.4: generic UE configuration update
     Expected(

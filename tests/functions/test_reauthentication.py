@@ -355,3 +355,25 @@ def test_a_context_that_fails_while_a_session_is_made() -> None:
     site.upfs.serve()
     assert site.world.ue().sessions == ()
     assert site.upfs.rules == 0
+
+
+def test_a_service_request_aborts_the_security_mode_control(phone: Phone) -> None:
+    """5.4.2.7 c. The UE sent it before it got the command, and discards the command."""
+    status(phone)
+    security = phone.security
+    phone.say(phone.answer(phone.hear()[-1]))
+    assert phone.world.ue().pending is not None
+    phone.world.sent()  # the SECURITY MODE COMMAND, which the UE does not process
+    phone.security = security
+    phone.say(phone.service_request())
+    accept, challenge = phone.hear()
+    assert (accept[MESSAGE], accept["security"]) == ("service-accept", 2)
+    assert phone.world.ue().pending is None
+    assert "T3560" in phone.world.timers(), "the UE is still due, and is challenged again"
+    phone.say(phone.answer(challenge))
+    phone.hear()
+    phone.say({MESSAGE: "security-mode-complete"}, 4)
+    ue = phone.world.ue()
+    assert ue.security is not None
+    assert ue.security.kamf == phone.kamf
+    phone.world.verify()
