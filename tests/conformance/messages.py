@@ -16,6 +16,7 @@ from tests.conformance.answers import (
 )
 from tests.conformance.bench import Bench, suci
 from tests.conformance.nas_table import GMM_NAMES, GSM_NAMES
+from tests.functions.registration_requests import registration_request
 from tests.functions.world import OPC, K
 
 
@@ -80,16 +81,8 @@ def registration(kind: str, identity: str, **more: Any) -> Callable[[Bench], byt
     """Return the maker of a REGISTRATION REQUEST by suci, guti, foreign, another or imei."""
 
     def encode(told: dict[str, Any], key: Any) -> bytes:
-        return wire.nas_encode(
-            {
-                MESSAGE: "registration-request",
-                "5gs-registration-type": {"registration-type": kind, "follow-on-request": False},
-                "ngksi": key,
-                "5gs-mobile-identity": told,
-                "ue-security-capability": {"octets": "e0e0"},
-                **more,
-            }
-        )
+        tree = registration_request(kind, key, told, {"octets": "e0e0"}, None)
+        return wire.nas_encode({**tree, **more})
 
     by_suci = encode({"octets": ANOTHER if identity == "another" else suci()}, "no-key")
 
