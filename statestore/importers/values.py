@@ -87,7 +87,7 @@ def rate(value: Any) -> int:
 
 def default_5qi(value: Any) -> int:
     """Check the 5QI of a default QoS flow, which is a non-GBR flow (TS 23.501 5.7.2.7)."""
-    found = integer(value, 1, 255)
+    found = integer(value, 1, 254)
     if found in GBR_5QIS:
         raise BadValue(f"is {found}, a GBR 5QI, but the default QoS flow is a non-GBR flow")
     return found

@@ -16,7 +16,7 @@ from schemas.identity import index_seid, slot_of
 from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import encode
-from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice
+from schemas.subscriber import Ambr, Dnn, PduSessionType, SubscribedSlice, Subscriber
 from tests.functions.gnb import ng_setup
 from tests.functions.phone import Phone
 from tests.functions.upfs import Upfs
@@ -48,6 +48,7 @@ class Site:
         ftup: bool = True,
         network: Network = N4_NETWORK,
         dnns: tuple[Dnn, ...] = (),
+        about: Subscriber | None = None,
     ) -> None:
         dnns = dnns or (Dnn("internet", types, Ambr(10_000_000, 20_000_000)),)
         slices = slices or (SubscribedSlice(SLICE, True, dnns), SubscribedSlice(OTHER_SLICE))
@@ -55,7 +56,8 @@ class Site:
             upf if ftup else replace(upf, n3=f"10.3.0.{index}")
             for index, upf in enumerate(network.upfs, 1)
         )
-        self.world = world(subscriber(slices=slices), network=replace(network, upfs=nodes))
+        one = about or subscriber(slices=slices)
+        self.world = world(one, network=replace(network, upfs=nodes))
         self.world.features = features
         ng_setup(self.world)
         self.world.associate(features=("FTUP",) if ftup else ())

@@ -71,7 +71,12 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
             " IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET"
         ),
     ),
-    ("slices[0].dnns[0].five_qi", 0, "slices[0].dnns[0].five_qi is 0, not a number from 1 to 255"),
+    (
+        "slices[0].dnns[0].five_qi",
+        255,
+        "slices[0].dnns[0].five_qi is 255, not a number from 1 to 254",
+    ),
+    ("slices[0].dnns[0].five_qi", 0, "slices[0].dnns[0].five_qi is 0, not a number from 1 to 254"),
     (
         "slices[0].dnns[0].five_qi",
         65,
