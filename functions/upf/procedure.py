@@ -40,7 +40,7 @@ def decide(upf: Upf, trigger: CloudEvent, env: Env) -> tuple[list[UpfEvent], lis
         case EventType.PFCP_UNANSWERED:
             _unanswered(d, trigger)
         case EventType.PFCP_ENDED:
-            d.note("the UPF restarted: a deletion of a session that it had before is not sent")
+            d.note("a request for the UPF before its restart is not sent")
         case EventType.TIMER:
             if d.upf.wake_at and d.upf.wake_at <= env.now + _CLOCK_SKEW_MS:
                 association.on_wake_up(d)
@@ -143,7 +143,7 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
             if pdu is not None:
                 d.send_response(pdu)
             elif peek.message == "AssociationSetupResponse" and trigger.sequence == d.upf.asked:
-                association.not_associated(d, "its response is not valid")
+                association.not_associated(d, _refusal(data) or "its response is not valid")
             return
     ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
     load = pfcp.load_of(ies)
@@ -155,6 +155,15 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
         # The number of a request about a UE's session is not one of this log.
         own = trigger.partitionkey == upf_aggregate(d.node_id)
         _response(d, peek.message, trigger.sequence if own else None, ies)
+
+
+def _refusal(data: bytes) -> str:
+    """Return the cause of a response that refuses and is not valid; empty if it has none."""
+    try:
+        ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
+    except wire.WireError:
+        return ""
+    return pfcp.cause_text(ies) if ies.get("Cause", pfcp.ACCEPTED) != pfcp.ACCEPTED else ""
 
 
 def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:

@@ -197,6 +197,19 @@ def test_a_response_without_node_id(cause: str) -> None:
     world.verify()
 
 
+def test_a_refusal_of_an_association_without_all_mandatory_ies() -> None:
+    """Its cause is what an operator needs."""
+    world = World(network=N4_NETWORK)
+    world.path("served")
+    upf, key, number, _ = world.pfcp.pop()
+    refusal = {"message": "AssociationSetupResponse", "ies": [{"Cause": "System failure"}]}
+    world.answer_pfcp(refusal, upf, key, number)
+    events = [event for step in world.steps[upf_aggregate(UPF)] for event in step.events]
+    assert "System failure" in [getattr(event, "cause", "") for event in events]
+    assert world.upf().wake_at
+    world.verify()
+
+
 @pytest.mark.parametrize("missing", ["Cause", "Recovery Time Stamp"])
 def test_a_response_without_another_mandatory_ie(missing: str) -> None:
     world = World(network=N4_NETWORK)
