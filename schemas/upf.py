@@ -31,7 +31,7 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     reachable: bool = False
     """Whether the UPF answers heartbeats and requests about sessions, according to its gateway."""
     trouble: str = ""
-    """Why the UPF is not usable although it is associated; empty if it is usable."""
+    """Why the UPF is not usable; empty if it is usable, or before the first association setup."""
     recovery_time_stamp: int = 0
     """The Recovery Time Stamp of the UPF when its sessions were established, in seconds since 1900;
     0 for none."""
@@ -222,12 +222,14 @@ def _associated(upf: Upf, event: UpfAssociated) -> Upf:
 
 
 def _not_associated(upf: Upf, event: UpfNotAssociated) -> Upf:
-    return replace(upf, asked=0, refused=upf.refused + 1, wake_at=event.wake_at)
+    trouble = upf.trouble if upf.associated else f"no association: {event.cause}"
+    ended = replace(upf, asked=0, refused=upf.refused + 1, wake_at=event.wake_at)
+    return replace(ended, trouble=trouble)
 
 
 def _released(upf: Upf, event: UpfReleased) -> Upf:
-    ended = replace(upf, associated=False, trouble="", asked=0, load=0, leftovers=(), tries=0)
-    return replace(ended, wake_at=event.wake_at)
+    ended = replace(upf, associated=False, asked=0, load=0, leftovers=(), tries=0)
+    return replace(ended, trouble=f"no association: {event.reason}", wake_at=event.wake_at)
 
 
 def _restarted(upf: Upf, _: UpfRestarted) -> Upf:

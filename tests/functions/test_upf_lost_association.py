@@ -206,6 +206,7 @@ def test_a_refusal_of_an_association_without_all_mandatory_ies() -> None:
     world.answer_pfcp(refusal, upf, key, number)
     events = [event for step in world.steps[upf_aggregate(UPF)] for event in step.events]
     assert "System failure" in [getattr(event, "cause", "") for event in events]
+    assert world.upf().trouble == "no association: System failure"
     assert world.upf().wake_at
     world.verify()
 
