@@ -8,6 +8,7 @@ The packages import only downwards, in this order:
 - `gnb`: gNBs with their cells, NGAP contexts and handovers. `report`: the recorder, the report
   and its output. Neither imports the other.
 - `ue`: UEs with NAS, their procedures and USIMs.
+- `foreign`: optional IEs in random combinations, for the messages of UEs and gNBs.
 - `upf`: UPFs on N4; imports only `trees`, and is imported by no other package.
 - The modules of this folder: trees, identities, violations, faults, timers, PDU sessions, errors.
 

@@ -52,12 +52,15 @@ def main(arguments: Sequence[str]) -> int:
         print(usage, file=sys.stderr)
         return 2
     try:
-        report = run_blocking(read_config(arguments[0]))
+        config = read_config(arguments[0])
+        report = run_blocking(config)
     except (ConfigError, LoadError) as error:
         print(f"load: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
+    if config.profile == "foreign" and not report.ok:
+        print(f"load: seed {config.seed} repeats the foreign messages", file=sys.stderr)
     print(report.line)
     return 0 if report.ok else 1
 

@@ -35,3 +35,17 @@ def numbers(tree: Tree, name: str) -> tuple[int, ...]:
     """Return a value that is a list of numbers; empty for any other value or no value."""
     value = tree.get(name)
     return tuple(cast("list[int]", value)) if isinstance(value, list) else ()
+
+
+def without_extensions(value: Any) -> Any:
+    """Return a value of NGAP without the extensions that another node may have added."""
+    if isinstance(value, list):
+        return [without_extensions(one) for one in cast("list[Any]", value)]
+    if not isinstance(value, dict):
+        return value
+    tree = cast("Tree", value)
+    kept = {name: one for name, one in tree.items() if name not in _EXTENSIONS}
+    return {name: without_extensions(one) for name, one in kept.items()}
+
+
+_EXTENSIONS = "iE-Extensions", "iE-Extension"

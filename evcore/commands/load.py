@@ -48,6 +48,13 @@ class SessionKind(StrEnum):
     IPV4V6 = "ipv4v6"
 
 
+class ProfileKind(StrEnum):
+    """The optional IEs in the messages of UEs and gNBs."""
+
+    OWN = "own"
+    FOREIGN = "foreign"
+
+
 class LoadTarget(NamedTuple):
     """The core that a load is for."""
 
@@ -151,6 +158,13 @@ def load(
             "--voice-centric", help="UEs that need IMS voice over PS sessions (TS 24.501 4.3.2)."
         ),
     ] = False,
+    profile: Annotated[
+        ProfileKind,
+        typer.Option(
+            help="Optional IEs in the messages: those of loadgen, or random ones as other makers"
+            " send them. --seed repeats them."
+        ),
+    ] = ProfileKind.OWN,
     provision: Annotated[
         bool, typer.Option(help="Store the UEs as subscribers of the local core first.")
     ] = True,
@@ -229,6 +243,7 @@ def load(
         duration=duration,
         rate=rate,
         seed=of_file.seed if seed is None else seed,
+        profile=profile.value,
         **sessions,
         json=str(json) if json is not None and shown else None,
         plot=str(plot) if plot is not None else None,
@@ -247,14 +262,22 @@ def load(
     if provision and target.store is not None:
         run_tool(populations.provision(target.store, config.population, overwrite=overwrite))
     report, wrong = run(_load(config, target))
-    for text in wrong[:_SHOWN_VIOLATIONS]:
-        Notices().say(text, "red")
+    ok = report.ok and not wrong
+    _explain(config, wrong, ok=ok)
     if shown:
         print_tables(report)
         typer.echo(report.line)
     else:
         sys.stdout.write(report.to_json().decode() + "\n")
-    raise typer.Exit(0 if report.ok and not wrong else FAILED)
+    raise typer.Exit(0 if ok else FAILED)
+
+
+def _explain(config: LoadConfig, wrong: list[str], *, ok: bool) -> None:
+    """Print the errors that the UPFs found, and how to repeat the messages of a failed load."""
+    for text in wrong[:_SHOWN_VIOLATIONS]:
+        Notices().say(text, "red")
+    if config.profile == "foreign" and not ok:
+        Notices().say(f"--profile foreign --seed {config.seed} repeats these messages", "red")
 
 
 async def _load(config: LoadConfig, target: LoadTarget) -> tuple[Report, list[str]]:

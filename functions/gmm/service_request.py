@@ -11,6 +11,7 @@ from functions.gmm import admission, configuration_update
 from functions.gsm import emergency, release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec
+from functions.messages.nas.gmm import sessions_of
 from functions.messages.trees import Tree
 from schemas.causes import GmmCause
 from schemas.gmm.events import ConfigurationUpdateStopped, Deregistered, GutiConfirmed, PagingEnded
@@ -71,8 +72,8 @@ def _request(d: UeDecision, peek: wire.NasPeek, tree: Tree, *, initial: bool) ->
     if cause is not None:
         _reject(d, cause, tree, initial=initial)
         return
-    release.match_status(d, tree.get("pdu-session-status"))
-    asked = [int(psi) for psi in tree.get("uplink-data-status", ())]
+    release.match_status(d, sessions_of(tree, "pdu-session-status"))
+    asked = sessions_of(tree, "uplink-data-status") or []
     if not initial and _is_in_vain(d, asked):
         d.note("the gNB does not respond")
         d.release(ngap.RELEASED_BY_CORE)

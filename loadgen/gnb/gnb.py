@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct, field
 
 import wire
+from loadgen.foreign import ForeignNgap
 from loadgen.gnb import messages
 from loadgen.gnb.behaviour import reordered
 from loadgen.gnb.cell import Cell
@@ -62,6 +63,7 @@ class Gnb:
         pdu_hook: PduHook | None = None,
         neighbours: Neighbours | None = None,
         seed: int = 0,
+        foreign: ForeignNgap | None = None,
     ) -> None:
         """Create a gNB without an association.
 
@@ -74,6 +76,7 @@ class Gnb:
             pdu_hook: loses or duplicates PDUs, for tests.
             neighbours: the gNBs that UEs can be handed over to.
             seed: of the injected faults.
+            foreign: adds optional IEs to the PDUs of the gNB.
         """
         self.config = config
         self.violations: list[Violation] = []
@@ -87,7 +90,11 @@ class Gnb:
         self.queued = inf
         self._on_violation = on_violation or self.violations.append
         self._associated = False
+<<<<<<< HEAD
         self._order = Random(f"{seed} order {config.gnb_id}")
+=======
+        self._foreign = foreign
+>>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
         rng = rng or Random(config.gnb_id)
         self.cell = Cell(
             config,
@@ -273,6 +280,8 @@ class Gnb:
     def _send(self, stream: int, pdu: bytes) -> None:
         if not self._associated:
             return
+        if self._foreign is not None:
+            pdu = self._foreign.message(pdu)
         if self.fault_injector.draws.idle:
             self._transmit(stream, pdu)
         else:

@@ -11,13 +11,14 @@ from loadgen.identity import SNssai
 from loadgen.session_model import Resource
 from loadgen.trees import Tree, items, number, part
 
+GNB_ID_BITS = 24
+
 
 class GnbConfig(Struct, frozen=True):
     """The identity of a gNB and its broadcast parameters."""
 
     name: str
     gnb_id: int
-    """24 bits (9.3.1.6)."""
     plmn: str = "001-01"
     """The PLMN of its Global RAN Node ID, which it broadcasts first."""
     plmns: tuple[str, ...] = ()
@@ -26,17 +27,22 @@ class GnbConfig(Struct, frozen=True):
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
     n3_address: str = "127.0.0.1"
     """The gNB's address for GTP-U tunnels."""
+<<<<<<< HEAD
     behaviour: GnbBehaviour = GnbBehaviour()
 
     @property
     def broadcast(self) -> tuple[str, ...]:
         """All PLMNs that it broadcasts, each with the same TAC and slices."""
         return self.plmn, *self.plmns
+=======
+    gnb_id_bits: int = GNB_ID_BITS
+    """The size of the gNB ID, 22 to 32 bits (9.3.1.6)."""
+>>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
 
     @property
     def cell(self) -> int:
-        """The NR cell identity of its one cell: the gNB ID followed by a cell number of 12 bits."""
-        return self.gnb_id << 12 | 1
+        """The NR cell identity of its one cell: the gNB ID, then the cell number 1; 36 bits."""
+        return self.gnb_id << (36 - self.gnb_id_bits) | 1
 
 
 RADIO_CAPABILITY = "0480c0f0"
@@ -90,11 +96,9 @@ def supported_tas(config: GnbConfig) -> Tree:
 
 def ng_setup_request(config: GnbConfig) -> bytes:
     """Return NG SETUP REQUEST."""
-    gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
-    node = {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
     return encode(
         "NGSetupRequest",
-        {"GlobalRANNodeID": {"globalGNB-ID": node}},
+        {"GlobalRANNodeID": {"globalGNB-ID": global_gnb(config)}},
         {"RANNodeName": config.name},
         supported_tas(config),
         {"DefaultPagingDRX": "v128"},
@@ -244,7 +248,9 @@ NOT_ADMITTED = "radio-resources-not-available"
 
 def global_gnb(config: GnbConfig) -> Tree:
     """Return the Global gNB ID (9.3.1.6)."""
-    gnb_id = {"gNB-ID": {"value": f"{config.gnb_id:06x}", "length": 24}}
+    size = config.gnb_id_bits
+    padded = config.gnb_id << -size % 8
+    gnb_id = {"gNB-ID": {"value": f"{padded:0{(size + 7) // 8 * 2}x}", "length": size}}
     return {"pLMNIdentity": config.plmn, "gNB-ID": gnb_id}
 
 

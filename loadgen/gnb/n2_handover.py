@@ -6,7 +6,7 @@ from loadgen.gnb.context import RADIO_LOST, CampedUe, UeContext
 from loadgen.gnb.handover import Handover, HandoverState
 from loadgen.gnb.transfers import transfer_ies
 from loadgen.session_model import Tunnel
-from loadgen.trees import Tree, items, number, part
+from loadgen.trees import Tree, items, number, part, without_extensions
 from loadgen.ue.as_security import GnbKeys, physical_cell
 from loadgen.ue.model import Procedure
 from loadgen.violation import Kind
@@ -348,7 +348,8 @@ class N2Handover(Handover):
         if context is not self.target or self.state is not HandoverState.EXECUTING:
             self.blame(Kind.NGAP_UNEXPECTED, "DOWNLINK RAN STATUS TRANSFER out of place")
             return
-        if ies.get("RANStatusTransfer-TransparentContainer") != self.status:
+        told = part(ies, "RANStatusTransfer-TransparentContainer")
+        if without_extensions(told) != self.status:
             self.blame(Kind.HANDOVER_STATUS, "the RAN status differs from that of the source")
         self._arrive(now)
 

@@ -24,6 +24,13 @@ Identity = Literal["stored", "suci", "unknown-guti"]
 `unknown-guti`: a 5G-GUTI that no AMF assigned.
 """
 
+Profile = Literal["own", "foreign"]
+"""The optional IEs in the messages of UEs and gNBs.
+
+`own`: the few that the procedures need. `foreign`: further ones at random, as equipment of other
+makers sends them; needs pycrate.
+"""
+
 _LABEL = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 _MAX_GNB_ID = (1 << 24) - 1
 _MAX_PLMNS = 12
@@ -100,6 +107,7 @@ class LoadConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Maximum time for the NG setup of all gNBs at the start."""
 
     seed: int = 0
+    profile: Profile = "own"
     timers: TimerValues = field(default_factory=TimerValues)
     strict_duplicates: bool = False
     """Whether an exact copy of a protected message counts as a violation."""

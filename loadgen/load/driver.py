@@ -12,9 +12,10 @@ from random import Random
 from typing import Any
 
 from loadgen.errors import ConfigError, LoadError
+from loadgen.foreign import ForeignNgap
 from loadgen.gnb.cell import Cell
 from loadgen.gnb.gnb import Gnb
-from loadgen.gnb.messages import GnbConfig
+from loadgen.gnb.messages import GNB_ID_BITS, GnbConfig
 from loadgen.gnb.neighbours import Neighbours
 from loadgen.load.config import LoadConfig
 from loadgen.load.link import Connector, Link
@@ -75,11 +76,23 @@ class Driver:
 
     def _gnb(self, number: int) -> Gnb:
         config = self._config
+        gnb_id = config.first_gnb_id + number
+        foreign, bits = None, GNB_ID_BITS
+        if config.profile == "foreign":
+            foreign = ForeignNgap(f"{config.seed} gnb {gnb_id}")
+            bits = foreign.gnb_id_bits(gnb_id)
         one = GnbConfig(
+<<<<<<< HEAD
             name=f"gnb-{config.first_gnb_id + number}",
             gnb_id=config.first_gnb_id + number,
             plmn=config.broadcast[0],
             plmns=config.broadcast[1:],
+=======
+            name=f"gnb-{gnb_id}" if foreign is None else foreign.name(),
+            gnb_id=gnb_id,
+            gnb_id_bits=bits,
+            plmn=config.plmn,
+>>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
             tac=config.tac_of(number),
             slices=config.slices,
             n3_address=str(_FIRST_N3 + number),
@@ -92,6 +105,7 @@ class Driver:
             on_violation=self.recorder.violated,
             neighbours=self.neighbours,
             seed=config.seed,
+            foreign=foreign,
         )
 
     async def run(self) -> Report:

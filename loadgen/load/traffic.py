@@ -6,6 +6,7 @@ from math import inf
 from random import Random
 
 from loadgen.faults import faults_of
+from loadgen.foreign import ForeignNas
 from loadgen.gnb.context import CampedUe
 from loadgen.gnb.gnb import Gnb
 from loadgen.identity import Guami, Guti
@@ -57,6 +58,7 @@ class Traffic:
         rng = Random(f"{config.seed} UEs")
         registry, request = AddressRegistry(), config.session_request
         self._gnbs = gnbs
+        foreign = config.profile == "foreign"
         for profile in config.population:
             cell = gnbs[profile.index % len(gnbs)].cell
             ue = Ue(
@@ -70,6 +72,7 @@ class Traffic:
                 registry=registry,
                 downlink_data=downlink_data,
                 downlink_tunnel=downlink_tunnel,
+                nas=ForeignNas(f"{config.seed} {profile.supi}") if foreign else None,
             )
             camped = cell.camp(ue)
             self._users[camped] = VirtualUser(self.go, camped)

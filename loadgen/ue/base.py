@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
+<<<<<<< HEAD
 from loadgen.identity import (
     Guami,
     Guti,
@@ -19,6 +20,10 @@ from loadgen.identity import (
     serving_network_name,
     tais_of,
 )
+=======
+from loadgen.foreign import OwnNas
+from loadgen.identity import Guami, Guti, SNssai, nssai_of_nas, tais_of
+>>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
 from loadgen.session_model import Resource, SessionRecord, SessionRequest, Tunnel
 from loadgen.timers import TimerValues
 from loadgen.tolerated import InjectedFaults
@@ -97,6 +102,7 @@ class UeBase(UeTimers, ABC):
         registry: AddressRegistry | None = None,
         downlink_data: DownlinkData = no_downlink_data,
         downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
+        nas: OwnNas | None = None,
     ) -> None:
         """Create a UE that is switched on, deregistered and idle.
 
@@ -111,6 +117,7 @@ class UeBase(UeTimers, ABC):
             registry: the addresses of all UEs of the run.
             downlink_data: makes the UPF receive data for the UE, which then must be paged.
             downlink_tunnel: returns where the UPF sends data for the UE.
+            nas: adds optional IEs to its messages; by default none.
         """
         super().__init__()
         self.profile = profile
@@ -127,6 +134,7 @@ class UeBase(UeTimers, ABC):
         self._plmn = tai[0]
         self.session_request = session_request or SessionRequest()
         self.downlink_data, self.downlink_tunnel = downlink_data, downlink_tunnel
+        self.nas = nas or OwnNas()
         self.faults = InjectedFaults()
         self.record = UeRecord()
         self.areas: frozenset[tuple[str, int]] = frozenset()
@@ -288,7 +296,7 @@ class UeBase(UeTimers, ABC):
 
     def send(self, plain: bytes) -> None:
         """Send a message, protected if the exchange is secure."""
-        self.out.append(Send(self.channel.protect(plain)))
+        self.out.append(Send(self.channel.protect(self.nas.message(plain))))
 
     def requested(self, family: Procedure) -> None:
         """Note that a new request of a family is sent, which has no answer yet."""

@@ -55,7 +55,7 @@ def security_mode_command(ue: UeBase, pdu: bytes, received: Received) -> None:
     container = None
     if ue.running_procedure is not None and (again or not protected_request):
         container = ue.running_procedure.entire
-    complete = messages.security_mode_complete(imeisv, container)
+    complete = ue.nas.message(messages.security_mode_complete(imeisv, container))
     ue.out.append(Send(ue.channel.protect(complete, CIPHERED_NEW_CONTEXT)))
 
 

@@ -50,7 +50,8 @@ class Deregistration(Running):
 
     def initial(self, now: float) -> bytes:
         """Return DEREGISTRATION REQUEST as an initial NAS message."""
-        pdu = self._ue.channel.protect_initial(self._request())
+        plain = self._ue.nas.message(self._request())
+        pdu = self._ue.channel.protect_initial(plain)
         self._requested(now)
         return pdu
 

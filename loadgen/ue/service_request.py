@@ -81,7 +81,8 @@ class ServiceRequest(Running):
 
     def initial(self, now: float) -> bytes:
         """Return SERVICE REQUEST with its non-cleartext IEs in a container (4.4.6)."""
-        return self._ue.channel.protect_initial(self.request())
+        plain = self._ue.nas.message(self.request())
+        return self._ue.channel.protect_initial(plain)
 
     def request(self) -> bytes:
         """Start the procedure and T3517. Return the plain SERVICE REQUEST."""

@@ -9,6 +9,7 @@ from functools import partial
 from random import Random
 from typing import NamedTuple, TypeAlias
 
+from loadgen.foreign import OwnNas
 from loadgen.identity import Guami, SNssai
 from loadgen.session_model import Resource, SessionRequest
 from loadgen.timers import TimerValues
@@ -85,6 +86,7 @@ class Ue(UeBase):
         registry: AddressRegistry | None = None,
         downlink_data: DownlinkData = no_downlink_data,
         downlink_tunnel: DownlinkTunnel = no_downlink_tunnel,
+        nas: OwnNas | None = None,
     ) -> None:
         """Create a UE that is switched on, deregistered and idle: see `UeBase`."""
         super().__init__(
@@ -98,6 +100,7 @@ class Ue(UeBase):
             registry=registry,
             downlink_data=downlink_data,
             downlink_tunnel=downlink_tunnel,
+            nas=nas,
         )
         self._began = self._admitted = 0.0
         self._finished: _Finished | None = None

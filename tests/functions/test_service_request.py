@@ -101,6 +101,20 @@ def test_what_the_ue_does_not_have_is_released(site: Site) -> None:
     assert site.upfs.rules == 0
 
 
+@pytest.mark.parametrize("octets", ["0200", "0300", "0200" + "00" * 30, "0200" + "ff" * 2])
+def test_spare_bits_of_a_status_are_ignored(site: Site, octets: str) -> None:
+    """The IEs have up to 32 octets (9.11.3.44, 9.11.3.57)."""
+    site.idle()
+    status = {"octets": octets}
+    accept = site.service_request(
+        "data", **{"uplink-data-status": status, "pdu-session-status": status}
+    )[-1]
+    assert accept["pdu-session-status"] == [1]
+    assert accept["pdu-session-reactivation-result"] == []
+    assert site.session().user_plane == "requested"
+    site.world.verify()
+
+
 # 4.4.6
 
 

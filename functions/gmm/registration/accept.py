@@ -10,7 +10,7 @@ from functions.gsm import emergency as emergency_session
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import codec, gmm
-from functions.messages.nas.gmm import EMERGENCY, PERIODIC, UPDATES, kind_of
+from functions.messages.nas.gmm import EMERGENCY, PERIODIC, UPDATES, kind_of, sessions_of
 from functions.messages.trees import Tree, subtree
 from schemas.causes import GmmCause
 from schemas.connection.events import RadioCapabilityReported
@@ -123,8 +123,8 @@ def _reconcile_sessions(d: UeDecision, request: Tree, nssai: Nssai) -> Tree:
         return {}
     ies: Tree = {}
     release.match_slices(d, nssai.allowed)
-    release.match_status(d, request.get("pdu-session-status"))
-    asked = [int(psi) for psi in request.get("uplink-data-status", ())]
+    release.match_status(d, sessions_of(request, "pdu-session-status"))
+    asked = sessions_of(request, "uplink-data-status") or []
     user_plane.activate(d, asked)
     ies["pdu-session-status"] = user_plane.established(d)
     if "uplink-data-status" in request:

@@ -22,6 +22,19 @@ def kind_of(request: Tree) -> Any:
     return subtree(request, "5gs-registration-type").get("registration-type")
 
 
+def sessions_of(tree: Tree, name: str) -> list[int] | None:
+    """Return the PDU sessions in a PDU session status or an uplink data status; None without it.
+
+    The IEs have up to 32 octets. All bits but those of PDU sessions 1 to 15 are spare and ignored
+    (9.11.3.44, 9.11.3.57), but a tree of `wire` has such an IE as its octets.
+    """
+    status = tree.get(name)
+    if not isinstance(status, dict):
+        return status
+    bits = int.from_bytes(bytes.fromhex(status["octets"])[:2], "little")
+    return [psi for psi in range(1, 16) if bits >> psi & 1]
+
+
 _DAYLIGHT_SAVING: Final = ("no-adjustment", "plus-one-hour", "plus-two-hours")
 
 
