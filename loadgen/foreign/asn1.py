@@ -5,10 +5,11 @@ pair of name and value for a CHOICE, a pair of number and size for a BIT STRING.
 """
 
 import importlib
+import logging
 import warnings
 from collections.abc import Callable
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from loadgen.errors import ConfigError
 
@@ -37,6 +38,7 @@ def ngap() -> Any:
     Raises:
         ConfigError: pycrate is not installed.
     """
+    logging.getLogger("pycrate").setLevel(logging.ERROR)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # raised by pycrate's own source
@@ -47,8 +49,10 @@ def ngap() -> Any:
 
 def type_name(kind: Any) -> str:
     """Return the name of a type in the ASN.1; of an anonymous type its built-in type."""
-    called = getattr(getattr(kind, "_typeref", None), "called", None)
-    return called[1] if isinstance(called, tuple) else kind.TYPE
+    reference: Any = kind._typeref
+    if reference is None or not isinstance(reference.called, tuple):
+        return str(kind.TYPE)
+    return str(cast("tuple[str, str]", reference.called)[1])
 
 
 def text(rng: Random, characters: str, most: int) -> str:

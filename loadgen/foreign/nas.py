@@ -47,7 +47,10 @@ class ForeignNas(OwnNas):
         table = TABLES.get(kind)
         if table is None:
             return plain, cleartext or b""
-        tree = wire.nas_decode(plain)
+        try:
+            tree = wire.nas_decode(plain)
+        except wire.WireError:
+            return plain, cleartext or b""  # a message that is wrong on purpose
         drawn = self._draw(table, tree)
         if kind == _UL_NAS_TRANSPORT and plain[3] & 0x0F == _N1_SM:
             size = int.from_bytes(plain[4:6], "big")

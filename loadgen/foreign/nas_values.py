@@ -64,6 +64,15 @@ def ladn(rng: Random, _: Tree) -> Tree:
     return {"octets": found.hex()}
 
 
+def dnn(rng: Random, tree: Tree) -> Any:
+    """Return the DNN of the message in capitals and small letters, which are equal (TS 23.003
+    9.1)."""
+    given: Any = tree["dnn"]
+    if not isinstance(given, str):
+        return given
+    return "".join(rng.choice((one.upper(), one.lower())) for one in given)
+
+
 def codecs(rng: Random, _: Tree) -> Tree:
     """Return a supported codec list for one to three systems (TS 24.008 10.5.4.32)."""
     systems = rng.sample((0, 4, 8), rng.randint(1, 3))

@@ -12,6 +12,7 @@ _REROUTED: Final = "only in a message that an AMF has rerouted"
 _OTHER_NODE: Final = "only from another kind of node: ng-eNB, IAB, W-AGF, TNGF, SNPN or CAG cell"
 _REQUESTED: Final = "only if the AMF has requested it"
 _ANSWERED: Final = "the AMF answers it with another message"
+_FORWARDED: Final = "the AMF forwards it to another node"
 _TUNNELS: Final = "it names further tunnels: dual connectivity, redundant transmission, MBS"
 _INDICATED: Final = "only as an answer to a field that the SMF has sent"
 
@@ -25,9 +26,11 @@ LEFT_OUT_IES: Final[dict[str, str]] = {
     "CEmodeBSupport-Indicator": _OTHER_NODE,
     "Cause": _PROCEDURE,
     "EDT-Session": _OTHER_NODE,
+    "EN-DCSONConfigurationTransfer": _FORWARDED,
     "FiveG-S-TMSI": _PROCEDURE,
     "GlobalRANNodeID": _PROCEDURE,
     "IABNodeIndication": _OTHER_NODE,
+    "IntersystemSONConfigurationTransfer": _FORWARDED,
     "LTEM-Indication": _OTHER_NODE,
     "MobileIABNodeIndication": _OTHER_NODE,
     "NB-IoT-DefaultPagingDRX": _OTHER_NODE,
@@ -51,7 +54,9 @@ LEFT_OUT_IES: Final[dict[str, str]] = {
     "PDUSessionResourceSetupListSURes": _PROCEDURE,
     "Partially-Allowed-NSSAI": _REROUTED,
     "RAN-UE-NGAP-ID": _PROCEDURE,
+    "RIMInformationTransfer": _FORWARDED,
     "RRCState": _REQUESTED,
+    "SONConfigurationTransfer": _FORWARDED,
     "SourceToTarget-AMFInformationReroute": _REROUTED,
     "SupportedTAList": _PROCEDURE,
     "TNLAssociationList": _PROCEDURE,

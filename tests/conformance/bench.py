@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, Final, Literal, NamedTuple, Self
 
 import wire
+from loadgen.foreign import ForeignNas, ForeignNgap
 from schemas.cloudevents import CloudEvent
 from schemas.connection.fold import activate
 from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
@@ -48,6 +49,7 @@ NODES: Final = (Node(GNB, ASSOCIATION, 1), Node("001-01-gnb-24-2", "a2", 2))
 
 _FOREIGN_KEYS: Final = b"\x00\x01\x02\x03\x04"
 """A MAC and a sequence number that no key has made."""
+_REGISTRATION_REQUEST: Final = b"\x7e\x00\x41"
 _CONTAINED: Final = (0x41, 0x45, 0x4C)
 """Initial messages that are sent complete in a NAS message container (TS 24.501 4.4.6)."""
 
@@ -59,6 +61,13 @@ class Place(NamedTuple):
     ue: Ue
     """The state with the procedures of this connection."""
     connection: Connection
+
+
+class Foreign(NamedTuple):
+    """Makers of the messages of another UE and another gNB."""
+
+    nas: ForeignNas
+    ngap: ForeignNgap
 
 
 class Bench:
@@ -74,6 +83,8 @@ class Bench:
         self.ran_id = 1
         self.teid = 100
         self.ran_ids = 7000
+        self.foreign: Foreign | None = None
+        """Adds optional IEs to the messages of the UE and of the gNBs."""
         self.silent = False
         """Whether the UPFs leave requests unanswered."""
         for node in NODES:
@@ -148,6 +159,8 @@ class Bench:
     def pdu(self, octets: bytes, node: Node | None = None) -> CloudEvent:
         """Return any PDU of the UE's gNB, or of another gNB, as the gateway routes it."""
         node = node or self.node
+        if self.foreign is not None:
+            octets = self.foreign.ngap.message(octets)
         return self.core.route(octets, node.gnb, node.association)
 
     # The UE's NAS messages
@@ -173,6 +186,10 @@ class Bench:
 
     def nas(self, plain: bytes, how: How = "protected", *, initial: bool = False) -> CloudEvent:
         """Return an INITIAL UE MESSAGE on a new connection, or an UPLINK NAS TRANSPORT."""
+        if self.foreign is not None:
+            nas = self.foreign.nas
+            cleartext = how == "plain" and plain[:3] == _REGISTRATION_REQUEST
+            plain = nas.request(plain, plain)[1] if cleartext else nas.message(plain)
         octets = {"NAS-PDU": self.protected(plain, how, initial=initial).hex()}
         location = {"UserLocationInformation": self.location()}
         if not initial:

@@ -38,6 +38,17 @@ def decode(data: bytes) -> tuple[str, Value]:
     return message._name.removeprefix("5GMM"), ies
 
 
+def mandatory(data: bytes) -> tuple[str, Value]:
+    """Return the name of a plain message and its mandatory IEs, without a payload container."""
+    message, error = _parse(data, inner=False)
+    assert error == 0
+    ies: Value = message.get_val_d()
+    optional = {name for name, ie in ies.items() if isinstance(ie, dict) and "T" in ie}
+    return message._name, {
+        name: ie for name, ie in ies.items() if name not in optional | {"PayloadContainer"}
+    }
+
+
 def _bare(value: Any) -> Any:
     """Return a value without its spare bits."""
     if isinstance(value, dict):
