@@ -35,7 +35,7 @@ def test_those_that_come_with_evcore(name: str) -> None:
     population = Population(count=scenario.ues)
     config = LoadConfig(population=population, gnbs=scenario.gnbs, **scenario.load())
     config.check()
-    assert config.pages is (name in ("city.yaml", "paging.yaml"))
+    assert config.pages is (name in ("city.yaml", "paging.yaml", "procedures.yaml"))
     assert {"iot-burst.yaml", "mixed.yaml"} <= set(scenario_names())
 
 
