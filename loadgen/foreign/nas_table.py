@@ -107,7 +107,7 @@ REGISTRATION_REQUEST: Final = (
         _has("payload-container-type"),
         share=1,
     ),
-    Ie(0x90, "network-slicing-indication", one_of(0, 2), _has("requested-nssai")),
+    Ie(0x90, "network-slicing-indication", reason=_SENT),
     Ie(0x53, "5gs-update-type", one_of(0x00, 0x01, 0x02, 0x03, 0x15), _not_periodic),
     Ie(0x41, "mobile-station-classmark-2", octets(3), _capable(1, 0x01)),
     Ie(0x42, "supported-codecs", values.codecs, _has("mobile-station-classmark-2"), share=1),

@@ -90,11 +90,8 @@ class Gnb:
         self.queued = inf
         self._on_violation = on_violation or self.violations.append
         self._associated = False
-<<<<<<< HEAD
         self._order = Random(f"{seed} order {config.gnb_id}")
-=======
         self._foreign = foreign
->>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
         rng = rng or Random(config.gnb_id)
         self.cell = Cell(
             config,

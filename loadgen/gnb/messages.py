@@ -27,17 +27,14 @@ class GnbConfig(Struct, frozen=True):
     slices: tuple[SNssai, ...] = field(default_factory=lambda: (SNssai(1, "010203"),))
     n3_address: str = "127.0.0.1"
     """The gNB's address for GTP-U tunnels."""
-<<<<<<< HEAD
+    gnb_id_bits: int = GNB_ID_BITS
+    """The size of the gNB ID, 22 to 32 bits (9.3.1.6)."""
     behaviour: GnbBehaviour = GnbBehaviour()
 
     @property
     def broadcast(self) -> tuple[str, ...]:
         """All PLMNs that it broadcasts, each with the same TAC and slices."""
         return self.plmn, *self.plmns
-=======
-    gnb_id_bits: int = GNB_ID_BITS
-    """The size of the gNB ID, 22 to 32 bits (9.3.1.6)."""
->>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
 
     @property
     def cell(self) -> int:

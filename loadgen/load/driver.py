@@ -82,17 +82,11 @@ class Driver:
             foreign = ForeignNgap(f"{config.seed} gnb {gnb_id}")
             bits = foreign.gnb_id_bits(gnb_id)
         one = GnbConfig(
-<<<<<<< HEAD
-            name=f"gnb-{config.first_gnb_id + number}",
-            gnb_id=config.first_gnb_id + number,
-            plmn=config.broadcast[0],
-            plmns=config.broadcast[1:],
-=======
             name=f"gnb-{gnb_id}" if foreign is None else foreign.name(),
             gnb_id=gnb_id,
             gnb_id_bits=bits,
-            plmn=config.plmn,
->>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
+            plmn=config.broadcast[0],
+            plmns=config.broadcast[1:],
             tac=config.tac_of(number),
             slices=config.slices,
             n3_address=str(_FIRST_N3 + number),

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, field
 
-<<<<<<< HEAD
+from loadgen.foreign import OwnNas
 from loadgen.identity import (
     Guami,
     Guti,
@@ -20,10 +20,6 @@ from loadgen.identity import (
     serving_network_name,
     tais_of,
 )
-=======
-from loadgen.foreign import OwnNas
-from loadgen.identity import Guami, Guti, SNssai, nssai_of_nas, tais_of
->>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
 from loadgen.session_model import Resource, SessionRecord, SessionRequest, Tunnel
 from loadgen.timers import TimerValues
 from loadgen.tolerated import InjectedFaults
@@ -135,8 +131,7 @@ class UeBase(UeTimers, ABC):
         self.session_request = session_request or SessionRequest()
         self.downlink_data, self.downlink_tunnel = downlink_data, downlink_tunnel
         self.nas = nas or OwnNas()
-        self.faults = InjectedFaults()
-        self.record = UeRecord()
+        self.faults, self.record = InjectedFaults(), UeRecord()
         self.areas: frozenset[tuple[str, int]] = frozenset()
         """The registration area."""
         self.allowed_nssai: frozenset[SNssai] = frozenset()

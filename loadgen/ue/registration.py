@@ -81,14 +81,10 @@ class Registration(Running):
         ngksi = messages.NO_KEY if context is None else context.ngksi
         identity = ue.suci() if guti is None else guti.identity()
         self._presented = guti
-<<<<<<< HEAD
-        self.entire, cleartext = messages.registration_request(
+        request = messages.registration_request(
             ue.profile, ngksi, identity, nssai=ue.requested_nssai()
         )
-=======
-        request = messages.registration_request(ue.profile, ngksi, identity)
         self.entire, cleartext = ue.nas.request(*request)
->>>>>>> 666b172 (loadgen: optional IEs of other makers' UEs and gNBs, from the tables and the ASN.1)
         ue.state = State.REGISTERED_INITIATED
         ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)

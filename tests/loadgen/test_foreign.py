@@ -92,9 +92,9 @@ def _plain() -> Iterator[tuple[bytes, bytes | None]]:
     (profile,) = population(1)
     suci = profile.conceal()
     for kind in (1, 2, 3):
-        entire, cleartext = messages.registration_request(profile, 7, suci, kind)
-        yield entire, cleartext
-        yield entire + messages.sessions_ie(messages.PDU_SESSION_STATUS, [1, 15]), cleartext
+        for psis in ([], [1, 15]):
+            status = messages.sessions_ie(messages.PDU_SESSION_STATUS, psis)
+            yield messages.registration_request(profile, 7, suci, kind, status=status)
     request = messages.service_request(1, bytes.fromhex("f40040c0000001"))
     status = messages.sessions_ie(messages.PDU_SESSION_STATUS, [1, 2])
     yield request + messages.sessions_ie(messages.UPLINK_DATA_STATUS, [1]) + status, None
@@ -200,7 +200,8 @@ def _contains(more: Any, less: Any) -> bool:
         parts = cast("Tree", less)
         return all(name in more and _contains(more[name], part) for name, part in parts.items())
     if isinstance(less, list | tuple):
-        items, others = cast("Sequence[Any]", less), cast("Sequence[Any]", more)
+        items = cast("Sequence[Any]", less)
+        others: Sequence[Any] = more
         return len(others) == len(items) and all(map(_contains, others, items))
     return bool(more == less)
 
