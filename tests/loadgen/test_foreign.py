@@ -201,8 +201,9 @@ def _contains(more: Any, less: Any) -> bool:
         return all(name in more and _contains(more[name], part) for name, part in parts.items())
     if isinstance(less, list | tuple):
         items = cast("Sequence[Any]", less)
-        others: Sequence[Any] = more
-        return len(others) == len(items) and all(map(_contains, others, items))
+        return len(more) == len(items) and all(
+            _contains(more[place], item) for place, item in enumerate(items)
+        )
     return bool(more == less)
 
 
