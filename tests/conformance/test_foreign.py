@@ -43,12 +43,18 @@ def outcome(cell: Cell, seed: str | None) -> Outcome:
     return outcomes.of(bench, event(bench, cell))
 
 
+def is_same(own: Outcome, foreign: Outcome) -> bool:
+    """Whether two outcomes are equal, but for events that record the contents of optional IEs."""
+    told = set(own.events) <= set(foreign.events)
+    return told and (own.sends, own.after) == (foreign.sends, foreign.after)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("state", STATES)
 def test_optional_ies_change_no_outcome(state: str) -> None:
     for cell in cells_to_test(state):
         seed = f"{SEED} {cell}"
         own, foreign = outcome(cell, None), outcome(cell, seed)
-        if foreign != own and cell.message in REPEATABLE:
+        if not is_same(own, foreign) and cell.message in REPEATABLE:
             own = outcome(cell, f"another {seed}")
-        assert foreign == own, f"{cell}, EVCORE_SEED={SEED}"
+        assert is_same(own, foreign), f"{cell}, EVCORE_SEED={SEED}: {own}, not {foreign}"

@@ -200,10 +200,9 @@ def _contains(more: Any, less: Any) -> bool:
         parts = cast("Tree", less)
         return all(name in more and _contains(more[name], part) for name, part in parts.items())
     if isinstance(less, list | tuple):
-        items = cast("Sequence[Any]", less)
-        return len(more) == len(items) and all(
-            _contains(more[place], item) for place, item in enumerate(items)
-        )
+        items: list[Any] = list(cast("Sequence[Any]", less))
+        others: list[Any] = list(more)
+        return len(others) == len(items) and all(map(_contains, others, items))
     return bool(more == less)
 
 
