@@ -3,6 +3,7 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import starmap
 from typing import Any, Final, cast
 
 import pytest
@@ -179,7 +180,7 @@ UPLINK: Final = [message.name for message in MESSAGES.values() if message.direct
 def test_each_left_out_ie_and_field_is_in_the_asn1() -> None:
     known = {name for message in UPLINK for name in _optional(message)}
     assert LEFT_OUT_IES.keys() <= known, LEFT_OUT_IES.keys() - known
-    types: Tree = dict(vars(ngap().NGAP_IEs))
+    types: Tree = ngap().NGAP_IEs.__dict__
     for owner, field in LEFT_OUT_FIELDS:
         if owner != "*":
             extensions = types.get(f"{owner.replace('-', '_')}_ExtIEs")
@@ -202,7 +203,7 @@ def _contains(more: Any, less: Any) -> bool:
     if isinstance(less, list | tuple):
         items: list[Any] = list(cast("Sequence[Any]", less))
         others: list[Any] = list(more)
-        return len(others) == len(items) and all(map(_contains, others, items))
+        return len(others) == len(items) and all(starmap(_contains, zip(others, items, strict=True)))
     return bool(more == less)
 
 
