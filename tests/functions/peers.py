@@ -85,8 +85,9 @@ class Conversation:
         request. Return the names of the core's messages after it."""
         tree = wire.pfcp_decode(self._messages["open5gs-upf", name].entry.octets)
         if not tree["message"].endswith("Response"):
-            first = next(iter(self._seids.values()))
-            tree["seid"] = self._seids.get(tree["seid"], first)
+            if "seid" in tree:
+                first = next(iter(self._seids.values()))
+                tree["seid"] = self._seids.get(tree["seid"], first)
             self.world.answer_pfcp(tree, UPF)
             return self._answers()
         upf, key, number, pdu = self.world.pfcp.popleft()

@@ -117,6 +117,16 @@ def test_a_ue_deregisters_and_its_session_is_deleted() -> None:
     here.world.verify()
 
 
+def test_a_upf_that_restarted_is_associated_again() -> None:
+    here = site()
+    before = here.world.upf(UPF).recovery_time_stamp
+    for name in ("association-setup-request", "association-setup-request-2"):
+        play(here, [name])
+        assert here.world.upf(UPF).associated
+        assert here.world.upf(UPF).recovery_time_stamp > before
+    here.world.verify()
+
+
 def test_a_concealed_supi_is_recognized() -> None:
     """UERANSIM conceals with profile A; this core lacks the key of the recorded one."""
     (told,) = [o for _, o in ALL if o.entry.name == "registration-request-2"]
