@@ -13,7 +13,7 @@ from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.functions.states import FOREIGN
 from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
-from tests.histories import scenarios_network, scenarios_plmns
+from tests.histories import scenarios_network, scenarios_plmns, scenarios_sessions
 
 MESSAGE: Final = "message-type"
 COMPLETE: Final = {MESSAGE: "security-mode-complete"}
@@ -723,4 +723,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "ran-configuration": ran_configuration,
     **scenarios_network.SCENARIOS,
     **scenarios_plmns.SCENARIOS,
+    **scenarios_sessions.SCENARIOS,
 }

@@ -31,6 +31,8 @@ FILES = (
     "tests/histories/record.py",
     "tests/histories/scenarios.py",
     "tests/histories/scenarios_network.py",
+    "tests/histories/scenarios_plmns.py",
+    "tests/histories/scenarios_sessions.py",
 )
 
 
