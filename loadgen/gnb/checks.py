@@ -26,14 +26,20 @@ def check_context(
     check_key(ue, ies)
     check_capabilities(ue, ies)
     guami = check_guami(ue, ies, served)
+    allowed = check_supported(ue, ies, slices)
+    check_imeisv(ue, ies)
+    return allowed, guami
+
+
+def check_supported(ue: Ue, ies: Tree, slices: Iterable[SNssai]) -> frozenset[SNssai]:
+    """Check that a gNB supports the slices of the allowed NSSAI of a message, and return them."""
     allowed = nssai_of_ngap(ies.get("AllowedNSSAI"))
     if not allowed:
         ue.violate(Kind.CONTEXT_NSSAI, "no allowed NSSAI for the gNB")
     elif not allowed.issubset(slices):
         more = ", ".join(map(str, allowed.difference(slices)))
         ue.violate(Kind.CONTEXT_NSSAI, f"allowed, but not supported by the gNB: {more}")
-    check_imeisv(ue, ies)
-    return allowed, guami
+    return allowed
 
 
 def check_guami(ue: Ue, ies: Tree, served: frozenset[Guami]) -> Guami | None:

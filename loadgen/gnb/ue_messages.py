@@ -52,6 +52,7 @@ class UeMessages:
         if message == "UEContextReleaseCommand":
             self._release_command(context, payload, now)
         elif message == "DownlinkNASTransport":
+            self._check_downlink_nas(context, payload)
             self._downlink_nas(context, peek.nas_pdu or b"", now)
         elif message == "InitialContextSetupRequest":
             self._initial_context_setup(context, payload, peek.nas_pdu, now)
@@ -102,6 +103,14 @@ class UeMessages:
             text = f"{message} on stream {stream}, after stream {context.stream_down}"
             self._cell.blame(context, Kind.NGAP_STREAM, text)
         context.stream_down = stream
+
+    def _check_downlink_nas(self, context: UeContext, payload: bytes) -> None:
+        """Store the allowed NSSAI of a DOWNLINK NAS TRANSPORT for a UE with a context (8.6.2.2)."""
+        if context.camped is None or context.set_up is None:
+            return
+        ue, ies = context.camped.ue, messages.ies_of(payload)
+        if "AllowedNSSAI" in ies:
+            ue.context_nssai = checks.check_supported(ue, ies, self._cell.config.slices)
 
     def _downlink_nas(self, context: UeContext, nas: bytes, now: float) -> None:
         """Give a NAS message to its UE, or send NAS NON DELIVERY INDICATION (8.6.4)."""

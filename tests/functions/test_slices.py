@@ -12,7 +12,7 @@ from schemas.lookups import SlicesLookup
 from schemas.network import Network, TrackingArea
 from schemas.subscriber import Dnn, SubscribedSlice, Subscriber
 from tests.functions import operator
-from tests.functions.gnb import setup_request
+from tests.functions.gnb import ies_of, setup_request
 from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.functions.world import GNB, NETWORK, OTHER_SLICE, SLICE, World, subscriber
@@ -70,6 +70,18 @@ def test_a_subscribed_slice_that_the_plmn_does_not_have() -> None:
     accept = phone.register()
     assert (accept["allowed-nssai"], rejected(accept)) == ([ONE], [(TWO, IN_PLMN)])
     assert accept["configured-nssai"] == [ONE]
+
+
+def test_the_gnb_gets_the_allowed_nssai_of_a_connected_ue() -> None:
+    """TS 38.413 8.6.2.2: a registration update in CM-CONNECTED changes it for the gNB too."""
+    phone = phone_at(2, [ONE, TWO])
+    phone.register()
+    phone.hear()
+    phone.requested = [TWO]
+    phone.say(phone.request("mobility-registration-updating"))
+    (pdu,) = [pdu for _, _, pdu in phone.world.downlink]
+    assert ies_of(wire.ngap_decode(pdu))["AllowedNSSAI"] == [{"s-NSSAI": {"sST": 2}}]
+    assert phone.finish()["allowed-nssai"] == [TWO]
 
 
 def test_without_a_rejected_slice_the_registration_area_is_as_large_as_can_be() -> None:

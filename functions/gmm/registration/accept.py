@@ -193,12 +193,15 @@ def _equivalent_plmns(d: UeDecision) -> Tree:
 def send_accept(d: UeDecision, count: int = 0) -> None:
     """Send the REGISTRATION ACCEPT in a DOWNLINK NAS TRANSPORT, and start T3550.
 
-    A retransmission does not repeat the INITIAL CONTEXT SETUP REQUEST: the gNB gets it once.
+    A gNB that has the UE context gets the allowed NSSAI too, which may be a new one (TS 38.413
+    8.6.2.2). A retransmission does not repeat the INITIAL CONTEXT SETUP REQUEST: the gNB gets it
+    once.
     """
     if d.ue.registration is None:
         return
     nas = d.protect(d.ue.registration.accept)
-    d.send(ngap.downlink_nas_transport(d.connection, nas))
+    allowed = d.ue.allowed_nssai if d.connection.context != "none" else ()
+    d.send(ngap.downlink_nas_transport(d.connection, nas, allowed))
     d.start_timer("T3550", d.env.network.timers.t3550, count)
 
 
