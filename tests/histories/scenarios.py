@@ -6,14 +6,19 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 import wire
-from schemas.network import SecurityPolicy
+from schemas.network import Causes, SecurityPolicy
 from schemas.subscriber import SubscribedSlice
 from tests.functions.gnb import ng_setup, reset, setup_request, supported, update
 from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.functions.states import FOREIGN
 from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
-from tests.histories import scenarios_network, scenarios_plmns, scenarios_sessions
+from tests.histories import (
+    scenarios_first_contact,
+    scenarios_network,
+    scenarios_plmns,
+    scenarios_sessions,
+)
 
 MESSAGE: Final = "message-type"
 COMPLETE: Final = {MESSAGE: "security-mode-complete"}
@@ -343,13 +348,15 @@ def refused_at_once(**changes: Any) -> Scenario:
 
 
 def unsubscribed() -> World:
-    phone = at_a_gnb(number=77)
+    network = replace(NETWORK, causes=Causes(unknown_subscriber=3))
+    phone = at_a_gnb(World(network=network), number=77)
     asked(phone)
     return phone.world
 
 
 def unserved_area() -> World:
-    phone = at_a_gnb(tac=99)
+    network = replace(NETWORK, causes=Causes(unknown_tracking_area=12))
+    phone = at_a_gnb(World(network=network), tac=99)
     secured(phone)
     return phone.world
 
@@ -724,4 +731,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     **scenarios_network.SCENARIOS,
     **scenarios_plmns.SCENARIOS,
     **scenarios_sessions.SCENARIOS,
+    **scenarios_first_contact.SCENARIOS,
 }
