@@ -12,6 +12,7 @@ from loadgen.violation import Kind
 
 _CONDITIONAL_IE_ERROR = 100
 _NO_IDENTITY = b"\x00"
+_UPDATES = frozenset({Procedure.MOBILITY_UPDATE, Procedure.PERIODIC_UPDATE})
 
 
 def authentication_request(ue: UeBase, received: Received) -> None:
@@ -76,9 +77,14 @@ def configuration_update(ue: UeBase, received: Received) -> None:
     """Handle CONFIGURATION UPDATE COMMAND, and acknowledge it if requested (5.4.4).
 
     If a registration is requested, the UE registers after its release (5.4.4.3). A UE that is
-    deregistering ignores the command (5.5.2.2.6).
+    deregistering ignores the command (5.5.2.2.6). So does a UE with a registration update: the
+    command has crossed the request, which ends the procedure of the network (5.4.4.6 d).
     """
-    if ue.state is State.DEREGISTERED_INITIATED:
+    running = ue.running_procedure
+    updating = running is not None and running.name in _UPDATES
+    if ue.state is State.DEREGISTERED_INITIATED or (
+        ue.state is State.REGISTERED_INITIATED and updating
+    ):
         return
     if ue.state not in (State.REGISTERED, State.SERVICE_REQUEST_INITIATED):
         ue.unexpected("configuration-update-command")

@@ -203,7 +203,9 @@ def _contains(more: Any, less: Any) -> bool:
     if isinstance(less, list | tuple):
         items: list[Any] = list(cast("Sequence[Any]", less))
         others: list[Any] = list(more)
-        return len(others) == len(items) and all(starmap(_contains, zip(others, items, strict=True)))
+        return len(others) == len(items) and all(
+            starmap(_contains, zip(others, items, strict=True))
+        )
     return bool(more == less)
 
 

@@ -1,5 +1,7 @@
 """Procedures that the network starts outside of the UEs' programmes."""
 
+import pytest
+
 import wire
 from loadgen.gnb.context import CampedUe
 from loadgen.identity import SNssai
@@ -78,6 +80,20 @@ def test_a_configuration_that_crosses_a_deregistration_is_ignored() -> None:
     before, guti = list(world.amf.received), ue.ue.guti
     command(world, ue, **{"configuration-update-indication": {"ack": True, "red": False}})
     assert (world.amf.received, ue.ue.guti) == (before, guti)
+    assert world.violations == []
+
+
+@pytest.mark.parametrize("update", [PERIODIC, MOBILITY])
+def test_a_configuration_that_crosses_an_update_is_ignored(update: Procedure) -> None:
+    """TS 24.501 5.4.4.6 d: the network ends it when it gets the request."""
+    world, ue = registered()
+    world.amf.trees["registration-accept"] = lambda _: None
+    world.begin(ue, update)
+    world.settle()
+    assert ue.ue.state is State.REGISTERED_INITIATED
+    before = list(world.amf.received)
+    command(world, ue, **{"configuration-update-indication": {"ack": True, "red": False}})
+    assert world.amf.received == before
     assert world.violations == []
 
 
