@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 import wire
 from schemas.aggregates import upf_aggregate
-from schemas.cloudevents import EventType
+from schemas.cloudevents import MSGPACK_MEDIA_TYPE, CloudEvent, EventType, SessionLeft
 from schemas.event import Noted
 from schemas.gsm.events import UplinkReplaced
-from schemas.step import SendPfcp
+from schemas.identity import slot_of
+from schemas.procedures import Procedure
+from schemas.step import SendPfcp, encode
 from tests.functions.site import MESSAGE, Site
 from tests.functions.world_n4 import UPF
 
@@ -227,22 +229,21 @@ def test_a_upf_that_refuses_another_f_teid_too() -> None:
     site.world.verify()
 
 
-def test_a_leftover_of_the_incarnation_before() -> None:
-    """Its SEID may be that of another session by now."""
+@pytest.mark.parametrize("before", [True, False])
+def test_a_leftover_belongs_to_an_incarnation(before: bool) -> None:
+    """Its SEID may be that of another session after a restart."""
     site = Site()
-    site.upfs.silent = True
-    site.ask()
-    (request,) = site.world.pfcp
-    site.world.pfcp.clear()
-    site.upfs.answer(*request)
-    site.upfs.tables[request[0]].clear()
-    site.upfs.restart()
-    site.upfs.heartbeat()
-    site.upfs.serve()
-    state = site.world.upf(request[0])
-    site.upfs.silent = False
-    site.upfs.serve()
-    assert state.leftovers == ()
+    incarnation = site.upfs.recovery - before
+    data = encode(SessionLeft(9, incarnation))
+    key, slot = upf_aggregate(UPF), slot_of(UPF)
+    kind, media = EventType.SESSION_LEFT, MSGPACK_MEDIA_TYPE
+    site.world.deliver(CloudEvent("left", "/ue/1", kind, key, data, media, Procedure.UPF, slot))
+    deletions = [pdu for *_, pdu in site.world.pfcp]
+    assert [wire.pfcp_peek(pdu).seid for pdu in deletions] == ([] if before else [9])
+    assert len(site.world.upf(UPF).leftovers) == (not before)
+    if not before:
+        number = site.world.upf(UPF).leftovers[0].number
+        assert site.world.incarnations[key, number] == incarnation
     site.world.verify()
 
 

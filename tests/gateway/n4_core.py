@@ -111,7 +111,7 @@ async def running(
     path: Path, addresses: tuple[str, ...] = (), **emulated: Any
 ) -> AsyncGenerator[Core]:
     """Run a UPF, a gateway, and a core with a registered UE."""
-    settings = {"t1": 0.05, "n1": 3, **emulated}
+    settings: dict[str, Any] = {"t1": 0.05, "n1": 3, **emulated}
     upf = Upf(Emulated(node_id=UPF, host=HOST, port=0, **settings))
     await upf.start()
     site = Site()

@@ -81,7 +81,7 @@ async def test_it_keeps_its_sessions_and_refuses_to_restore_them() -> None:
 
 async def test_it_gives_a_cp_function_up_that_does_not_answer() -> None:
     events: list[str] = []
-    more = {"heartbeat": 0.05, "t1": 0.02, "n1": 2}
+    more: dict[str, Any] = {"heartbeat": 0.05, "t1": 0.02, "n1": 2}
     quirks = frozenset({"gives-up", "keeps-sessions"})
     on_event: Any = lambda name, _: events.append(name)  # noqa: E731
     async with world(quirks=quirks, on_event=on_event, **more) as (upf, cp):
