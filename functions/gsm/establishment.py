@@ -67,7 +67,8 @@ def begin(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> None:
             urgent = emergency.is_requested(transport)
             rejection.reject(d, psi, pti, refused.cause, emergency=urgent)
         else:
-            d.send_nas(gsm.not_forwarded(request, psi, refused.cause))
+            returned = gsm.not_forwarded(octets, psi, refused.cause)
+            d.send(ngap.downlink_nas_transport(d.connection, d.protect(returned)))
         return
     d.emit(SessionRequested(session))
 

@@ -166,3 +166,24 @@ def test_a_dnn_that_no_allowed_slice_has(transport: dict[str, Any]) -> None:
     heard = site.hear()[-1]
     assert heard["5gmm-cause"] == "dnn-not-supported-or-not-subscribed-in-the-slice"
     assert site.world.ue().sessions == ()
+
+
+def test_a_message_that_is_not_forwarded_comes_back_as_it_was() -> None:
+    """TS 24.501 5.4.5.3.1 h: with its IEs in the order of the UE, and those that it repeats."""
+    site = Site()
+    octets = bytes.fromhex("2e0501c1ffff7b000480000c009128015b91590102")
+    tree = {
+        MESSAGE: "ul-nas-transport",
+        "payload-container-type": "n1-sm-information",
+        "payload-container": {"octets": octets.hex()},
+        "pdu-session-id": 5,
+        "request-type": "initial-request",
+        "dnn": "nowhere",
+    }
+    site.phone.say(tree)
+    pdu = site.world.downlink[-1][2]
+    nas = next(ie["NAS-PDU"] for ie in wire.ngap_decode(pdu)["ies"] if "NAS-PDU" in ie)
+    assert site.phone.security is not None
+    plain = site.phone.security.unprotect(bytes.fromhex(nas), downlink=True).plain
+    assert octets in plain
+    assert wire.nas_decode(plain)["5gmm-cause"].startswith("dnn-not-supported")

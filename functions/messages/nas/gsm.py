@@ -26,10 +26,10 @@ def transport(message: Tree, psi: int) -> Tree:
     }
 
 
-def not_forwarded(message: Tree, psi: int, cause: GmmCause) -> Tree:
-    """Return a 5GSM message of the UE that was not forwarded, for the UE (5.4.5.3.1, cases h and
-    i)."""
-    return {**transport(message, psi), "5gmm-cause": int(cause)}
+def not_forwarded(container: bytes, psi: int, cause: GmmCause) -> bytes:
+    """Return the DL NAS TRANSPORT of a 5GSM message of the UE that was not forwarded, as it was
+    (5.4.5.3.1, cases h and i)."""
+    return wire.nas_dl_transport(container, psi, int(cause))
 
 
 def head(kind: str, psi: int, pti: int) -> Tree:
