@@ -59,7 +59,7 @@ KINDS: dict[str, Kind] = {
         index.leads,
         StepReader[UeEvent](Step[UeEvent], UeEvent, UPCASTERS["ue"]).decode,
         msgspec.msgpack.Decoder(Ue).decode,
-        Snapshots(Ue, UeEvent, fold=3),
+        Snapshots(Ue, UeEvent, fold=4),
     ),
     "gnb": Kind(
         Gnb,

@@ -14,6 +14,7 @@ from schemas.identity import Guami, Plmn, SNssai, Tai
 from schemas.nitz import Nitz
 
 Algorithms = Annotated[tuple[Annotated[int, Meta(ge=0, le=3)], ...], Meta(min_length=1)]
+UpProtection = Literal["", "required", "preferred", "not-needed"]
 Seconds = Annotated[int, Meta(ge=1)]
 IeOrder: TypeAlias = Literal["strict", "lenient"]
 """Whether IEs in another order than in TS 38.413 9.4 are an error (10.3.6), or are accepted."""
@@ -156,6 +157,11 @@ class DataNetwork(Struct, frozen=True):
     """The IPv4 link MTU; 0 to send none."""
     p_cscf: tuple[str, ...] = ()
     """Addresses of P-CSCFs, IPv4 or IPv6 (TS 23.228 5.1.1)."""
+    up_integrity: UpProtection = ""
+    """The policy for the integrity protection of user data (TS 23.501 5.10.3); empty for none: the
+    gNB decides."""
+    up_confidentiality: UpProtection = ""
+    """The policy for the encryption of user data; empty for none."""
 
 
 def is_same_dnn(one: str, other: str) -> bool:
@@ -227,6 +233,8 @@ class Network(Struct, frozen=True):
     causes: Causes = field(default_factory=Causes)
     emergency_services: EmergencyServices | None = None
     """The emergency services for authenticated UEs; None if there are none."""
+    rfsp: int = 0
+    """The RFSP index of UEs without a subscribed one; 0 for none."""
     nitz: Nitz | None = None
     """None if the network sends neither its name nor its time."""
     ie_order: IeOrder = "lenient"

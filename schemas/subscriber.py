@@ -77,3 +77,5 @@ class Subscriber(Struct, frozen=True):
     nr_allowed: bool = True
     """Whether the core network type restriction permits 5GC. If not: 5GMM cause #27."""
     auth_method: AuthMethod = AuthMethod.FIVE_G_AKA
+    rfsp: int = 0
+    """The index to RAT/frequency selection priority, 1 to 256 (TS 23.501 5.3.4.3); 0 for none."""

@@ -9,12 +9,12 @@ which the UE would then take for a replay.
 from typing import Final
 
 import wire
-from functions.decision import slices
+from functions.decision import ran_parameters, slices
 from functions.decision.collisions import Start, Verdict, check, ended_by
 from functions.decision.inputs import Input, NasReceived, TimerExpired
 from functions.decision.slices import Nssai
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
-from functions.gmm import configured_nssai, guti
+from functions.gmm import admission, configured_nssai, guti
 from functions.gsm import release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gmm
@@ -53,9 +53,11 @@ def decide(d: UeDecision, received: Input) -> None:
 def paged(d: UeDecision) -> None:
     """Allocate a new 5G-GUTI before the connection is released (TS 33.501 6.12.3).
 
-    The UE has answered a paging, which made its 5G-GUTI public.
+    The UE has answered a paging, which made its 5G-GUTI public. The gNB gets the UE identity index
+    of the new one in the INITIAL CONTEXT SETUP REQUEST.
     """
-    d.emit(ConfigurationUpdatePending(guti=True))
+    d.emit(GutiAllocated(guti.new_tmsi(d)))
+    d.emit(ConfigurationUpdatePending(guti=True, allocated=True))
 
 
 def registered(d: UeDecision) -> None:
@@ -78,7 +80,8 @@ def reconcile(d: UeDecision) -> None:
     d.stop_timer(TIMER)
     if d.ue.connection is not None and check(d, Start.CONFIGURATION_UPDATE) is Verdict.START:
         changed, configured = _outdated(d), configured_nssai.changed(d)
-        if update is not None or changed or configured is not None:
+        due = update is not None or bool(changed) or configured is not None
+        if due or _is_area_outdated(d):
             _start(d, changed, configured)
 
 
@@ -120,32 +123,47 @@ def _outdated(d: UeDecision) -> tuple[SNssai, ...]:
     )
 
 
+def _is_area_outdated(d: UeDecision) -> bool:
+    """Whether the gNB has outdated forbidden areas or equivalent PLMNs, or the UE may not be in its
+    tracking area any more. A UE outside its registration area registers."""
+    here = d.connection
+    known = here.tai in d.ue.registration_area
+    return (known and ran_parameters.outdated(d, here)) or _is_barred(d)
+
+
+def _is_barred(d: UeDecision) -> bool:
+    """Whether a registration of the UE would be rejected now."""
+    here, subscriber = d.connection.tai, d.env.subscriber
+    if subscriber is None or d.ue.emergency or not d.ue.registered:
+        return False
+    return admission.barred(subscriber, here) is not None
+
+
 # The command
 
 
 def _start(d: UeDecision, changed: tuple[SNssai, ...], configured: ConfiguredNssai | None) -> None:
     """Send CONFIGURATION UPDATE COMMAND (5.4.4.2).
 
-    Without an allowed slice, the command requests a registration. It has no other values than the
-    configured NSSAI then. The UE starts the registration after the release of the connection
-    (5.4.4.3).
+    Without an allowed slice, or in a tracking area that is forbidden now, the command requests a
+    registration. It has no other values than the configured NSSAI then. The UE starts the
+    registration after the release of the connection (5.4.4.3). A changed list of forbidden areas
+    comes with the TAI list (TS 23.502 4.2.4.2).
     """
     owed = d.ue.update or ConfigurationUpdate()
     allowed = tuple(nssai for nssai in d.ue.allowed_nssai if nssai not in changed)
-    register = bool(changed) and not allowed
+    register = (bool(changed) and not allowed) or _is_barred(d)
+    nssai = slices.with_rejected(d.env.network, d.plmn, d.env.subscriber, allowed, changed)
+    tais = () if register else _area(d, nssai)
     message: Tree = {"message-type": "configuration-update-command"}
-    if register or changed or owed.guti or configured is not None:
+    if register or changed or owed.guti or configured is not None or tais:
         message["configuration-update-indication"] = {"ack": True, "red": register}
     if owed.guti and not register:
-        tmsi = guti.new_tmsi(d)
-        d.emit(GutiAllocated(tmsi))
-        message["5g-guti"] = guti.mobile_identity(d, tmsi)
-    tais: tuple[Tai, ...] = ()
+        message["5g-guti"] = guti.mobile_identity(d, _new_tmsi(d, owed))
+    if tais:
+        message["tai-list"] = slices.tai_list(tais)
     if changed and not register:
-        network, plmn = d.env.network, d.plmn
-        nssai = slices.with_rejected(network, plmn, d.env.subscriber, allowed, changed)
-        tais = _smaller_area(d, nssai)
-        message |= _slices(nssai, tais)
+        message |= _slices(nssai)
     message |= configured_nssai.ies(d, configured)
     if owed.nitz and not register and d.env.network.nitz is not None:
         message |= gmm.network_name_and_time(d.env.network.nitz, d.env.now)
@@ -160,28 +178,40 @@ def _start(d: UeDecision, changed: tuple[SNssai, ...], configured: ConfiguredNss
     _send(d, plain, told)
 
 
-def _smaller_area(d: UeDecision, nssai: Nssai) -> tuple[Tai, ...]:
-    """Return the registration area without the tracking areas that have a slice which is rejected
-    for it; empty if it does not change (TS 23.501 5.15.4.1.1)."""
-    network, subscriber = d.env.network, d.env.subscriber
-    before = d.ue.registration_area
-    if not nssai.rejected_in_area or subscriber is None or d.connection.tai not in before:
+def _new_tmsi(d: UeDecision, owed: ConfigurationUpdate) -> int:
+    """Return the new 5G-TMSI, which may be allocated by now."""
+    if owed.allocated and d.ue.tmsi is not None:
+        return d.ue.tmsi
+    tmsi = guti.new_tmsi(d)
+    d.emit(GutiAllocated(tmsi))
+    return tmsi
+
+
+def _area(d: UeDecision, nssai: Nssai) -> tuple[Tai, ...]:
+    """Return the registration area for the command; empty if the UE needs no other.
+
+    It is without the tracking areas that are forbidden, or have a slice which is rejected for it
+    (TS 23.501 5.15.4.1.1). If the gNB needs other restrictions, the command has the area in any
+    case: it must have a value.
+    """
+    network, subscriber, here = d.env.network, d.env.subscriber, d.connection
+    before, needed = d.ue.registration_area, ran_parameters.outdated(d, here)
+    if subscriber is None or here.tai not in before or not (needed or nssai.rejected_in_area):
         return ()
-    found = slices.registration_area(network, subscriber, d.connection.tai, nssai)
+    found = slices.registration_area(network, subscriber, here.tai, nssai)
     area = tuple(tai for tai in found if tai in before)
-    return area if set(area) != set(before) else ()
+    return area if needed or set(area) != set(before) else ()
 
 
-def _slices(nssai: Nssai, tais: tuple[Tai, ...]) -> Tree:
+def _slices(nssai: Nssai) -> Tree:
     return {
-        **({"tai-list": slices.tai_list(tais)} if tais else {}),
         "allowed-nssai": [gmm.s_nssai(one) for one in nssai.allowed],
         **slices.rejected_nssai(nssai),
     }
 
 
 def _send(d: UeDecision, plain: bytes, allowed: tuple[SNssai, ...], count: int = 0) -> None:
-    d.send(ngap.downlink_nas_transport(d.connection, d.protect(plain), allowed))
+    ran_parameters.send_nas(d, d.protect(plain), allowed)
     d.start_timer(TIMER, d.env.network.timers.t3555, count)
 
 

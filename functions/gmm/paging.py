@@ -228,8 +228,9 @@ def _page(d: UeDecision, count: int) -> None:
         tmsis.append(d.ue.old_tmsi)
     area = d.ue.registration_area
     cells = recommended_cells.assistance(d.ue.recommended_cells, count + 1, REPETITIONS + 1)
+    guami, drx, capability = d.env.network.guami, d.ue.drx, d.ue.paging_capability
     for tmsi in tmsis:
-        d.outputs.append(Page(area, ngap.paging(d.env.network.guami, tmsi, area, cells)))
+        d.outputs.append(Page(area, ngap.paging(guami, tmsi, area, drx, capability, cells)))
     d.start_timer("T3513", d.env.network.timers.t3513 * (count + 1), count)
 
 

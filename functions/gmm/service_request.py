@@ -3,7 +3,7 @@
 from typing import Final
 
 import wire
-from functions.decision import connection
+from functions.decision import connection, ran_parameters
 from functions.decision.collisions import Start, Verdict, check, reasons
 from functions.decision.inputs import Input, NasReceived
 from functions.decision.ue_decision import UeDecision
@@ -150,7 +150,7 @@ def _accept(d: UeDecision, request: Tree, asked: list[int]) -> None:
     if here.context == "none" and (sessions or here.context_requested):
         user_plane.request_context(d, nas, sessions=sessions)
     else:
-        d.send(ngap.downlink_nas_transport(here, nas))
+        ran_parameters.send_nas(d, nas)
 
 
 def _let_go(d: UeDecision) -> None:

@@ -1,7 +1,9 @@
 """The UE CONTEXT MODIFICATION procedure (TS 38.413 8.3.4), the failure of INITIAL CONTEXT SETUP
 (8.3.1.3), and other reports of a gNB about a UE."""
 
-from functions.decision import connection
+from typing import NamedTuple
+
+from functions.decision import connection, ran_parameters
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.inputs import Input, NgapReceived
 from functions.decision.ue_decision import UeDecision
@@ -16,25 +18,59 @@ from schemas.connection.events import (
     ContextModifying,
     ContextSetupFailed,
 )
+from schemas.connection.state import Connection
+from schemas.subscriber import Ambr
+from schemas.ue.state import inactive_of
 
 
 def reconcile(d: UeDecision) -> None:
-    """Give the gNB another key or UE AMBR. One request at a time; none during a handover."""
-    here, subscriber = d.ue.connection, d.env.subscriber
+    """Give the gNB another key, and values that have changed since it was sent them. One request at
+    a time; none during a handover."""
+    here = d.ue.connection
     if here is None:
         return
-    subscribed = subscriber.ambr if subscriber is not None else None
     key = here.rekeyed and d.ue.security is not None
-    ambr = subscribed if here.ambr is not None and subscribed != here.ambr else None
-    if not key and ambr is None:
+    changed = _changed(d, here)
+    if not key and changed == _Changed():
         return
     key = key and check(d, Start.KEY_MODIFICATION) is Verdict.START
     if check(d, Start.AMBR_MODIFICATION) is not Verdict.START:
-        ambr = None
-    if not key and ambr is None:
+        changed = _Changed()
+    if not key and changed == _Changed():
         return
-    d.send(ue_context.ue_context_modification_request(here, d.ue.security if key else None, ambr))
-    d.emit(ContextModifying(key, ambr))
+    security = d.ue.security if key else None
+    d.emit(ContextModifying(key, *changed))
+    pdu = ue_context.ue_context_modification_request(
+        d.connection, security, changed.ambr, changed.rfsp, inactive=changed.inactive
+    )
+    d.send(pdu)
+
+
+class _Changed(NamedTuple):
+    """The values that a gNB has to be sent."""
+
+    ambr: Ambr | None = None
+    rfsp: int = 0
+    inactive: bool = False
+    """Whether its assistance information for RRC INACTIVE is outdated."""
+
+
+def _changed(d: UeDecision, here: Connection) -> _Changed:
+    """Return the values that the gNB of a connection has in another version.
+
+    A UE that has not confirmed its new 5G-GUTI may still use the old one. An RFSP index cannot be
+    withdrawn.
+    """
+    subscribed = d.env.subscriber.ambr if d.env.subscriber is not None else None
+    ambr = subscribed if here.ambr is not None and subscribed != here.ambr else None
+    index = ran_parameters.rfsp(d)
+    rfsp = index if here.context == "set-up" and index != here.rfsp else 0
+    inactive = (
+        here.inactive is not None
+        and not d.ue.tmsi_pending
+        and inactive_of(d.ue) not in (None, here.inactive)
+    )
+    return _Changed(ambr, rfsp, inactive)
 
 
 def answered(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:

@@ -3,7 +3,7 @@
 from typing import Final, NamedTuple
 
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import emergency, rejection, release, user_plane
+from functions.gsm import emergency, rejection, release, user_plane, user_plane_security
 from functions.messages import ngap
 from functions.messages.nas import gmm, gsm
 from functions.messages.trees import Tree, subtree
@@ -123,6 +123,9 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
         raise _RefusedError(GsmCause.UNSUPPORTED_SSC_MODE)
     wanted = request.get("pdu-session-type", dnn.session_types[0].lower())
     place, address = _place(d, nssai, dnn, wanted)
+    security = user_plane_security.enforced(d.env.network.data_network(dnn.name), request)
+    if isinstance(security, GsmCause):
+        raise _RefusedError(security)
     seid = make_seid(slot_of(d.ue.supi), d.env.random_int(54))
     uplink = None
     if place.allocates:
@@ -148,6 +151,7 @@ def _session(d: UeDecision, transport: Tree, request: Tree, octets: bytes) -> Pd
         request=octets,
         cause=int(place.cause or 0),
         emergency=urgent,
+        security=security,
     )
 
 

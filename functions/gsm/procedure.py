@@ -150,8 +150,9 @@ def _status(d: UeDecision, message: Tree) -> None:
 def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "PDUSessionResourceSetupResponse":
-            user_plane.answered(d, ies, amf_ue_ngap_id)
+            insecure = user_plane.answered(d, ies, amf_ue_ngap_id)
             user_plane.ended(d, "setup", amf_ue_ngap_id)
+            release.insecure(d, insecure)
         case "PDUSessionResourceReleaseResponse":
             usage.record(d, ies)
             user_plane.ended(d, "release", amf_ue_ngap_id)

@@ -18,12 +18,18 @@ def reject(d: UeDecision, psi: int, pti: int, cause: GsmCause, *, emergency: boo
     d.send_nas(gsm.transport(gsm.reject(psi, pti, cause, back_off), psi))
 
 
-def insufficient(d: UeDecision, session: PduSession, reason: str, *, reachable: bool) -> None:
-    """Release a session that is being established, for a reason. The UE is told #26 if it is
-    `reachable`."""
+def insufficient(
+    d: UeDecision,
+    session: PduSession,
+    reason: str,
+    *,
+    reachable: bool,
+    cause: GsmCause = GsmCause.INSUFFICIENT_RESOURCES,
+) -> None:
+    """Release a session that is being established, for a reason. The UE is told a cause, #26 by
+    default, if it is `reachable`."""
     d.emit(SessionReleased(session.n4.seid, reason))
     if reachable:
-        cause = GsmCause.INSUFFICIENT_RESOURCES
         reject(d, session.id, session.pti, cause, emergency=session.emergency)
 
 

@@ -1,6 +1,6 @@
 """PDU session release, by the UE (TS 24.501 6.4.3) or by the network (6.3.3, TS 23.502 4.3.4)."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
@@ -62,6 +62,15 @@ def _command(d: UeDecision, session: PduSession, pti: int, cause: GsmCause) -> N
     nas = d.protect(codec.encode(message))
     if not user_plane.release(d, nas):
         d.send(ngap.downlink_nas_transport(d.connection, nas))
+
+
+def insecure(d: UeDecision, sessions: Iterable[PduSession]) -> None:
+    """Release sessions, because the gNB cannot enforce their security policies (TS 23.501
+    5.10.3)."""
+    for found in sessions:
+        session = user_plane.by_id(d, found.id)
+        if session is not None and session.stage in ("active", "modifying"):
+            by_network(d, session, GsmCause.REQUEST_REJECTED)
 
 
 def completed(d: UeDecision, session: PduSession, _: Tree) -> None:

@@ -5,15 +5,16 @@ from collections.abc import Iterable, Sequence
 from typing import Final, Literal
 
 import wire
-from functions.decision import connection
+from functions.decision import connection, ran_parameters
 from functions.decision.collisions import Start, Verdict, check
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import rejection
+from functions.gsm import rejection, user_plane_security
 from functions.messages import ngap
 from functions.messages.nas import codec, gsm
 from functions.messages.ngap import ue_context
 from functions.messages.ngap.handover import TRIGGERED
 from functions.messages.trees import Tree, subtree
+from schemas.causes import GsmCause
 from schemas.connection.events import ContextRequested
 from schemas.gsm.events import (
     ResourcesAnswered,
@@ -155,7 +156,8 @@ def request_context(
 def _request_context(d: UeDecision, nas: bytes, sessions: Sequence[PduSession], count: int) -> None:
     if d.ue.security is None:
         return
-    d.emit(ContextRequested(count, d.env.now))
+    restrictions = ran_parameters.restrictions(d, d.plmn)
+    d.emit(ContextRequested(count, d.env.now, restrictions, ran_parameters.rfsp(d)))
     here, security = d.connection, d.ue.security
     subscriber = d.env.subscriber
     ambr = subscriber.ambr if subscriber is not None else None
@@ -167,6 +169,7 @@ def _request_context(d: UeDecision, nas: bytes, sessions: Sequence[PduSession], 
             d.guami,
             d.ue.allowed_nssai,
             d.ue.radio_capability,
+            d.ue.paging_capability,
             d.ue.pei,
             nas,
             [(session, _accept(d, session)) for session in sessions],
@@ -235,11 +238,14 @@ def ended(d: UeDecision, kind: Literal["setup", "modify", "release"], amf_ue_nga
     d.emit(ResourcesAnswered(amf_ue_ngap_id, kind))
 
 
-def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
+def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> list[PduSession]:
     """Process the answer of the gNB about the sessions of a request (9.2.1.2, 9.2.2.2, 9.2.2.3).
 
-    It does not apply to a session that another gNB was asked for since.
+    It does not apply to a session that another gNB was asked for since. Return the established
+    sessions that must be released, because the gNB cannot enforce their security policies (TS
+    23.501 5.10.3).
     """
+    insecure: list[PduSession] = []
     for suffix in ("SURes", "CxtRes"):
         for item in ies.get(f"PDUSessionResourceSetupList{suffix}", ()):
             transfer = subtree(item, "pDUSessionResourceSetupResponseTransfer")
@@ -250,6 +256,9 @@ def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
                 d.note(f"the gNB set up the PDU session {item['pDUSessionID']} without a request")
             elif tunnel is None:
                 _failed(d, session, "no DL NG-U tunnel")
+            elif (cause := user_plane_security.not_performed(session, transfer)) is not None:
+                unneeded(d, session)
+                insecure += _failed(d, session, ngap.cause_text(cause))
             else:
                 d.emit(UserPlaneOn(session.n4.seid, tunnel))
     for suffix in ("SURes", "CxtRes", "CxtFail"):
@@ -257,7 +266,9 @@ def answered(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
             transfer = subtree(item, "pDUSessionResourceSetupUnsuccessfulTransfer")
             session = _asked(d, item["pDUSessionID"], amf_ue_ngap_id)
             if session is not None:
-                _failed(d, session, ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED)))
+                reason = ngap.cause_text(transfer.get("cause", ngap.UNSPECIFIED))
+                insecure += _failed(d, session, reason)
+    return insecure
 
 
 def _asked(d: UeDecision, psi: int, amf_ue_ngap_id: int) -> PduSession | None:
@@ -275,8 +286,9 @@ def unanswered(d: UeDecision, amf_ue_ngap_id: int) -> None:
             _failed(d, session, "not in the response of the gNB")
 
 
-def _failed(d: UeDecision, session: PduSession, reason: str) -> None:
-    """Record that the gNB has no resources for a session.
+def _failed(d: UeDecision, session: PduSession, reason: str) -> list[PduSession]:
+    """Record that the gNB has no resources for a session. Return the session if it must be
+    released.
 
     The UE gets a reject for a session that is being established (TS 23.502 4.3.2.2.1). If a
     handover is the reason, the session needs resources again after it.
@@ -286,9 +298,12 @@ def _failed(d: UeDecision, session: PduSession, reason: str) -> None:
     if reason in TRIGGERED and d.ue.handover is not None:
         d.emit(UserPlaneOff(session.n4.seid, reason))
         d.emit(UserPlanePending(session.n4.seid))
-        return
+        return []
+    cause = user_plane_security.refused(reason)
     if session.stage != "establishing":
         d.emit(UserPlaneOff(session.n4.seid, reason))
-        return
+        return [] if cause is None else [session]
+    told = cause or GsmCause.INSUFFICIENT_RESOURCES
     reason = f"the gNB has no resources: {reason}"
-    rejection.insufficient(d, session, reason, reachable=reachable(d))
+    rejection.insufficient(d, session, reason, reachable=reachable(d), cause=told)
+    return []

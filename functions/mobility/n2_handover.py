@@ -5,7 +5,7 @@
 
 from typing import Final
 
-from functions.decision import connection
+from functions.decision import connection, ran_parameters
 from functions.decision.collisions import Start
 from functions.decision.ue_decision import UeDecision
 from functions.gsm import user_plane
@@ -24,6 +24,7 @@ from schemas.mobility.events import HandoverAdmitted, HandoverPrepared
 from schemas.mobility.state import Moving
 from schemas.network import TrackingArea
 from schemas.subscriber import Ambr
+from schemas.ue.state import inactive_of
 
 MOVABLE: Final = ("active", "modifying")
 """Stages of a session that a handover can move."""
@@ -102,6 +103,9 @@ def _target(d: UeDecision, found: Target, association: str, ambr: Ambr) -> Conne
         tai=found.tai,
         ambr=ambr,
         rekeyed=d.connection.rekeyed,
+        restrictions=ran_parameters.restrictions(d, found.tai.plmn),
+        rfsp=d.connection.rfsp,
+        inactive=inactive_of(d.ue),
     )
 
 

@@ -8,10 +8,12 @@ from schemas.network import TrackingArea
 def area_of(d: UeDecision, tai: Tai) -> TrackingArea | None:
     """Return the tracking area of a target; None if the UE may not be handed over there.
 
-    The target is in the serving PLMN of the UE or in an equivalent PLMN.
+    The target is in the serving PLMN of the UE or in an equivalent PLMN. Emergency services have no
+    forbidden areas (TS 23.501 5.16.4.3).
     """
     network, subscriber = d.env.network, d.env.subscriber
-    if subscriber is None or tai.tac in subscriber.forbidden_tacs:
+    forbidden = subscriber is not None and tai.tac in subscriber.forbidden_tacs
+    if subscriber is None or (forbidden and not d.ue.emergency):
         return None
     if tai.plmn != d.plmn and tai.plmn not in network.equivalents(d.plmn):
         return None

@@ -4,11 +4,13 @@ The request moves the connection to the other gNB, with the same AMF-UE-NGAP-ID.
 answer once the UPFs have the new tunnels, which `functions.ue.reconcile` asks them for.
 """
 
+from msgspec.structs import replace
+
 from functions.decision import connection, protocol_errors
 from functions.decision.collisions import Start, Verdict, reasons
 from functions.decision.connection import Origin
 from functions.decision.ue_decision import UeDecision
-from functions.gsm import n4, user_plane
+from functions.gsm import n4, release, user_plane, user_plane_security
 from functions.messages import ngap
 from functions.messages.ngap import Cause
 from functions.messages.ngap import handover as messages
@@ -20,10 +22,11 @@ from functions.mobility.target import area_of
 from schemas.connection.events import ContextSetUp
 from schemas.connection.state import Place
 from schemas.gsm.events import UserPlaneOff, UserPlaneOn, UserPlanePending
-from schemas.gsm.state import PduSession
+from schemas.gsm.state import PduSession, UpSecurity
 from schemas.identity import Tai
 from schemas.mobility.events import NasNotDelivered, PathSwitched, PathSwitchFailed
 from schemas.mobility.state import Moving
+from schemas.ue.state import inactive_of
 
 
 def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
@@ -46,7 +49,7 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     _instead(d, place)
     if d.connection.context == "pending":
         d.emit(ContextSetUp())  # the response of the previous gNB has not come yet
-    sessions = tuple(Moving(along[a.psi].n4.seid, a.psi, a.access) for a in asked if a.psi in along)
+    sessions = tuple(_moving(d, along[a.psi], a) for a in asked if a.psi in along)
     left = tuple(a.psi for a in asked if a.psi not in along)
     d.emit(PathSwitched(place, sessions, left))
     if undelivered:
@@ -56,10 +59,15 @@ def requested(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
         if moving.access is not None:
             d.emit(UserPlaneOn(moving.seid, moving.access))
     why = messages.failures(ies)
+    insecure: list[PduSession] = []
     for session in user_plane.live(d):
         if session.id not in along and session.user_plane in ("on", "requested"):
             cause = why.get(session.id)
-            _left(d, session, ngap.cause_text(cause) if cause else "not switched by the gNB")
+            reason = ngap.cause_text(cause) if cause else "not switched by the gNB"
+            _left(d, session, reason)
+            if user_plane_security.refused(reason) is not None:
+                insecure.append(session)
+    release.insecure(d, insecure)
     d.start_timer(connection.HANDOVER_TIMER, d.env.network.timers.handover_preparation)
 
 
@@ -116,6 +124,15 @@ def _check_capability(d: UeDecision, ies: Tree) -> None:
         d.note("the UE security capabilities of the gNB differ from those of the UE")
 
 
+def _moving(d: UeDecision, session: PduSession, asked: Admitted) -> Moving:
+    """Return a session that the gNB has taken over. If the gNB has another user plane security
+    policy, note it: the policy of the session wins (TS 33.501 6.6.1)."""
+    differs = user_plane_security.differs(session, asked.transfer)
+    if differs:
+        d.note(f"the gNB has another user plane security policy of the PDU session {session.id}")
+    return Moving(session.n4.seid, session.id, asked.access, differs)
+
+
 def _left(d: UeDecision, session: PduSession, reason: str) -> None:
     """Record that the gNB has not taken a session over. A session that waited for resources
     still needs them."""
@@ -162,13 +179,13 @@ def conclude(d: UeDecision) -> None:
     if ongoing is None:
         return
     ended = d.connection.unneeded
-    done: list[int] = []
+    done: dict[int, UpSecurity | None] = {}
     released: dict[int, Cause] = dict.fromkeys(ongoing.refused, messages.UNKNOWN_SESSION)
     for moving in ongoing.sessions:
         session = n4.find(d, moving.seid)
         switched = session is not None and _has(session, moving) and _at_upf(session, moving)
         if switched or moving.psi in ended:
-            done.append(moving.psi)
+            done[moving.psi] = session.security if session is not None and moving.policy else None
             continue
         released[moving.psi] = messages.FAILED_IN_TARGET
         if session is not None and _has(session, moving):
@@ -180,7 +197,12 @@ def conclude(d: UeDecision) -> None:
     hop = next_hop(d)
     d.send(
         messages.path_switch_request_acknowledge(
-            d.connection, security.capability, hop, done, released, d.ue.allowed_nssai
+            replace(d.connection, inactive=inactive_of(d.ue)),
+            security.capability,
+            hop,
+            done,
+            released,
+            d.ue.allowed_nssai,
         )
     )
     end.end(d, "the path is switched", messages.SUCCESSFUL)

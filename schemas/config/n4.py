@@ -8,7 +8,7 @@ from typing import Annotated, Final, TypeAlias
 from msgspec import Meta, Struct
 
 from schemas.config.values import ConfigError, Port, Text, address_of, is_name, is_number, slice_of
-from schemas.network import DataNetwork, UpfNode, UpfPool
+from schemas.network import DataNetwork, UpfNode, UpfPool, UpProtection
 
 PFCP_PORT: Final = 8805
 """TS 29.244 4.2.2."""
@@ -80,6 +80,10 @@ class DataNetworkConfig(Struct, frozen=True, forbid_unknown_fields=True):
     p_cscf: Annotated[tuple[str, ...], Meta(max_length=8)] = ()
     """Addresses of P-CSCFs, for IMS."""
     mtu: Annotated[int, Meta(ge=1280, le=65_535)] | None = None
+    up_integrity: UpProtection = ""
+    """The policy for the integrity protection of user data; empty to let the gNB decide."""
+    up_confidentiality: UpProtection = ""
+    """The policy for the encryption of user data; empty to let the gNB decide."""
 
 
 def advertised(n4: N4Config) -> str:
@@ -110,8 +114,14 @@ def _written(network: str) -> str:
 
 def data_network(network: DataNetworkConfig) -> DataNetwork:
     """Return a data network as procedures see it."""
-    dns, p_cscf = tuple(map(address_of, network.dns)), tuple(map(address_of, network.p_cscf))
-    return DataNetwork(network.name, dns, network.mtu or 0, p_cscf)
+    return DataNetwork(
+        network.name,
+        tuple(map(address_of, network.dns)),
+        network.mtu or 0,
+        tuple(map(address_of, network.p_cscf)),
+        network.up_integrity,
+        network.up_confidentiality,
+    )
 
 
 def check(

@@ -79,6 +79,9 @@ class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
     time_zone: str = ""
     """An IANA time zone such as ``"Europe/Berlin"``, for the time that UEs are sent; empty to send
     no time."""
+    rfsp: Annotated[int, Meta(ge=1, le=256)] | None = None
+    """The index to RAT/frequency selection priority of UEs without a subscribed one; None to send
+    none."""
     emergency: bool = False
     """Whether authenticated UEs get emergency services. [emergency] has their DNN."""
     equivalent_plmns: tuple[str, ...] = ()
@@ -210,6 +213,7 @@ def network_of(config: Config, tmsi_key: bytes) -> Network:
         congestion=config.congestion,
         causes=causes_of(config.causes),
         relative_capacity=amf.relative_capacity,
+        rfsp=amf.rfsp or 0,
         emergency_services=emergency_services_of(config),
         tmsi_key=tmsi_key,
         n4_address=config_n4.advertised(config.n4) if config.upf else "",

@@ -1,6 +1,6 @@
 """Events of N2 connections and of UE contexts at a gNB."""
 
-from schemas.connection.state import Connection
+from schemas.connection.state import Connection, PagingCapability, Restrictions
 from schemas.event import Event
 from schemas.identity import Tai
 from schemas.subscriber import Ambr
@@ -28,6 +28,10 @@ class ContextRequested(Event, frozen=True):
     kgnb_count: int
     at: int = 0
     """The time of the request, in milliseconds since the Unix epoch."""
+    restrictions: Restrictions | None = None
+    """The Mobility Restriction List in the request."""
+    rfsp: int = 0
+    """The Index to RAT/Frequency Selection Priority in the request; 0 for none."""
 
 
 class ContextSetUp(Event, frozen=True):
@@ -41,11 +45,15 @@ class ContextSetupFailed(Event, frozen=True):
 
 
 class ContextModifying(Event, frozen=True):
-    """A UE CONTEXT MODIFICATION REQUEST was sent, with the key of the current K_AMF, another AMBR,
-    or both."""
+    """A UE CONTEXT MODIFICATION REQUEST was sent, with the key of the current K_AMF or with values
+    that have changed."""
 
     key: bool = False
     ambr: Ambr | None = None
+    rfsp: int = 0
+    """The Index to RAT/Frequency Selection Priority in the request; 0 for none."""
+    inactive: bool = False
+    """Whether the request has the assistance information for RRC INACTIVE."""
 
 
 class ContextModified(Event, frozen=True):
@@ -53,7 +61,7 @@ class ContextModified(Event, frozen=True):
 
 
 class ContextModificationFailed(Event, frozen=True):
-    """The gNB refused the modification. A refused AMBR is not requested again."""
+    """The gNB refused the modification. Refused values, other than a key, are not sent again."""
 
     cause: str
 
@@ -95,9 +103,20 @@ class ConnectionReleased(Event, frozen=True):
 
 
 class RadioCapabilityReported(Event, frozen=True):
-    """The gNB sent the UE radio capability, an opaque container."""
+    """The gNB sent the UE radio capability, an opaque container; or the core deleted it, if it is
+    empty."""
 
     capability: bytes
+    paging: PagingCapability | None = None
+    """The UE Radio Capability for Paging of the same message; None for none."""
+
+
+class RestrictionsSent(Event, frozen=True):
+    """A DOWNLINK NAS TRANSPORT had the Mobility Restriction List, which replaces any before."""
+
+    restrictions: Restrictions | None
+    rfsp: int = 0
+    """The Index to RAT/Frequency Selection Priority in the message; 0 for none."""
 
 
 class CellsRecommended(Event, frozen=True):

@@ -9,7 +9,7 @@ from schemas.connection import events as e
 from schemas.connection.state import Asked, Connection, ParkedConnection
 from schemas.gmm.fold import connected
 from schemas.mobility.fold import without_target
-from schemas.ue.state import Timer, Ue
+from schemas.ue.state import Timer, Ue, inactive_of
 
 
 def _connection_established(ue: Ue, event: e.ConnectionEstablished) -> Ue:
@@ -55,6 +55,9 @@ def _context_requested(ue: Ue, event: e.ContextRequested) -> Ue:
         nh=b"",
         ncc=0,
         rekeyed=False,
+        restrictions=event.restrictions,
+        rfsp=event.rfsp,
+        inactive=inactive_of(ue),
     )
     return replace(ue, connection=connection)
 
@@ -78,8 +81,14 @@ def _context_modifying(ue: Ue, event: e.ContextModifying) -> Ue:
     if ue.connection is None:
         return ue
     ambr = event.ambr or ue.connection.ambr
-    modifying = "key" if event.key else "ambr"
-    return replace(ue, connection=replace(ue.connection, ambr=ambr, modifying=modifying))
+    here = replace(
+        ue.connection,
+        ambr=ambr,
+        rfsp=event.rfsp or ue.connection.rfsp,
+        inactive=inactive_of(ue) if event.inactive else ue.connection.inactive,
+        modifying="key" if event.key else "ambr",
+    )
+    return replace(ue, connection=here)
 
 
 def _context_modified(ue: Ue, _: e.ContextModified) -> Ue:
@@ -141,7 +150,15 @@ RELEASED: Final = 4
 
 
 def _radio_capability(ue: Ue, event: e.RadioCapabilityReported) -> Ue:
-    return replace(ue, radio_capability=event.capability)
+    return replace(ue, radio_capability=event.capability, paging_capability=event.paging)
+
+
+def _restrictions_sent(ue: Ue, event: e.RestrictionsSent) -> Ue:
+    if ue.connection is None:
+        return ue
+    rfsp = event.rfsp or ue.connection.rfsp
+    here = replace(ue.connection, restrictions=event.restrictions, rfsp=rfsp)
+    return replace(ue, connection=here)
 
 
 def _cells_recommended(ue: Ue, event: e.CellsRecommended) -> Ue:
@@ -246,6 +263,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.ConnectionReleased: _connection_released,
     e.RadioCapabilityReported: _radio_capability,
     e.CellsRecommended: _cells_recommended,
+    e.RestrictionsSent: _restrictions_sent,
     e.ConnectionTransferred: _connection_transferred,
 }
 """The folds of these events, by their types."""

@@ -5,7 +5,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from schemas.gmm.state import Challenge, Registration, SecurityContext
-from schemas.identity import Secret, Tai
+from schemas.identity import Plmn, Secret, Tai
 from schemas.position import Position
 from schemas.subscriber import Ambr
 
@@ -20,6 +20,35 @@ class Place(Struct, frozen=True, omit_defaults=True):
     tai: Tai
     cell: int = 0
     order: int = 0
+
+
+class PagingCapability(Struct, frozen=True, omit_defaults=True):
+    """A UE Radio Capability for Paging (TS 38.413 9.3.1.68): opaque containers of the gNB."""
+
+    nr: bytes = b""
+    eutra: bytes = b""
+
+
+class Restrictions(Struct, frozen=True, omit_defaults=True):
+    """A Mobility Restriction List (TS 38.413 9.3.1.85)."""
+
+    serving_plmn: Plmn
+    equivalent_plmns: tuple[Plmn, ...] = ()
+    forbidden_tacs: tuple[int, ...] = ()
+    """Of the serving PLMN and of each equivalent PLMN."""
+
+
+class Inactive(Struct, frozen=True, omit_defaults=True):
+    """The Core Network Assistance Information for RRC INACTIVE (TS 38.413 9.3.1.15)."""
+
+    identity_index: int
+    """The UE Identity Index Value: 5G-S-TMSI mod 1024 (TS 38.304 7.1)."""
+    drx: int
+    """The UE specific DRX cycle in radio frames; 0 for none."""
+    t3512: int
+    """The periodic registration update timer, in seconds."""
+    tais: tuple[Tai, ...]
+    """The registration area."""
 
 
 Asked = Literal["context", "setup", "modify", "release"]
@@ -77,6 +106,12 @@ class Connection(Struct, frozen=True, omit_defaults=True):
     PDU SESSION RESOURCE RELEASE COMMAND before."""
     before: Place | None = None
     """The RAN end before the last path switch."""
+    restrictions: Restrictions | None = None
+    """The Mobility Restriction List that the gNB was sent; None for none."""
+    rfsp: int = 0
+    """The Index to RAT/Frequency Selection Priority that the gNB was sent; 0 for none."""
+    inactive: Inactive | None = None
+    """The assistance information for RRC INACTIVE that the gNB was sent; None for none."""
 
 
 class ParkedConnection(Struct, frozen=True, omit_defaults=True):

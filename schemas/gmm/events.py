@@ -109,6 +109,8 @@ class RegistrationAccepted(Event, frozen=True):
     """The value of T3512 in it, in seconds."""
     configured_nssai: ConfiguredNssai | None = None
     """The configured NSSAI in it; None for none."""
+    drx: int = 0
+    """The negotiated UE specific DRX cycle, in radio frames; 0 for none."""
 
 
 class RegistrationCompleted(Event, frozen=True):
@@ -188,6 +190,8 @@ class ConfigurationUpdatePending(Event, frozen=True):
 
     guti: bool = False
     nitz: bool = False
+    allocated: bool = False
+    """Whether the new 5G-GUTI is allocated by now."""
 
 
 class ConfigurationUpdateSent(Event, frozen=True):

@@ -84,9 +84,12 @@ def _security_deleted(ue: Ue, _: e.SecurityContextDeleted) -> Ue:
 
 
 def _pei(ue: Ue, event: e.PeiLearned) -> Ue:
+    """Another device has another radio capability (TS 23.501 5.4.4.1), and no configured NSSAI
+    (annex C)."""
     if event.pei == ue.pei:
         return ue
-    # Another device has no configured NSSAI (annex C).
+    if ue.pei:
+        ue = replace(ue, radio_capability=b"", paging_capability=None)
     return replace(ue, pei=event.pei, configured_nssai=())
 
 
@@ -128,6 +131,7 @@ def _registration_accepted(ue: Ue, event: e.RegistrationAccepted) -> Ue:
         allowed_nssai=event.allowed_nssai,
         registration_area=event.registration_area,
         t3512=event.t3512,
+        drx=event.drx,
     )
 
 
@@ -160,7 +164,8 @@ def _deregistration_pending(ue: Ue, _: e.DeregistrationPending) -> Ue:
 
 
 def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
-    # The identities and the native security context remain after a deregistration.
+    # The identities and the native security context remain after a deregistration. The radio
+    # capability does not (TS 24.501 5.5.2.1).
     return replace(
         ue,
         registered=False,
@@ -171,6 +176,9 @@ def _deregistered(ue: Ue, _: e.Deregistered) -> Ue:
         deregistering=False,
         allowed_nssai=(),
         registration_area=(),
+        drx=0,
+        radio_capability=b"",
+        paging_capability=None,
         update=None,
         network_deregistration=None,
         timers=unwatched(ue.timers),
@@ -210,7 +218,7 @@ def guti_known(ue: Ue) -> Ue:
     """Return the UE without a pending 5G-GUTI: the UE confirmed it by using it."""
     if ue.update is None or not ue.update.guti:
         return ue
-    return replace(ue, update=_pending(replace(ue.update, guti=False)))
+    return replace(ue, update=_pending(replace(ue.update, guti=False, allocated=False)))
 
 
 def _pending(update: ConfigurationUpdate) -> ConfigurationUpdate | None:
@@ -241,7 +249,12 @@ def _deregistration_aborted(ue: Ue, _: e.NetworkDeregistrationAborted) -> Ue:
 
 def _update_pending(ue: Ue, event: e.ConfigurationUpdatePending) -> Ue:
     update = ue.update or ConfigurationUpdate()
-    pending = replace(update, guti=update.guti or event.guti, nitz=update.nitz or event.nitz)
+    pending = replace(
+        update,
+        guti=update.guti or event.guti,
+        nitz=update.nitz or event.nitz,
+        allocated=update.allocated or event.allocated,
+    )
     return replace(ue, update=pending)
 
 
@@ -254,6 +267,7 @@ def _update_sent(ue: Ue, event: e.ConfigurationUpdateSent) -> Ue:
         register=event.register,
         configured_nssai=event.configured_nssai,
         registration_area=event.registration_area,
+        allocated=False,
         given_up=False,
     )
     return replace(ue, update=sent)

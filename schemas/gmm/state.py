@@ -104,6 +104,8 @@ class ConfigurationUpdate(Struct, frozen=True, omit_defaults=True):
     """The configured NSSAI in the command; None for none."""
     registration_area: tuple[Tai, ...] = ()
     """The registration area in the command; empty for none."""
+    allocated: bool = False
+    """Whether the pending 5G-GUTI is allocated, and not sent yet."""
     given_up: bool = False
     """Whether T3555 expired for the last time. The command is sent again on the next connection."""
 

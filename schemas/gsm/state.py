@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from schemas.identity import SNssai
+from schemas.network import UpProtection
 from schemas.subscriber import Ambr, PduSessionType
 
 
@@ -71,6 +72,17 @@ class N4Session(Struct, frozen=True, omit_defaults=True):
     sent: N4Request | None = None
 
 
+class UpSecurity(Struct, frozen=True, omit_defaults=True):
+    """The Security Indication of a session for gNBs (TS 38.413 9.3.1.27)."""
+
+    integrity: UpProtection
+    confidentiality: UpProtection
+    uplink_rate: str = ""
+    """The Maximum Integrity Protected Data Rate of the UE (9.3.1.102); empty without integrity
+    protection."""
+    downlink_rate: str = ""
+
+
 class PduSession(Struct, frozen=True, omit_defaults=True):
     """One PDU session. A session with the stage `released` remains until the UPF has deleted it."""
 
@@ -110,6 +122,8 @@ class PduSession(Struct, frozen=True, omit_defaults=True):
     reported: int = 0
     """Number of attempts to deliver the downlink packets that the UPF reported and still buffers.
     Each attempt pages the UE or activates the user plane. 0 without buffered packets."""
+    security: UpSecurity | None = None
+    """The user plane security policy; None to let the gNB decide."""
     release_cause: int = 0
     """The 5GSM cause of the PDU SESSION RELEASE COMMAND, in the stage `releasing`."""
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from schemas.connection.state import Connection, Place
 from schemas.mobility import events as e
 from schemas.mobility.state import Handover
-from schemas.ue.state import Ue
+from schemas.ue.state import Ue, inactive_of
 
 
 def place_of(connection: Connection) -> Place:
@@ -39,6 +39,7 @@ def _moved(connection: Connection, place: Place) -> Connection:
         asked={},
         unneeded=(),
         before=place_of(connection),
+        inactive=None,
     )
 
 
@@ -130,6 +131,10 @@ def _switch_failed(ue: Ue, _: e.PathSwitchFailed) -> Ue:
 
 
 def _ended(ue: Ue, _: e.HandoverEnded) -> Ue:
+    """The PATH SWITCH REQUEST ACKNOWLEDGE has the assistance information for RRC INACTIVE."""
+    here, ongoing = ue.connection, ue.handover
+    if here is not None and ongoing is not None and ongoing.stage == "switching":
+        ue = replace(ue, connection=replace(here, inactive=inactive_of(ue)))
     stale = ue.stale if ue.target is None else (*ue.stale, ue.target)
     return replace(without_target(ue), handover=None, stale=stale)
 

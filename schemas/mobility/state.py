@@ -14,6 +14,8 @@ class Moving(Struct, frozen=True, omit_defaults=True):
     psi: int
     access: Tunnel | None = None
     """The target's F-TEID for downlink packets; None before the target admits the session."""
+    policy: bool = False
+    """Whether the target by Xn has another user plane security policy than the session."""
 
 
 class Handover(Struct, frozen=True, omit_defaults=True):

@@ -18,6 +18,7 @@ from schemas.connection.events import (
     ContextSetUp,
     ContextSetupFailed,
     RadioCapabilityReported,
+    RestrictionsSent,
     UplinkProcessed,
 )
 from schemas.event import Event, Noted
@@ -134,6 +135,7 @@ UeEvent: TypeAlias = (
     | ConnectionReleased
     | RadioCapabilityReported
     | CellsRecommended
+    | RestrictionsSent
     | SubscriberIdentified
     | IdentityRequested
     | ConnectionTransferred

@@ -4,9 +4,16 @@ Fields have the names of the specifications. Secret values have the annotation `
 print states and events hide them (`schemas.redact`).
 """
 
+from typing import Final
+
 from msgspec import Struct
 
-from schemas.connection.state import Connection, ParkedConnection
+from schemas.connection.state import (
+    Connection,
+    Inactive,
+    PagingCapability,
+    ParkedConnection,
+)
 from schemas.gmm.state import (
     Challenge,
     ConfigurationUpdate,
@@ -61,7 +68,12 @@ class Ue(Struct, frozen=True, omit_defaults=True):
     deregistration."""
     t3512: int = 3600
     """The last T3512 that the UE was sent, in seconds. The configuration may have changed since."""
+    drx: int = 0
+    """The negotiated UE specific DRX cycle for paging, in radio frames; 0 for none."""
     radio_capability: bytes = b""
+    """The UE radio capability of the gNB; empty before the first report."""
+    paging_capability: PagingCapability | None = None
+    """The UE radio capability for paging of the gNB."""
     connection: Connection | None = None
     """The connection that the UE is authenticated on, if there is one. None in CM-IDLE."""
     parked: tuple[ParkedConnection, ...] = ()
@@ -108,3 +120,18 @@ def connections(ue: Ue) -> list[Connection]:
         return here
     target = [ue.target] if ue.target is not None else []
     return [*here, *(found.connection for found in ue.parked), *ue.stale, *target]
+
+
+IDENTITY_INDEXES: Final = 1024
+"""The number of UE Identity Index Values (TS 38.304 7.1)."""
+
+
+def inactive_of(ue: Ue) -> Inactive | None:
+    """Return the assistance information for RRC INACTIVE of a UE; None without a 5G-GUTI or a
+    registration area.
+
+    The last 32 bits of a 5G-S-TMSI are the 5G-TMSI.
+    """
+    if ue.tmsi is None or not ue.registration_area:
+        return None
+    return Inactive(ue.tmsi % IDENTITY_INDEXES, ue.drx, ue.t3512, ue.registration_area)

@@ -70,6 +70,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         nr_allowed="NR" not in access.items("ratRestrictions")
         and "5GC" not in access.items("coreNetworkTypeRestrictions"),
         auth_method=_auth_method(secrets, notes),
+        rfsp=access.take("rfspIndex", values.rfsp, 0),
     )
     for fields in (secrets, access, *sessions):
         fields.skip(*_HOUSEKEEPING)

@@ -10,7 +10,8 @@ empty, only a subscriber's first slice is a default slice), `dnns` (names separa
 `session_types` (of these DNNs; IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET separated by blanks),
 `uplink` and `downlink` (the UE-AMBR, in bit/s or as ``100 Mbps``), `amf`, `sqn` (12 hexadecimal
 digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false), `auth_method` (5G_AKA or
-EAP_AKA_PRIME) and `forbidden_tacs` (of 6 hexadecimal digits, separated by blanks).
+EAP_AKA_PRIME), `rfsp` (1 to 256) and `forbidden_tacs` (of 6 hexadecimal digits, separated by
+blanks).
 
 A further line of the same subscriber adds a slice. It may omit the columns that do not describe
 slices.
@@ -31,7 +32,7 @@ T = TypeVar("T")
 
 _ONCE = (
     *("k", "opc", "op", "amf", "sqn", "auth_method"),
-    *("uplink", "downlink", "barred", "nr_allowed"),
+    *("uplink", "downlink", "barred", "nr_allowed", "rfsp"),
 )
 _ABOUT_SLICES = ("sst", "sd", "default", "dnns", "session_types")
 _COLUMNS = ("supi", "imsi", *_ONCE, "forbidden_tacs", *_ABOUT_SLICES)
@@ -111,6 +112,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         forbidden_tacs=first.take("forbidden_tacs", _words(values.tac), ()),
         nr_allowed=first.take("nr_allowed", _boolean, True),
         auth_method=first.take("auth_method", values.auth_method, AuthMethod.FIVE_G_AKA),
+        rfsp=first.take("rfsp", lambda text: values.rfsp(_number(text)), 0),
     )
 
 

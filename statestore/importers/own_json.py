@@ -9,7 +9,8 @@
 Optional fields with their defaults: "amf" ("8000"), "sqn" (0; a number or 12 hexadecimal digits),
 "ambr" ({"uplink": "1 Gbps", "downlink": 1000000000}, a number is in bit/s), "barred" (false),
 "forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true), "auth_method"
-("5G_AKA"; or "EAP_AKA_PRIME"). Optional fields of a slice: "sd", "default" (false) and "dnns".
+("5G_AKA"; or "EAP_AKA_PRIME"), "rfsp" (none; 1 to 256). Optional fields of a slice: "sd",
+"default" (false) and "dnns".
 Optional fields of a DNN: "session_types" (["IPV4"]), "ambr", "five_qi" (9), "arp_priority" (8),
 "arp_preemption_capability" and "arp_preemption_vulnerability" (false).
 """
@@ -60,6 +61,7 @@ def subscriber(record: str, value: Any, notes: list[str]) -> Subscriber:
         forbidden_tacs=fields.each("forbidden_tacs", values.tac),
         nr_allowed=fields.take("nr_allowed", values.boolean, True),
         auth_method=fields.take("auth_method", values.auth_method, AuthMethod.FIVE_G_AKA),
+        rfsp=fields.take("rfsp", values.rfsp, 0),
     )
     refuse_unread(fields)
     return made

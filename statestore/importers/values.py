@@ -28,6 +28,11 @@ def supi(value: Any) -> str:
     return supi_of_imsi(match[1])
 
 
+def rfsp(value: Any) -> int:
+    """Check an index to RAT/frequency selection priority (TS 29.571 5.4.2)."""
+    return integer(value, 1, 256)
+
+
 def octets(value: Any, count: int) -> bytes:
     """Convert hexadecimal digits, with or without spaces, to octets. Errors do not show the
     value."""

@@ -47,7 +47,7 @@ def tmsi_of(command: dict[str, Any]) -> int:
 
 
 def test_a_ue_that_was_paged_has_another_guti(paged: Site) -> None:
-    old = paged.world.ue().tmsi
+    old = paged.world.ue().old_tmsi
     command = commanded(paged)
     assert command["configuration-update-indication"] == {"ack": True, "red": False}
     ue = paged.world.ue()

@@ -200,7 +200,9 @@ def test_a_new_key_that_the_source_has_taken_is_not_pending_after_a_failed_hando
     site.phone.ngap("UEContextModificationResponse")
     ids = {"AMF-UE-NGAP-ID": asked["AMF-UE-NGAP-ID"]}
     site.say_as(2, "HandoverFailure", ids, {"Cause": RADIO})
-    site.one("a1", PREPARATION)
+    (failure, (_, _, changed)) = site.heard()
+    assert failure[:2] == ("a1", PREPARATION)
+    assert "SecurityKey" not in changed, "only the identity index of the new 5G-GUTI"
     site.handover_required(3)
     told = site.one("a3", REQUEST)["SecurityContext"]
     nh = next_hop(site.kamf, bytes.fromhex(key), 2)
@@ -290,7 +292,12 @@ def test_refused_in_a_forbidden_area() -> None:
     one = site.world.subscribers[site.phone.supi]
     site.world.subscribers[site.phone.supi] = subscriber(slices=one.slices, forbidden_tacs=(2,))
     site.handover_required(2)
-    assert site.one("a1", PREPARATION)["Cause"] == {"radioNetwork": "ho-target-not-allowed"}
+    ((to, message, failure), (_, update, more)) = site.heard()
+    assert (to, message) == ("a1", PREPARATION)
+    assert failure["Cause"] == {"radioNetwork": "ho-target-not-allowed"}
+    assert update == "DownlinkNASTransport", "the source is told the new restrictions"
+    forbidden = more["MobilityRestrictionList"]["forbiddenAreaInformation"]
+    assert forbidden == [{"pLMNIdentity": "001-01", "forbiddenTACs": [2]}]
 
 
 def test_no_target_that_is_no_gnb() -> None:

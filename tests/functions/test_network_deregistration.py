@@ -204,7 +204,9 @@ def test_d_an_initial_registration() -> None:
     events = [e for s in site.world.steps[f"ue/{phone.supi}"] for e in s.events]
     assert any(isinstance(e, NetworkDeregistrationAborted) for e in events)
     phone.world.advance(60)
-    assert phone.hear() == []
+    (modification,) = phone.hear()
+    index = modification["CoreNetworkAssistanceInformationForInactive"]["uEIdentityIndexValue"]
+    assert index["indexLength10"] == f"{ue.tmsi % 1024 << 6:04x}", "of the new 5G-GUTI"
     assert site.world.ue().registered
     site.world.verify()
 

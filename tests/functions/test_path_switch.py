@@ -217,9 +217,11 @@ def test_refused_in_a_forbidden_area() -> None:
     one = site.world.subscribers[site.phone.supi]
     site.world.subscribers[site.phone.supi] = subscriber(slices=one.slices, forbidden_tacs=(2,))
     site.path_switch_request(2, 21)
-    failure = site.one("a2", FAILURE)
+    ((to, message, failure), (source, _, update)) = site.heard()
+    assert (to, message, source) == ("a2", FAILURE, "a1")
     released = causes(failure["PDUSessionResourceReleasedListPSFail"])
     assert released == {1: "ho-target-not-allowed"}
+    assert "MobilityRestrictionList" in update
 
 
 def test_refused_without_a_context_or_while_it_is_released() -> None:

@@ -159,9 +159,7 @@ def test_the_radio_capability_is_kept_and_given_to_the_next_context() -> None:
     phone.register()
     phone.ngap("UERadioCapabilityInfoIndication", UERadioCapability="c0ffee")
     phone.idle()
-    phone.ran_id = 9
-    assert phone.security is not None
-    phone.initial(phone.security.protect_initial(wire.nas_encode(phone.request())))
+    phone.open_again(phone.request("periodic-registration-updating"))
     ies = {k: v for item in world.sent()[-1]["ies"] for k, v in item.items()}
     assert ies["UERadioCapability"] == "c0ffee"
     assert ies["MaskedIMEISV"] == "4370816125ffff51"

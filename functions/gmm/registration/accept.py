@@ -1,7 +1,7 @@
 """Accept or reject a registration (TS 24.501 5.5.1.2.4, 5.5.1.2.5)."""
 
 import wire
-from functions.decision import connection, slices
+from functions.decision import connection, ran_parameters, slices
 from functions.decision.slices import Nssai
 from functions.decision.ue_decision import UeDecision
 from functions.gmm import admission, configured_nssai, guti
@@ -73,11 +73,14 @@ def conclude(d: UeDecision, registration: Registration, request: Tree, uplink_co
         reject(d, GmmCause.NO_NETWORK_SLICES, slices.rejected_nssai(nssai))
         return
     _forget_radio_capability(d, request)
+    drx = gmm.drx_of(request, d.ue.drx)
     result = _result_ies(d, area, emergency=emergency)
     ies = {**result, **_reconcile_sessions(d, request, nssai)}
     configured = None if emergency else configured_nssai.for_accept(d, request, nssai)
     ies |= configured_nssai.ies(d, configured)
-    _accept(d, subscriber, area, nssai, configured, uplink_count, ies, emergency=emergency)
+    if gmm.REQUESTED_DRX in request:
+        ies["negotiated-drx-parameters"] = gmm.drx_parameters(drx)
+    _accept(d, subscriber, area, nssai, configured, uplink_count, ies, drx, emergency=emergency)
 
 
 def _requested(d: UeDecision, request: Tree) -> tuple[SNssai, ...]:
@@ -89,9 +92,13 @@ def _requested(d: UeDecision, request: Tree) -> tuple[SNssai, ...]:
 
 
 def _forget_radio_capability(d: UeDecision, request: Tree) -> None:
-    """Delete the radio capability if the UE reports a change (5.5.1.3.4). The gNB then asks the UE
+    """Delete the radio capability if the UE reports a change (5.5.1.3.4), and at an initial
+    registration (TS 23.501 5.4.4.1): the USIM may be in another device. The gNB then asks the UE
     again."""
-    if subtree(request, "5gs-update-type").get("ng-ran-rcu") and d.ue.radio_capability:
+    if not d.ue.radio_capability and d.ue.paging_capability is None:
+        return
+    changed = bool(subtree(request, "5gs-update-type").get("ng-ran-rcu"))
+    if changed or kind_of(request) not in UPDATES:
         d.emit(RadioCapabilityReported(b""))
 
 
@@ -150,10 +157,13 @@ def _accept(
     configured: ConfiguredNssai | None,
     uplink_count: int,
     ies: Tree,
+    drx: int,
     *,
     emergency: bool,
 ) -> None:
     """Send REGISTRATION ACCEPT with the additional `ies`, and record the registration.
+
+    `drx` is the UE specific DRX cycle in radio frames, 0 for none.
 
     If the gNB needs the UE context, the message goes in the INITIAL CONTEXT SETUP REQUEST.
     """
@@ -174,7 +184,7 @@ def _accept(
     plain = codec.template(message).registration_accept(tmsi)
     d.emit(GutiAllocated(tmsi))
     t3512 = network.timers.t3512
-    d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512, configured))
+    d.emit(RegistrationAccepted(plain, nssai.allowed, tais, emergency, t3512, configured, drx))
     sessions = user_plane.wanted(d)
     if d.connection.context == "none" and (sessions or d.connection.context_requested):
         nas = d.protect(plain)
@@ -201,7 +211,7 @@ def send_accept(d: UeDecision, count: int = 0) -> None:
         return
     nas = d.protect(d.ue.registration.accept)
     allowed = d.ue.allowed_nssai if d.connection.context != "none" else ()
-    d.send(ngap.downlink_nas_transport(d.connection, nas, allowed))
+    ran_parameters.send_nas(d, nas, allowed)
     d.start_timer("T3550", d.env.network.timers.t3550, count)
 
 

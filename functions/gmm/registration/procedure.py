@@ -19,8 +19,9 @@ from functions.gmm import configuration_update, ue_context
 from functions.gmm.authentication import aka, security_mode
 from functions.gmm.registration import accept, answers, identity
 from functions.gmm.registration import request as registration_request
-from functions.gsm import user_plane
+from functions.gsm import release, user_plane
 from functions.messages import ngap
+from functions.messages.ngap import assistance
 from functions.messages.trees import Tree
 from schemas.cloudevents import EventType, Identified, Unidentified
 from schemas.connection.events import (
@@ -103,7 +104,8 @@ def _complete(d: UeDecision, _: NasReceived) -> None:
     registration = d.ue.registration
     if registration is None or registration.stage != "accepted":
         d.note("a REGISTRATION COMPLETE without a pending registration")
-        if d.ue.tmsi_pending:
+        update = d.ue.update
+        if d.ue.tmsi_pending and not (update is not None and update.allocated):
             d.emit(GutiConfirmed())  # late, after T3550 was given up
         return
     d.stop_timer("T3550")
@@ -122,15 +124,18 @@ def _ngap(d: UeDecision, message: str, ies: Tree, amf_ue_ngap_id: int) -> None:
     match message:
         case "InitialContextSetupResponse" if d.connection.context == "pending":
             d.emit(ContextSetUp())
-            user_plane.answered(d, ies, amf_ue_ngap_id)
+            insecure = user_plane.answered(d, ies, amf_ue_ngap_id)
             user_plane.unanswered(d, amf_ue_ngap_id)
+            release.insecure(d, insecure)
         case "InitialContextSetupResponse":
             d.note(f"{message} without a pending request")
         case "UERadioCapabilityInfoIndication":
-            # Its IEs may be left out by their criticality (TS 38.413 9.2.13.1). Who has not proved
-            # to be this UE tells nothing of it.
+            # Its IEs may be left out by their criticality (TS 38.413 9.2.13.1). A sender that has
+            # not proved to be this UE reports nothing about it.
             if "UERadioCapability" in ies and d.connection.secured:
-                d.emit(RadioCapabilityReported(bytes.fromhex(ies["UERadioCapability"])))
+                capability = bytes.fromhex(ies["UERadioCapability"])
+                paging = assistance.paging_capability_of(ies)
+                d.emit(RadioCapabilityReported(capability, paging))
         case _:
             d.note(f"{message}: {ngap.cause_text(ies.get('Cause', ngap.UNSPECIFIED))}")
 

@@ -35,6 +35,29 @@ def sessions_of(tree: Tree, name: str) -> list[int] | None:
     return [psi for psi in range(1, 16) if bits >> psi & 1]
 
 
+REQUESTED_DRX: Final = "requested-drx-parameters"
+_DRX_CYCLES: Final = {"cycle32": 32, "cycle64": 64, "cycle128": 128, "cycle256": 256}
+_NO_DRX: Final = "not-specified"
+
+
+def drx_of(request: Tree, before: int) -> int:
+    """Return the UE specific DRX cycle after a REGISTRATION REQUEST, in radio frames; 0 for none.
+
+    An update without the IE keeps the cycle of before (5.5.1.3.2). The network accepts the
+    requested cycle (9.11.3.2A).
+    """
+    if REQUESTED_DRX in request:
+        # A reserved value, which a tree has as its octets, means "not specified".
+        requested: object = request[REQUESTED_DRX]
+        return _DRX_CYCLES.get(str(requested), 0)
+    return before if kind_of(request) in UPDATES else 0
+
+
+def drx_parameters(cycle: int) -> str:
+    """Return a DRX cycle as the value of a NAS tree."""
+    return next((name for name, frames in _DRX_CYCLES.items() if frames == cycle), _NO_DRX)
+
+
 _DAYLIGHT_SAVING: Final = ("no-adjustment", "plus-one-hour", "plus-two-hours")
 
 

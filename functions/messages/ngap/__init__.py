@@ -5,10 +5,15 @@ from typing import Any
 
 import wire
 from functions.messages import bit_rates
-from functions.messages.ngap import templates
+from functions.messages.ngap import assistance, templates
 from functions.messages.ngap.templates import EXAMPLE
 from functions.messages.trees import Tree, subtree
-from schemas.connection.state import NO_RAN_UE_NGAP_ID, Connection
+from schemas.connection.state import (
+    NO_RAN_UE_NGAP_ID,
+    Connection,
+    PagingCapability,
+    Restrictions,
+)
 from schemas.identity import Guami, SNssai, Tai, s_nssai_of
 from schemas.subscriber import Ambr
 
@@ -93,10 +98,18 @@ def ids(connection: Connection) -> list[Tree]:
 
 
 def downlink_nas_transport(
-    connection: Connection, nas: bytes, allowed_nssai: Sequence[SNssai] = ()
+    connection: Connection,
+    nas: bytes,
+    allowed_nssai: Sequence[SNssai] = (),
+    restrictions: Restrictions | None = None,
+    rfsp: int = 0,
 ) -> bytes:
-    """Return a DOWNLINK NAS TRANSPORT (9.2.5.2), with a new allowed NSSAI for the gNB if given."""
-    ies: list[Tree] = [{"NAS-PDU": EXAMPLE}]
+    """Return a DOWNLINK NAS TRANSPORT (9.2.5.2), with new values for the gNB if given."""
+    ies: list[Tree] = [
+        {"NAS-PDU": EXAMPLE},
+        *assistance.restriction_ies(restrictions),
+        *assistance.rfsp_ies(rfsp),
+    ]
     if allowed_nssai:
         ies.append({"AllowedNSSAI": [{"s-NSSAI": s_nssai(value)} for value in allowed_nssai]})
     template = templates.of_ue("DownlinkNASTransport", ies)
@@ -123,20 +136,29 @@ def security_capabilities(capability: bytes) -> Tree:
 
 
 def paging(
-    guami_value: Guami, tmsi: int, tais: Sequence[Tai], assistance: Sequence[Tree] = ()
+    guami_value: Guami,
+    tmsi: int,
+    tais: tuple[Tai, ...],
+    drx: int = 0,
+    capability: PagingCapability | None = None,
+    cells: Sequence[Tree] = (),
 ) -> bytes:
-    """Return a PAGING (9.2.4.1) for a 5G-S-TMSI in a registration area, with the IE of
-    `recommended_cells.assistance`."""
+    """Return a PAGING (9.2.4.1) for a 5G-S-TMSI in a registration area.
+
+    `drx` is the UE specific DRX cycle in radio frames, 0 for none. `cells` is the IE of
+    `recommended_cells.assistance`.
+    """
     identity = {
         "aMFSetID": guami_value.set,
         "aMFPointer": guami_value.pointer,
         "fiveG-TMSI": tmsi,
     }
-    areas = [{"tAI": {"pLMNIdentity": tai.plmn, "tAC": tai.tac}} for tai in tais]
     ies: list[Tree] = [
         {"UEPagingIdentity": {"fiveG-S-TMSI": identity}},
-        {"TAIListForPaging": areas},
-        *assistance,
+        *([{"PagingDRX": f"v{drx}"}] if drx else []),
+        {"TAIListForPaging": assistance.tai_items(tais)},
+        *assistance.paging_capability_ies(capability),
+        *cells,
     ]
     return wire.ngap_encode({"message": "Paging", "ies": ies})
 

@@ -1,14 +1,14 @@
 """NGAP messages about handovers (TS 38.413 9.2.3)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import wire
 from functions.messages import ngap
-from functions.messages.ngap import Cause, node, ue_context
+from functions.messages.ngap import Cause, assistance, node, ue_context
 from functions.messages.trees import Tree, subtree
 from schemas.connection.state import Connection
-from schemas.gsm.state import PduSession, Tunnel
+from schemas.gsm.state import PduSession, Tunnel, UpSecurity
 from schemas.identity import SNssai, Tai
 from schemas.network import Network
 from schemas.subscriber import Subscriber
@@ -108,11 +108,15 @@ def path_switch_request_acknowledge(
     connection: Connection,
     capability: bytes,
     hop: NextHop,
-    sessions: Iterable[int],
+    sessions: Mapping[int, UpSecurity | None],
     released: Mapping[int, Cause],
     allowed_nssai: Sequence[SNssai],
 ) -> bytes:
-    """Return a PATH SWITCH REQUEST ACKNOWLEDGE (9.2.3.9)."""
+    """Return a PATH SWITCH REQUEST ACKNOWLEDGE (9.2.3.9).
+
+    The connection has the assistance information for RRC INACTIVE, which the gNBs do not exchange.
+    `sessions` has the policy of each session that the gNB has another one for.
+    """
     ies: list[Tree] = [
         *ngap.ids(connection),
         {"UESecurityCapabilities": ngap.security_capabilities(capability)},
@@ -120,14 +124,21 @@ def path_switch_request_acknowledge(
         *([{"NewSecurityContextInd": "true"}] if hop.new else []),
         {
             "PDUSessionResourceSwitchedList": [
-                {"pDUSessionID": psi, "pathSwitchRequestAcknowledgeTransfer": dict[str, Tree]()}
-                for psi in sessions
+                {"pDUSessionID": psi, "pathSwitchRequestAcknowledgeTransfer": _policy(security)}
+                for psi, security in sessions.items()
             ]
         },
         *([{"PDUSessionResourceReleasedListPSAck": _unswitched(released)}] if released else []),
         {"AllowedNSSAI": [{"s-NSSAI": ngap.s_nssai(value)} for value in allowed_nssai]},
+        *assistance.inactive_ies(connection),
     ]
     return wire.ngap_encode({"message": "PathSwitchRequestAcknowledge", "ies": ies})
+
+
+def _policy(security: UpSecurity | None) -> Tree:
+    if security is None:
+        return {}
+    return {"securityIndication": ue_context.security_indication(security)}
 
 
 def path_switch_request_failure(
@@ -183,14 +194,20 @@ def handover_request(
     network: Network,
     subscriber: Subscriber,
 ) -> bytes:
-    """Return a HANDOVER REQUEST (9.2.3.4) for a HANDOVER REQUIRED."""
+    """Return a HANDOVER REQUEST (9.2.3.4) for a HANDOVER REQUIRED.
+
+    The target's connection has the mobility restrictions and the assistance information for RRC
+    INACTIVE. The RFSP index is in the container of the source.
+    """
     capability = ue.security.capability if ue.security is not None else b""
     direct = required.get("DirectForwardingPathAvailability") is not None
     items = [
         {
             "pDUSessionID": session.id,
             "s-NSSAI": ngap.s_nssai(session.nssai),
-            "handoverRequestTransfer": {"protocolIEs": _transfer(session, direct=direct)},
+            "handoverRequestTransfer": {
+                "protocolIEs": ue_context.handover_transfer(session, direct=direct)
+            },
         }
         for session in sessions
     ]
@@ -199,6 +216,7 @@ def handover_request(
         {"HandoverType": "intra5gs"},
         {"Cause": required.get("Cause", ngap.UNSPECIFIED)},
         ngap.ue_ambr(subscriber.ambr),
+        *assistance.inactive_ies(target),
         {"UESecurityCapabilities": ngap.security_capabilities(capability)},
         _security_context(hop),
         *([{"NewSecurityContextInd": "true"}] if hop.new else []),
@@ -209,31 +227,9 @@ def handover_request(
         ies.append({"MaskedIMEISV": ngap.masked_imeisv(ue.pei.removeprefix("imeisv-"))})
     container = "SourceToTarget-TransparentContainer"
     ies.append({container: required[container]})
-    if subscriber.forbidden_tacs:
-        ies.append({"MobilityRestrictionList": _restrictions(target.tai.plmn, subscriber)})
+    ies += assistance.restriction_ies(target.restrictions)
     ies.append({"GUAMI": ngap.guami(network.guami_of(target.tai.plmn))})
     return wire.ngap_encode({"message": "HandoverRequest", "ies": ies})
-
-
-def _transfer(session: PduSession, *, direct: bool) -> list[Tree]:
-    """Return the setup transfer of a session. Without a direct path there is no data forwarding."""
-    more: Tree = {"DataForwardingNotPossible": "data-forwarding-not-possible"}
-    if direct:
-        more = {"DirectForwardingPathAvailability": "direct-path-available"}
-    return [*ue_context.setup_transfer(session), more]
-
-
-def _restrictions(plmn: str, subscriber: Subscriber) -> Tree:
-    """Return a Mobility Restriction List (9.3.1.85)."""
-    tacs = list(subscriber.forbidden_tacs)[:_MAX_FORBIDDEN]
-    return {
-        "servingPLMN": plmn,
-        "forbiddenAreaInformation": [{"pLMNIdentity": plmn, "forbiddenTACs": tacs}],
-    }
-
-
-_MAX_FORBIDDEN: Final = 4096
-"""maxnoofForbTACs."""
 
 
 def handover_command(

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 import wire
 from functions.messages import bit_rates, ngap
-from functions.messages.ngap import templates
+from functions.messages.ngap import assistance, templates
 from functions.messages.ngap.templates import EXAMPLE, EXAMPLE_IMEISV, EXAMPLE_KEY
 from functions.messages.trees import Tree, subtree
-from schemas.connection.state import Connection
+from schemas.connection.state import Connection, PagingCapability
 from schemas.gmm.state import SecurityContext
-from schemas.gsm.state import PduSession, Tunnel
+from schemas.gsm.state import PduSession, Tunnel, UpSecurity
 from schemas.identity import Guami, SNssai
 from schemas.subscriber import Ambr
 
@@ -21,6 +21,7 @@ def initial_context_setup_request(
     guami_value: Guami,
     allowed_nssai: Sequence[SNssai],
     radio_capability: bytes,
+    paging_capability: PagingCapability | None,
     pei: str,
     nas: bytes,
     sessions: Sequence[tuple[PduSession, bytes]] = (),
@@ -29,20 +30,25 @@ def initial_context_setup_request(
     """Return an INITIAL CONTEXT SETUP REQUEST (9.2.2.1); `nas` may be empty.
 
     `sessions` are set up with it, each with its NAS message, which may be empty. `ambr` is the UE
-    AMBR.
+    AMBR. The connection has the mobility restrictions, the RFSP index and the assistance
+    information for RRC INACTIVE.
     """
     items = [_session_item(session) for session, _ in sessions]
     imeisv = pei.removeprefix("imeisv-") if pei.startswith("imeisv-") else ""
     ies: list[Tree] = [
         *([ngap.ue_ambr(ambr)] if items and ambr is not None else []),
+        *assistance.inactive_ies(connection),
         {"GUAMI": ngap.guami(guami_value)},
         *([{"PDUSessionResourceSetupListCxtReq": items}] if items else []),
         {"AllowedNSSAI": [{"s-NSSAI": ngap.s_nssai(value)} for value in allowed_nssai]},
         {"UESecurityCapabilities": ngap.security_capabilities(security.capability)},
         {"SecurityKey": EXAMPLE_KEY},
+        *assistance.restriction_ies(connection.restrictions),
         *([{"UERadioCapability": EXAMPLE}] if radio_capability else []),
+        *assistance.rfsp_ies(connection.rfsp),
         *([{"MaskedIMEISV": EXAMPLE_IMEISV}] if imeisv else []),
         *([{"NAS-PDU": EXAMPLE}] if nas else []),
+        *assistance.paging_capability_ies(paging_capability),
     ]
     return templates.of_ue("InitialContextSetupRequest", ies).encode(
         connection.amf_ue_ngap_id,
@@ -56,17 +62,26 @@ def initial_context_setup_request(
 
 
 def ue_context_modification_request(
-    connection: Connection, security: SecurityContext | None, ambr: Ambr | None
+    connection: Connection,
+    security: SecurityContext | None,
+    ambr: Ambr | None,
+    rfsp: int = 0,
+    *,
+    inactive: bool = False,
 ) -> bytes:
-    """Return a UE CONTEXT MODIFICATION REQUEST (9.2.2.7) with the K_gNB of a context, a UE AMBR, or
-    both."""
+    """Return a UE CONTEXT MODIFICATION REQUEST (9.2.2.7) with the K_gNB of a context, a UE AMBR, an
+    RFSP index, and the assistance information for RRC INACTIVE that the connection has; each if
+    given."""
     ies = ngap.ids(connection)
     if security is not None:
         ies.append({"SecurityKey": wire.kgnb(security.kamf, connection.kgnb_count).hex()})
+    ies += assistance.rfsp_ies(rfsp)
     if ambr is not None:
         ies.append(ngap.ue_ambr(ambr))
     if security is not None:
         ies.append({"UESecurityCapabilities": ngap.security_capabilities(security.capability)})
+    if inactive:
+        ies += assistance.inactive_ies(connection)
     return wire.ngap_encode({"message": "UEContextModificationRequest", "ies": ies})
 
 
@@ -143,13 +158,28 @@ def _uplink(session: PduSession) -> Tunnel:
     return session.uplink
 
 
-def setup_transfer(session: PduSession) -> list[Tree]:
-    """Return the PDU Session Resource Setup Request Transfer (9.3.4.1) of an established
-    session."""
-    return _transfer(session, _uplink(session))
+def handover_transfer(session: PduSession, *, direct: bool) -> list[Tree]:
+    """Return the PDU Session Resource Setup Request Transfer (9.3.4.1) of an established session
+    for a handover. Without a direct path there is no data forwarding."""
+    return _transfer(session, _uplink(session), direct_forwarding=direct)
 
 
-def _transfer(session: PduSession, uplink: Tunnel) -> list[Tree]:
+def security_indication(security: UpSecurity) -> Tree:
+    """Return a Security Indication (9.3.1.27)."""
+    value: Tree = {
+        "integrityProtectionIndication": security.integrity,
+        "confidentialityProtectionIndication": security.confidentiality,
+    }
+    if security.uplink_rate:
+        value["maximumIntegrityProtectedDataRate-UL"] = security.uplink_rate
+        rate = {"MaximumIntegrityProtectedDataRate-DL": security.downlink_rate}
+        value["iE-Extensions"] = [{**rate, "criticality": "ignore"}]
+    return value
+
+
+def _transfer(
+    session: PduSession, uplink: Tunnel, *, direct_forwarding: bool | None = None
+) -> list[Tree]:
     arp = {
         "priorityLevelARP": session.arp_priority,
         "pre-emptionCapability": "may-trigger-pre-emption"
@@ -166,11 +196,19 @@ def _transfer(session: PduSession, uplink: Tunnel) -> list[Tree]:
             "allocationAndRetentionPriority": arp,
         },
     }
+    security = session.security
+    impossible, direct = (
+        {"DataForwardingNotPossible": "data-forwarding-not-possible"},
+        {"DirectForwardingPathAvailability": "direct-path-available"},
+    )
     return [
         _session_ambr(session.ambr),
         {"UL-NGU-UP-TNLInformation": {"gTPTunnel": gtp_tunnel(uplink)}},
+        *([impossible] if direct_forwarding is False else []),
         {"PDUSessionType": session.type.lower()},
+        *([] if security is None else [{"SecurityIndication": security_indication(security)}]),
         {"QosFlowSetupRequestList": [flow]},
+        *([direct] if direct_forwarding else []),
     ]
 
 
