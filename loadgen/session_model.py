@@ -45,6 +45,47 @@ class Tunnel(Struct, frozen=True):
         return {"gTPTunnel": {"transportLayerAddress": self.address, "gTP-TEID": self.teid}}
 
 
+class SecurityPolicy(Struct, frozen=True):
+    """The Security Indication of a PDU session (TS 38.413 9.3.1.27)."""
+
+    integrity: str
+    """``required``, ``preferred`` or ``not-needed``."""
+    confidentiality: str
+    rate: str | None
+    """The uplink Maximum Integrity Protected Data Rate."""
+
+    @staticmethod
+    def of_ngap(tree: Any) -> "SecurityPolicy | None":
+        """Return the policy of a Security Indication; None for any other tree."""
+        try:
+            return SecurityPolicy(
+                tree["integrityProtectionIndication"],
+                tree["confidentialityProtectionIndication"],
+                tree.get("maximumIntegrityProtectedDataRate-UL"),
+            )
+        except (KeyError, TypeError, AttributeError):
+            return None
+
+    def ngap(self) -> dict[str, Any]:
+        """Return the tree of the Security Indication."""
+        rate = {} if self.rate is None else {"maximumIntegrityProtectedDataRate-UL": self.rate}
+        return {
+            "integrityProtectionIndication": self.integrity,
+            "confidentialityProtectionIndication": self.confidentiality,
+            **rate,
+        }
+
+    def result(self) -> dict[str, Any]:
+        """Return the Security Result (9.3.1.59) of a gNB that can do both."""
+        return {
+            f"{kind}ProtectionResult": "not-performed" if value == "not-needed" else "performed"
+            for kind, value in (
+                ("integrity", self.integrity),
+                ("confidentiality", self.confidentiality),
+            )
+        }
+
+
 class Resource(Struct):
     """A gNB's resources of a PDU session with an active user plane."""
 
@@ -58,6 +99,8 @@ class Resource(Struct):
     """The 5QI by QFI; None for a dynamic 5QI without a value."""
     ambr: tuple[int, int] | None
     """Downlink and uplink, in bit/s."""
+    security: SecurityPolicy | None = None
+    """None if the gNB decides about the security of user data."""
 
 
 class Session(Struct):

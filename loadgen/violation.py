@@ -52,6 +52,9 @@ class Kind(StrEnum):
     CONTEXT_NSSAI = "context-nssai"
     CONTEXT_GUAMI = "context-guami"
     CONTEXT_IMEISV = "context-imeisv"
+    CONTEXT_RADIO = "context-radio"
+    CONTEXT_RESTRICTIONS = "context-restrictions"
+    CONTEXT_INACTIVE = "context-inactive"
     SM_IDENTITY = "sm-identity"
     SM_UNEXPECTED = "sm-unexpected"
     SM_STATUS = "sm-status"
@@ -67,6 +70,7 @@ class Kind(StrEnum):
     RESOURCE_SESSION = "resource-session"
     RESOURCE_TUNNEL = "resource-tunnel"
     RESOURCE_AMBR = "resource-ambr"
+    RESOURCE_SECURITY = "resource-security"
     SERVICE_STATUS = "service-status"
     SERVICE_REACTIVATION = "service-reactivation"
     SERVICE_USER_PLANE = "service-user-plane"
@@ -125,6 +129,9 @@ CLAUSES: dict[Kind, str] = {
     Kind.CONTEXT_NSSAI: "TS 38.413 8.3.1.2",
     Kind.CONTEXT_GUAMI: "TS 38.413 8.3.1.2",
     Kind.CONTEXT_IMEISV: "TS 38.413 9.3.1.54",
+    Kind.CONTEXT_RADIO: "TS 23.501 5.4.4.1",
+    Kind.CONTEXT_RESTRICTIONS: "TS 38.413 9.3.1.85",
+    Kind.CONTEXT_INACTIVE: "TS 38.413 9.3.1.15",
     Kind.SM_IDENTITY: "TS 24.501 7.3",
     Kind.SM_UNEXPECTED: "TS 24.501 7.4",
     Kind.SM_STATUS: "TS 24.501 6.5",
@@ -140,6 +147,7 @@ CLAUSES: dict[Kind, str] = {
     Kind.RESOURCE_SESSION: "TS 38.413 8.2",
     Kind.RESOURCE_TUNNEL: "TS 38.413 9.3.2.2",
     Kind.RESOURCE_AMBR: "TS 38.413 9.2.2.1",
+    Kind.RESOURCE_SECURITY: "TS 38.413 9.3.1.27",
     Kind.SERVICE_STATUS: "TS 24.501 5.6.1.4.1",
     Kind.SERVICE_REACTIVATION: "TS 24.501 5.6.1.4.1",
     Kind.SERVICE_USER_PLANE: "TS 23.502 4.2.3.2",

@@ -135,6 +135,7 @@ class UeContext:
         "camped",
         "guard",
         "handover",
+        "identity_index",
         "initial_sent",
         "keys",
         "lost_cause",
@@ -178,6 +179,8 @@ class UeContext:
         """AS security keys, once security is established."""
         self.handover: OngoingHandover | None = None
         """The handover that this context is the source or the target of."""
+        self.identity_index: int | None = None
+        """The UE identity index value, for paging in RRC_INACTIVE; None if the AMF sent none."""
         self.stream = stream
         self.stream_down: int | None = None
         self.initial_sent = False

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 import wire
 from loadgen.foreign import ForeignNgap
-from loadgen.gnb import messages
+from loadgen.gnb import assistance, messages
 from loadgen.gnb.behaviour import reordered
 from loadgen.gnb.cell import Cell
 from loadgen.gnb.context import CampedUe
@@ -243,9 +243,11 @@ class Gnb:
             self._violate(Kind.PAGING_IDENTITY, text)
             return
         camped = self.cell.find(s_tmsi)
-        if camped is not None and camped.recommended and self.config.cell not in paging.cells:
-            text = f"PAGING without the recommended cell {self.config.cell:#x}"
-            self._violate(Kind.PAGING_AREA, text)
+        if camped is not None:
+            assistance.check_capability(camped.ue, ies)
+            if camped.recommended and self.config.cell not in paging.cells:
+                text = f"PAGING without the recommended cell {self.config.cell:#x}"
+                self._violate(Kind.PAGING_AREA, text)
         if self.cell.page(s_tmsi, self.now):
             self.counts.paged += 1
 

@@ -42,10 +42,6 @@ class GnbConfig(Struct, frozen=True):
         return self.gnb_id << (36 - self.gnb_id_bits) | 1
 
 
-RADIO_CAPABILITY = "0480c0f0"
-"""A placeholder for a UE's radio capability, which the AMF stores without reading (9.3.1.74)."""
-
-
 def encode(message: str, *ies: Tree) -> bytes:
     """Return the PDU of a message with these IEs."""
     return wire.ngap_encode({"message": message, "ies": list(ies)})
@@ -180,12 +176,6 @@ def _cgi(config: GnbConfig) -> Tree:
     return {"nR-CGI": {"pLMNIdentity": config.plmn, "nRCellIdentity": config.cell}}
 
 
-def radio_capability_info(ids: tuple[Tree, Tree]) -> bytes:
-    """Return UE RADIO CAPABILITY INFO INDICATION."""
-    capability = {"UERadioCapability": RADIO_CAPABILITY}
-    return encode("UERadioCapabilityInfoIndication", *ids, capability)
-
-
 def initial_context_setup_failure(ids: tuple[Tree, Tree], cause: Tree) -> bytes:
     """Return INITIAL CONTEXT SETUP FAILURE."""
     return encode("InitialContextSetupFailure", *ids, {"Cause": cause})
@@ -278,8 +268,15 @@ def path_switch_request(
 
 
 def _new_tunnel(one: Resource) -> dict[str, Any]:
+    """Return a Path Switch Request Transfer (9.3.4.8), with the policy that the source has sent."""
     flows = [{"qosFlowIdentifier": qfi} for qfi in one.flows]
-    return {"dL-NGU-UP-TNLInformation": one.dl.ngap(), "qosFlowAcceptedList": flows}
+    transfer = {"dL-NGU-UP-TNLInformation": one.dl.ngap(), "qosFlowAcceptedList": flows}
+    if one.security is not None:
+        transfer["userPlaneSecurityInformation"] = {
+            "securityResult": one.security.result(),
+            "securityIndication": one.security.ngap(),
+        }
+    return transfer
 
 
 def handover_required(

@@ -1,6 +1,6 @@
 """N2 handover: its source and its target (TS 38.413 8.4.1 to 8.4.7, TS 23.502 4.9.1.3)."""
 
-from loadgen.gnb import checks, messages
+from loadgen.gnb import assistance, checks, messages
 from loadgen.gnb.cell import Cell
 from loadgen.gnb.context import RADIO_LOST, CampedUe, UeContext
 from loadgen.gnb.handover import Handover, HandoverState
@@ -272,6 +272,7 @@ class N2Handover(Handover):
         target.keys = keys.handed_over(physical_cell(cell.config.gnb_id))
         target.initial_sent, target.set_up = True, source.set_up
         target.lost_cause = _NOT_THERE
+        target.identity_index = assistance.identity_index(ies)
         self._admit(target, ies)
 
     def _check_request(self, ies: Tree) -> GnbKeys | None:
@@ -290,6 +291,7 @@ class N2Handover(Handover):
             ue.violate(Kind.RESOURCE_AMBR, "HANDOVER REQUEST without a UE AMBR")
         checks.check_guami(ue, ies, cell.guamis)
         checks.check_imeisv(ue, ies)
+        assistance.check_restrictions(ue, ies, cell.tai)
         self._check_sessions(ies)
         return GnbKeys(b"", fresh=pair)
 

@@ -92,7 +92,8 @@ class Resources:
                 continue
             one = own[psi]
             transfer = "pDUSessionResourceSetupResponseTransfer"
-            done.append({"pDUSessionID": psi, transfer: setup_response(one.dl, list(one.flows))})
+            answer = setup_response(one.dl, list(one.flows), one.security)
+            done.append({"pDUSessionID": psi, transfer: answer})
             nas += _nas_of(item, names.nas)
         return ResourceAnswer(_lists((names.done, done), (names.failed, failed)), nas)
 
@@ -119,7 +120,12 @@ class Resources:
         self._claim(ue, psi, found.ul)
         self._last += 1
         dl = Tunnel(self._address, self._last)
-        own[psi] = one = Resource(psi, found.ul, dl, found.session_type, found.flows, found.ambr)
+        problem = found.security_problem()
+        if problem is not None:
+            ue.violate(Kind.RESOURCE_SECURITY, f"PDU session {psi}: {problem}")
+        own[psi] = one = Resource(
+            psi, found.ul, dl, found.session_type, found.flows, found.ambr, found.security
+        )
         session = ue.sessions.live.get(psi)
         if session is not None:
             check_resource(ue, session, one)

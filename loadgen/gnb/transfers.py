@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from loadgen.session_model import Tunnel
+from loadgen.session_model import SecurityPolicy, Tunnel
 from loadgen.trees import Tree, items, number, part
 
 Complain: TypeAlias = Callable[[str], None]
@@ -35,6 +35,7 @@ class SetUp:
         self.session_type = str(ies.get("PDUSessionType"))
         self.flows = flows_of(ies, "QosFlowSetupRequestList", complain)
         self.ambr = ambr_of(ies)
+        self.security = SecurityPolicy.of_ngap(ies.get("SecurityIndication"))
         for name in ("UL-NGU-UP-TNLInformation", "PDUSessionType", "QosFlowSetupRequestList"):
             if name not in ies:
                 complain(f"no {name}")
@@ -45,6 +46,18 @@ class SetUp:
             complain("no PDU Session Aggregate Maximum Bit Rate")
         elif 0 in self.ambr:
             complain(f"a PDU session AMBR of {self.ambr} bit/s")
+
+    def security_problem(self) -> str | None:
+        """Return what is wrong with the Security Indication; None if nothing is."""
+        security = self.security
+        if security is None:
+            return None
+        protects = security.integrity != "not-needed"
+        if protects and security.rate is None:
+            return "integrity protection without the maximum data rate of the UE"
+        if protects and security.rate != "maximum-UE-rate":
+            return f"integrity protection up to {security.rate}; the UE has the full rate"
+        return None
 
     @property
     def possible(self) -> bool:
@@ -80,11 +93,17 @@ def ambr_of(ies: Tree) -> tuple[int, int] | None:
     return None if dl is None or ul is None else (dl, ul)
 
 
-def setup_response(dl: Tunnel, qfis: list[int]) -> dict[str, Any]:
-    """Return PDU Session Resource Setup Response Transfer (9.3.4.2)."""
+def setup_response(
+    dl: Tunnel, qfis: list[int], security: SecurityPolicy | None = None
+) -> dict[str, Any]:
+    """Return PDU Session Resource Setup Response Transfer (9.3.4.2), with the result of a security
+    policy."""
     flows = [{"qosFlowIdentifier": qfi} for qfi in qfis]
     information = {"uPTransportLayerInformation": dl.ngap(), "associatedQosFlowList": flows}
-    return {"dLQosFlowPerTNLInformation": information}
+    transfer: dict[str, Any] = {"dLQosFlowPerTNLInformation": information}
+    if security is not None:
+        transfer["securityResult"] = security.result()
+    return transfer
 
 
 def unsuccessful(cause: str) -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """UE-associated messages of the AMF to a gNB, and their answers (TS 38.413 8)."""
 
 import wire
-from loadgen.gnb import checks, messages
-from loadgen.gnb.cell import Cell
+from loadgen.gnb import assistance, checks, messages
+from loadgen.gnb.cell import USER_INACTIVITY, Cell
 from loadgen.gnb.context import UeContext
 from loadgen.gnb.messages import ue_context_modification_response
 from loadgen.gnb.resources import IN_CONTEXT, handle
 from loadgen.ue.as_security import GnbKeys
 from loadgen.ue.model import CONNECTION_LOST
+from loadgen.ue.ue import Ue
 from loadgen.violation import Kind
 
 UNKNOWN_LOCAL = "unknown-local-UE-NGAP-ID"
@@ -140,17 +141,29 @@ class UeMessages:
         ies = messages.ies_of(payload)
         if not again:
             allowed, guami = checks.check_context(camped.ue, ies, cell.guamis, cell.config.slices)
+            assistance.check_capability(camped.ue, ies)
+            assistance.check_restrictions(camped.ue, ies, camped.ue.tai)
+            assistance.check_areas(camped.ue, ies, camped.ue.tai)
+            context.identity_index = assistance.identity_index(ies)
             camped.ue.set_up(allowed, guami)
             context.set_up = hash(payload)
             context.keys = GnbKeys(bytes.fromhex(str(ies.get("SecurityKey", ""))))
             if "UERadioCapability" not in ies:
-                cell.send(context.stream, messages.radio_capability_info(ids))
+                self._report_capability(context, camped.ue)
         answer = cell.resources.set_up(camped.ue, context.resources, ies, IN_CONTEXT, again=again)
         if answer.ies and "UEAggregateMaximumBitRate" not in ies:
             cell.blame(context, Kind.RESOURCE_AMBR, "PDU sessions without a UE AMBR")
         pdu = messages.encode("InitialContextSetupResponse", *ids, *answer.ies)
         cell.send(context.stream, pdu)
         self._deliver(context, [*answer.nas, *([] if nas is None else [nas])], now)
+
+    def _report_capability(self, context: UeContext, ue: Ue) -> None:
+        """Send UE RADIO CAPABILITY INFO INDICATION (8.14.1)."""
+        cell = self._cell
+        ies = assistance.capability_ies(ue.profile)
+        pdu = messages.encode("UERadioCapabilityInfoIndication", *cell.ids(context), *ies)
+        cell.send(context.stream, pdu)
+        ue.capability_reported = True
 
     def _handover_message(
         self, context: UeContext, message: str, payload: bytes, now: float
@@ -174,6 +187,8 @@ class UeMessages:
             context.keys = GnbKeys(bytes.fromhex(str(ies["SecurityKey"])))
         if "UESecurityCapabilities" in ies and camped is not None:
             checks.check_capabilities(camped.ue, ies)
+        index = assistance.identity_index(ies)
+        context.identity_index = context.identity_index if index is None else index
         cell.send(context.stream, ue_context_modification_response(cell.ids(context)))
 
     def _deliver(self, context: UeContext, nas: list[bytes], now: float) -> None:
@@ -206,10 +221,11 @@ class UeMessages:
 
     def _release_command(self, context: UeContext, payload: bytes, now: float) -> None:
         """Handle UE CONTEXT RELEASE COMMAND (8.3.3): release the UE."""
-        cell = self._cell
+        cell, camped = self._cell, context.camped
         if context.handover is not None:
             context.handover.release_commanded(context, messages.ies_of(payload))
-        camped = context.camped
+        elif camped is not None and context.release_cause == USER_INACTIVITY:
+            assistance.check_index(camped.ue, context.identity_index)
         ue = camped.ue if camped is not None else None
         recommended = cell.config if cell.config.behaviour.recommends_cells else None
         if camped is not None:

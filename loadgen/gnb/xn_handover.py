@@ -1,6 +1,6 @@
 """Xn handover: the UE moves, and the target requests the path switch (TS 23.502 4.9.1.2)."""
 
-from loadgen.gnb import checks
+from loadgen.gnb import assistance, checks
 from loadgen.gnb.context import RADIO_LOST, UeContext
 from loadgen.gnb.handover import Handover, HandoverState
 from loadgen.gnb.messages import path_switch_request
@@ -71,6 +71,7 @@ class XnHandover(Handover):
             if pair is not None and target.keys is not None:
                 target.keys.next = pair
             self._check_acknowledge(target, ies)
+            target.identity_index = assistance.identity_index(ies)
             ue.user_plane_changed(now)
             # UE CONTEXT RELEASE of Xn (TS 38.423 8.2.7): the source forgets the UE silently.
             if self.source_cell.contexts.find(None, source.ran_ue_ngap_id) is source:
@@ -103,6 +104,9 @@ class XnHandover(Handover):
             ul = Tunnel.of_ngap(transfer.get("uL-NGU-UP-TNLInformation"))
             if one is not None and ul is not None:
                 one.ul = ul
+            if one is not None and "securityIndication" in transfer:
+                text = f"another security policy for PDU session {one.psi} than the source sent"
+                ue.violate(Kind.RESOURCE_SECURITY, text)
         for psi in asked - done:
             self.cell.resources.drop(target.resources, psi)
         if "UESecurityCapabilities" in ies:

@@ -86,6 +86,7 @@ class Registration(Running):
         )
         self.entire, cleartext = ue.nas.request(*request)
         ue.state = State.REGISTERED_INITIATED
+        ue.capability_reported = False
         ue.requested(Procedure.REGISTER)
         ue.start("T3510", ue.values.t3510)
         return cleartext if context is None else ue.channel.protect_initial(self.entire)
