@@ -177,6 +177,15 @@ def resource_transfer() -> World:
     return transferred(PDUSessionAggregateMaximumBitRate=None)
 
 
+def resource_security() -> World:
+    """Integrity protection without the maximum data rate of the UE."""
+    policy = {
+        "integrityProtectionIndication": "required",
+        "confidentialityProtectionIndication": "preferred",
+    }
+    return transferred(SecurityIndication=policy)
+
+
 def resource_session() -> World:
     world, ue = _asked()
 
@@ -305,6 +314,7 @@ def paging_area() -> World:
 
 
 CASES: dict[Kind, Callable[[], World]] = {
+    Kind.RESOURCE_SECURITY: resource_security,
     Kind.SM_IDENTITY: sm_identity,
     Kind.SM_UNEXPECTED: sm_unexpected,
     Kind.SM_STATUS: sm_status,

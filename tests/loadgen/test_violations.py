@@ -355,6 +355,40 @@ def context_imeisv() -> World:
     return _context("MaskedIMEISV", "1111111111ffff01")
 
 
+def context_radio() -> World:
+    return _context("UERadioCapability", "0480c0f0ff")
+
+
+def context_restrictions() -> World:
+    area = {"pLMNIdentity": "001-01", "forbiddenTACs": [1]}
+    value = {"servingPLMN": "001-01", "forbiddenAreaInformation": [area]}
+    return _context("MobilityRestrictionList", value)
+
+
+def _inactive(index: str, tac: int) -> Callable[[Amf], None]:
+    """Return a change of the AMF: INITIAL CONTEXT SETUP REQUEST has assistance information."""
+    value = {
+        "uEIdentityIndexValue": {"indexLength10": index},
+        "periodicRegistrationUpdateTimer": "06",
+        "tAIListForInactive": [{"tAI": {"pLMNIdentity": "001-01", "tAC": tac}}],
+    }
+
+    def tree(found: Tree) -> Tree:
+        ies = list(found["ies"])
+        at = next(n for n, ie in enumerate(ies) if "GUAMI" in ie)
+        ies.insert(at, {"CoreNetworkAssistanceInformationForInactive": value})
+        return {**found, "ies": ies}
+
+    def change(amf: Amf) -> None:
+        amf.pdus["InitialContextSetupRequest"] = tree
+
+    return change
+
+
+def context_inactive() -> World:
+    return attempt(_inactive("0000", tac=77))[0]
+
+
 CASES: dict[Kind, Callable[[], World]] = {
     Kind.AUTN_MAC: autn_mac,
     Kind.AUTN_SEPARATION_BIT: autn_separation_bit,
@@ -398,6 +432,9 @@ CASES: dict[Kind, Callable[[], World]] = {
     Kind.CONTEXT_NSSAI: context_nssai,
     Kind.CONTEXT_GUAMI: context_guami,
     Kind.CONTEXT_IMEISV: context_imeisv,
+    Kind.CONTEXT_RADIO: context_radio,
+    Kind.CONTEXT_RESTRICTIONS: context_restrictions,
+    Kind.CONTEXT_INACTIVE: context_inactive,
     **session_violations.CASES,
     **mobility_violations.CASES,
 }
@@ -516,3 +553,14 @@ def test_a_stream_that_changes() -> None:
     to.stream = to.stream % 7 + 1
     world.run(ue, DEREGISTER)
     assert world.kinds() == [Kind.NGAP_STREAM]
+
+
+def test_the_identity_index_is_checked_when_the_ue_goes_idle() -> None:
+    """TS 38.304 7.1: the gNB would page the UE in RRC_INACTIVE by another 5G-S-TMSI."""
+    world, ue = registered()
+    world.run(ue, DEREGISTER)
+    _inactive("ffc0", tac=1)(world.amf)
+    assert world.run(ue, REGISTER).cause is None
+    assert ue.ue.guti is not None
+    assert ue.ue.guti.tmsi % 1024 != 1023
+    assert world.run(ue, IDLE).cause == "violation-context-inactive"
