@@ -10,7 +10,7 @@ empty, only a subscriber's first slice is a default slice), `dnns` (names separa
 `session_types` (of these DNNs; IPV4, IPV6, IPV4V6, UNSTRUCTURED, ETHERNET separated by blanks),
 `uplink` and `downlink` (the UE-AMBR, in bit/s or as ``100 Mbps``), `amf`, `sqn` (12 hexadecimal
 digits, or fewer decimal ones), `barred`, `nr_allowed` (true or false), `auth_method` (5G_AKA or
-EAP_AKA_PRIME), `rfsp` (1 to 256) and `forbidden_tacs` (of 6 hexadecimal digits, separated by
+EAP_AKA_PRIME), `rfsp` (0 to 256) and `forbidden_tacs` (of 6 hexadecimal digits, separated by
 blanks).
 
 A further line of the same subscriber adds a slice. It may omit the columns that do not describe

@@ -9,7 +9,7 @@
 Optional fields with their defaults: "amf" ("8000"), "sqn" (0; a number or 12 hexadecimal digits),
 "ambr" ({"uplink": "1 Gbps", "downlink": 1000000000}, a number is in bit/s), "barred" (false),
 "forbidden_tacs" ([]; numbers or 6 hexadecimal digits), "nr_allowed" (true), "auth_method"
-("5G_AKA"; or "EAP_AKA_PRIME"), "rfsp" (none; 1 to 256). Optional fields of a slice: "sd",
+("5G_AKA"; or "EAP_AKA_PRIME"), "rfsp" (0 for none; up to 256). Optional fields of a slice: "sd",
 "default" (false) and "dnns".
 Optional fields of a DNN: "session_types" (["IPV4"]), "ambr", "five_qi" (9), "arp_priority" (8),
 "arp_preemption_capability" and "arp_preemption_vulnerability" (false).

@@ -29,8 +29,8 @@ def supi(value: Any) -> str:
 
 
 def rfsp(value: Any) -> int:
-    """Check an index to RAT/frequency selection priority (TS 29.571 5.4.2)."""
-    return integer(value, 1, 256)
+    """Check an index to RAT/frequency selection priority (TS 29.571 5.4.2); 0 for none."""
+    return integer(value, 0, 256)
 
 
 def octets(value: Any, count: int) -> bytes:

@@ -35,6 +35,12 @@ def test_a_data_directory_without_a_log(evcore: Shell, recorded: Recorded) -> No
         ("[amf]\nrelative_capacity = 300", "<= 255 - at `$.amf.relative_capacity`"),
         ("[amf]\nname = ''", "at `$.amf.name`"),
         ("[amf]\nset = 1024", "<= 1023 - at `$.amf.set`"),
+        ("[amf]\nrfsp = 0", ">= 1 - at `$.amf.rfsp`"),
+        ("[amf]\nrfsp = 257", "<= 256 - at `$.amf.rfsp`"),
+        (
+            "[[data_network]]\nname = 'x'\nup_integrity = 'on'",
+            "Invalid enum value 'on' - at `$.data_network[0].up_integrity`",
+        ),
         ("[[tracking_area]]\ntac = 1\nslices = []", "at `$.tracking_area[0].slices`"),
         ("[security]\nintegrity = []", "at `$.security.integrity`"),
         ("[security]\nintegrity = [2, 0]", "security.integrity has NIA0"),

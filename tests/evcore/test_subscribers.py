@@ -61,6 +61,7 @@ def test_add_and_show(evcore: Shell) -> None:
         "ambr": {"uplink": 1_000_000_000, "downlink": 1_000_000_000},
         "barred": False,
         "forbidden_tacs": [],
+        "rfsp": 0,
         "nr_allowed": True,
         "auth_method": "5G_AKA",
     }

@@ -93,7 +93,7 @@ def test_a_ue_without_restrictions_has_none() -> None:
 
 def test_the_serving_plmn_and_its_equivalent_plmns() -> None:
     """Roaming restrictions apply to all other PLMNs (9.3.1.85)."""
-    network = replace(NETWORK, equivalent_plmns=("001-01", "001-02"))
+    network = replace(NETWORK, equivalent_plmns=("001-02",))
     _, ies = sent(arrived((2,), network))
     assert ies[LIST]["servingPLMN"] == "001-01"
     assert ies[LIST]["equivalentPLMNs"] == ["001-02"]

@@ -23,6 +23,7 @@ OWN: dict[str, Any] = {
     "ambr": {"uplink": "1.5 Gbps", "downlink": 2_000_000_000},
     "barred": True,
     "forbidden_tacs": [7, "0000ff"],
+    "rfsp": 256,
     "nr_allowed": False,
     "slices": [
         {

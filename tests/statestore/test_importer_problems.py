@@ -51,6 +51,7 @@ OWN_PROBLEMS: list[tuple[str, Any, str]] = [
     ("ambr.uplink", "0.3 bps", "ambr.uplink is 0, not a number from 1 to 4000000000000"),
     ("ambr.upload", 1, "ambr.upload is not a field of this format"),
     ("barred", "yes", "barred is neither true nor false"),
+    ("rfsp", 257, "rfsp is 257, not a number from 0 to 256"),
     ("forbidden_tacs", 7, "forbidden_tacs is not a list"),
     ("forbidden_tacs[1]", 2**24, "forbidden_tacs[1] is 16777216, not a number from 0 to 16777215"),
     ("slices", [], "slices has no slice"),

@@ -75,6 +75,7 @@ def test_own_json():
         barred=True,
         forbidden_tacs=(7, 255),
         nr_allowed=False,
+        rfsp=256,
     )
 
 
