@@ -291,7 +291,7 @@ class N2Handover(Handover):
             ue.violate(Kind.RESOURCE_AMBR, "HANDOVER REQUEST without a UE AMBR")
         checks.check_guami(ue, ies, cell.guamis)
         checks.check_imeisv(ue, ies)
-        assistance.check_restrictions(ue, ies, cell.tai)
+        assistance.check_restrictions(ue, ies, (ue.tai[0], cell.config.tac))
         self._check_sessions(ies)
         return GnbKeys(b"", fresh=pair)
 

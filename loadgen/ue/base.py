@@ -85,6 +85,9 @@ class UeRecord(Struct):
 class UeBase(UeTimers, ABC):
     """A UE as its procedures see it. `out` has the outputs for the gNB and the driver."""
 
+    capability_reported = False
+    """Whether a gNB has reported its radio capability since its initial registration."""
+
     def __init__(
         self,
         profile: UeProfile,
@@ -138,8 +141,6 @@ class UeBase(UeTimers, ABC):
         self.configured_nssai: dict[str, frozenset[SNssai]] = {}
         """The configured NSSAI of each PLMN (4.6.2.2). It stays when the UE is switched off."""
         self.equivalent_plmns: tuple[str, ...] = ()
-        self.capability_reported = False
-        """Whether a gNB has reported its radio capability since its initial registration."""
         self.keys: UeKeys | None = None
         """AS security keys, while AS security is active."""
         self.sessions = Sessions(profile.supi, registry or AddressRegistry(), self.faults)
