@@ -253,6 +253,7 @@ def proved(d: UeDecision) -> None:
         drop(d, found)
     for old in d.ue.stale:
         d.release(ngap.RELEASED_BY_CORE, old)
+    bound_releasing(d)
 
 
 def abort(d: UeDecision, reason: str) -> None:

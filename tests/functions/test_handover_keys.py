@@ -33,8 +33,12 @@ class Keys:
     def hear(self) -> list[tuple[str, dict[str, Any]]]:
         found = [(message, ies) for _, message, ies in self.site.heard()]
         for message, ies in found:
-            if message == MODIFICATION:
+            if message != MODIFICATION:
+                continue
+            if "SecurityKey" in ies:
                 self.told = self.site.kamf, bytes.fromhex(ies["SecurityKey"])
+            else:  # the identity index of a new 5G-GUTI
+                self.site.phone.ngap("UEContextModificationResponse")
         return found
 
     def go(self, ies: dict[str, Any], kamf: bytes) -> None:

@@ -255,4 +255,11 @@ def test_a_target_that_cannot_enforce_it_loses_the_session() -> None:
     failed = [{"pDUSessionID": 2, "pathSwitchRequestSetupFailedTransfer": cause}]
     site.path_switch_request(2, 21, PDUSessionResourceFailedToSetupListPSReq=failed)
     site.upfs.serve()
-    assert [session.id for session in site.world.ue().sessions] == [1]
+    assert [(one.id, one.stage) for one in site.world.ue().sessions] == [
+        (1, "active"),
+        (2, "releasing"),
+    ]
+    assert [message for _, message, _ in site.heard()] == [
+        "DownlinkNASTransport",
+        "PathSwitchRequestAcknowledge",
+    ]
