@@ -34,6 +34,8 @@ PUBLIC = {
     "data": "of an event: an uplink PDU, or a Struct of this list",
     "eap_success": "an EAP message, sent in the clear",
     "radio_capability": "sent in the clear",
+    "nr": "of a UE radio capability for paging",
+    "eutra": "of a UE radio capability for paging",
     "rand": "sent in the clear",
     "request": "a NAS message",
     "suci": "concealed, or what the UE sends in the clear",
