@@ -15,7 +15,7 @@ from functions.decision.inputs import Input, NasReceived, TimerExpired
 from functions.decision.slices import Nssai
 from functions.decision.ue_decision import RETRANSMISSIONS, UeDecision
 from functions.gmm import admission, configured_nssai, guti
-from functions.gsm import release, user_plane
+from functions.gsm import emergency, release, user_plane
 from functions.messages import ngap
 from functions.messages.nas import gmm
 from functions.messages.trees import Tree
@@ -132,11 +132,14 @@ def _is_area_outdated(d: UeDecision) -> bool:
 
 
 def _is_barred(d: UeDecision) -> bool:
-    """Whether a registration of the UE would be rejected now."""
+    """Whether a registration of the UE would be rejected now for its tracking area or RAT.
+
+    A UE with emergency services stays. The network deregisters a UE that is barred altogether.
+    """
     here, subscriber = d.connection.tai, d.env.subscriber
-    if subscriber is None or d.ue.emergency or not d.ue.registered:
+    if subscriber is None or subscriber.barred or d.ue.emergency:
         return False
-    return admission.barred(subscriber, here) is not None
+    return admission.barred(subscriber, here) is not None and emergency.session_of(d) is None
 
 
 # The command

@@ -1,6 +1,7 @@
 """Where a UE may be handed over to (TS 23.501 5.3.4.1.1)."""
 
 from functions.decision.ue_decision import UeDecision
+from functions.gsm import emergency
 from schemas.identity import Tai
 from schemas.network import TrackingArea
 
@@ -13,7 +14,8 @@ def area_of(d: UeDecision, tai: Tai) -> TrackingArea | None:
     """
     network, subscriber = d.env.network, d.env.subscriber
     forbidden = subscriber is not None and tai.tac in subscriber.forbidden_tacs
-    if subscriber is None or (forbidden and not d.ue.emergency):
+    urgent = d.ue.emergency or emergency.session_of(d) is not None
+    if subscriber is None or (forbidden and not urgent):
         return None
     if tai.plmn != d.plmn and tai.plmn not in network.equivalents(d.plmn):
         return None

@@ -10,13 +10,14 @@ from functions.messages.ngap import assistance
 from schemas.cloudevents import EventType, SubscriptionChanged
 from schemas.connection.state import Restrictions
 from schemas.identity import Tai
-from schemas.network import Network, TrackingArea
+from schemas.network import EmergencyServices, Network, TrackingArea
 from tests.functions import operator
 from tests.functions.checked import CheckedWorld
 from tests.functions.gnb import ies_of, ng_setup
 from tests.functions.phone import Phone
 from tests.functions.world import NETWORK, SLICE, subscriber
 
+SERVICES = EmergencyServices("sos", SLICE)
 LIST, TRANSPORT, SETUP = (
     "MobilityRestrictionList",
     "DownlinkNASTransport",
@@ -114,7 +115,9 @@ def test_a_shared_network_tells_the_serving_plmn() -> None:
 def test_emergency_services_have_no_restrictions() -> None:
     """TS 24.501 5.5.1.2.4, TS 23.501 5.16.4.3: also in a forbidden area."""
     phone = Phone(
-        CheckedWorld(subscriber(forbidden_tacs=(1, 2)), network=replace(NETWORK, emergency=True))
+        CheckedWorld(
+            subscriber(forbidden_tacs=(1, 2)), network=replace(NETWORK, emergency_services=SERVICES)
+        )
     )
     ng_setup(phone.world)
     phone.register(kind="emergency-registration")

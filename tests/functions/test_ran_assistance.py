@@ -158,11 +158,12 @@ def test_a_path_switch_is_acknowledged_with_it() -> None:
         ("cycle32", "cycle32", "v32"),
         ("cycle256", "cycle256", "v256"),
         ("not-specified", "not-specified", None),
+        ({"octets": "0f"}, "not-specified", None),
         (None, None, None),
     ],
 )
 def test_the_requested_drx(
-    requested: str | None, negotiated: str | None, paging: str | None
+    requested: str | dict[str, str] | None, negotiated: str | None, paging: str | None
 ) -> None:
     """TS 24.501 5.5.1.2.4: the accept has the negotiated DRX if the UE requested one."""
     phone = fresh()

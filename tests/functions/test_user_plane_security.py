@@ -263,3 +263,12 @@ def test_a_target_that_cannot_enforce_it_loses_the_session() -> None:
         "DownlinkNASTransport",
         "PathSwitchRequestAcknowledge",
     ]
+
+
+def test_a_reserved_data_rate_is_64_kbps() -> None:
+    """TS 24.501 9.11.4.7."""
+    site = Site()
+    guarded(site)
+    site.ask(**{RATES: {"octets": "0203"}})
+    told = transfer_of(site.hear()[-1])[INDICATION]
+    assert told["maximumIntegrityProtectedDataRate-UL"] == "bitrate64kbs"

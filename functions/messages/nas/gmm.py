@@ -48,7 +48,7 @@ def drx_of(request: Tree, before: int) -> int:
     """
     if REQUESTED_DRX in request:
         # A reserved value, which a tree has as its octets, means "not specified".
-        return _DRX_CYCLES.get(f"{request[REQUESTED_DRX]}", 0)
+        return _DRX_CYCLES.get(str(request[REQUESTED_DRX]), 0)
     return before if kind_of(request) in UPDATES else 0
 
 
