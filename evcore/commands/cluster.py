@@ -25,7 +25,7 @@ def n2(config: ConfigFile = None, secrets: SecretsFile = None) -> None:
     """Serve gNBs: NGAP over SCTP, until SIGTERM."""
     log_to_stderr()
     settings, keys = configuration.load(config), configuration.load_secrets(secrets)
-    uvloop.run(serve_n2(settings, keys))
+    uvloop.run(serve_n2(settings, keys, config))
 
 
 @app.command("n4", epilog="Example: `evcore gateway n4 --config evcore.toml`.")

@@ -95,7 +95,7 @@ class Path:
             self._beat_after(self._interval)
 
     def is_associated(self) -> None:
-        """Note that the UPF and the core have set up an association. So the UPF is not down, and the
+        """Note that the UPF and the core have set up an association: the UPF is not down, and the
         next `down` is reported."""
         self._down = False
         self._hold()

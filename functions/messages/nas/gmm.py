@@ -28,7 +28,7 @@ def sessions_of(tree: Tree, name: str) -> list[int] | None:
     The IEs have up to 32 octets. All bits but those of PDU sessions 1 to 15 are spare and ignored
     (9.11.3.44, 9.11.3.57), but a tree of `wire` has such an IE as its octets.
     """
-    status = tree.get(name)
+    status: list[int] | dict[str, str] | None = tree.get(name)
     if not isinstance(status, dict):
         return status
     bits = int.from_bytes(bytes.fromhex(status["octets"])[:2], "little")
