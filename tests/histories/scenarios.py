@@ -14,6 +14,7 @@ from tests.functions.site import Site
 from tests.functions.states import FOREIGN
 from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
 from tests.histories import (
+    scenarios_assistance,
     scenarios_first_contact,
     scenarios_network,
     scenarios_plmns,
@@ -728,6 +729,7 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "ng-reset": ng_reset,
     "association-lost": association_lost,
     "ran-configuration": ran_configuration,
+    **scenarios_assistance.SCENARIOS,
     **scenarios_network.SCENARIOS,
     **scenarios_plmns.SCENARIOS,
     **scenarios_sessions.SCENARIOS,
