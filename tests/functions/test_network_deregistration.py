@@ -206,6 +206,7 @@ def test_d_an_initial_registration() -> None:
     phone.world.advance(60)
     (modification,) = phone.hear()
     index = modification["CoreNetworkAssistanceInformationForInactive"]["uEIdentityIndexValue"]
+    assert ue.tmsi is not None
     assert index["indexLength10"] == f"{ue.tmsi % 1024 << 6:04x}", "of the new 5G-GUTI"
     assert site.world.ue().registered
     site.world.verify()

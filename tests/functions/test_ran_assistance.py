@@ -29,8 +29,9 @@ AREA = [
 ]
 
 
-def index(tmsi: int) -> dict[str, str]:
+def index(tmsi: int | None) -> dict[str, str]:
     """Return the UE Identity Index Value of a 5G-TMSI: 10 bits, left-aligned (TS 38.304 7.1)."""
+    assert tmsi is not None
     return {"indexLength10": f"{tmsi % 1024 << 6:04x}"}
 
 
@@ -167,7 +168,7 @@ def test_the_requested_drx(
 ) -> None:
     """TS 24.501 5.5.1.2.4: the accept has the negotiated DRX if the UE requested one."""
     phone = fresh()
-    more = {} if requested is None else {DRX: requested}
+    more: dict[str, Any] = {} if requested is None else {DRX: requested}
     tree = phone.request(**more)
     phone.initial(wire.nas_encode(tree))
     phone.authenticate()
