@@ -77,7 +77,8 @@ def test_the_data_rates_are_those_of_the_ue() -> None:
     """9.3.1.102, TS 24.501 9.11.4.7."""
     site = Site()
     guarded(site)
-    site.ask(**{RATES: {"ul": "kbps64", "dl": "full-rate"}})
+    asked: dict[str, Any] = {RATES: {"ul": "kbps64", "dl": "full-rate"}}
+    site.ask(**asked)
     told = transfer_of(site.hear()[-1])[INDICATION]
     assert told["maximumIntegrityProtectedDataRate-UL"] == "bitrate64kbs"
     assert told["iE-Extensions"] == FULL["iE-Extensions"]
@@ -88,7 +89,7 @@ def test_a_ue_without_integrity_protection(rates: tuple[str, str]) -> None:
     """TS 24.501 6.4.1.4, cause #82; a preference is dropped."""
     site = Site()
     guarded(site)
-    asked = {RATES: {"ul": rates[0], "dl": rates[1]}}
+    asked: dict[str, Any] = {RATES: {"ul": rates[0], "dl": rates[1]}}
     site.ask(**asked)
     reject = site.hear()[-1]["payload-container"]
     assert reject[MESSAGE] == "pdu-session-establishment-reject"
@@ -269,6 +270,7 @@ def test_a_reserved_data_rate_is_64_kbps() -> None:
     """TS 24.501 9.11.4.7."""
     site = Site()
     guarded(site)
-    site.ask(**{RATES: {"octets": "0203"}})
+    asked: dict[str, Any] = {RATES: {"octets": "0203"}}
+    site.ask(**asked)
     told = transfer_of(site.hear()[-1])[INDICATION]
     assert told["maximumIntegrityProtectedDataRate-UL"] == "bitrate64kbs"
