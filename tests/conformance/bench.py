@@ -69,6 +69,11 @@ class Foreign(NamedTuple):
     nas: ForeignNas
     ngap: ForeignNgap
 
+    @classmethod
+    def of(cls, seed: str) -> Self:
+        """Return the makers of a seed."""
+        return cls(ForeignNas(seed), ForeignNgap(seed))
+
 
 class Bench:
     """One UE, its gNBs, its UPFs and the core."""

@@ -23,7 +23,7 @@ from schemas.step import encode
 from schemas.subscriber import Ambr
 from tests.conformance import ngap
 from tests.conformance.answers import answers
-from tests.conformance.bench import NODES, SUPI, Bench, How
+from tests.conformance.bench import NODES, SUPI, Bench, Foreign, How
 from tests.conformance.core import CheckedCore
 from tests.conformance.messages import GMM_SAMPLES, GSM_SAMPLES
 from tests.conformance.rest import again, come_to_rest
@@ -208,15 +208,20 @@ def core_event(bench: Bench, kind: str) -> CloudEvent:
     return event_of(bench, kind, data.get(kind), key)
 
 
-def play(sequence: Sequence, *, checked: bool = False, replay: bool = False) -> Bench:
+def play(
+    sequence: Sequence, *, checked: bool = False, replay: bool = False, foreign: str = ""
+) -> Bench:
     """Execute a sequence. Then the UE registers and deregisters, and nothing may be left.
 
     Args:
         sequence: the sequence.
         checked: whether to check every step (tests/functions/checked.py), which takes longer.
         replay: whether to decide every step again at the end.
+        foreign: the seed of optional IEs in all messages; empty for none.
     """
     bench = STATES[sequence.state].build()
+    if foreign:
+        bench.foreign = Foreign.of(foreign)
     if checked:
         bench.core = checked_copy(bench)
     one = Play(bench)

@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import starmap
 from typing import Any, Final, cast
 
 import pytest
@@ -203,9 +202,7 @@ def _contains(more: Any, less: Any) -> bool:
     if isinstance(less, list | tuple):
         items: list[Any] = list(cast("Sequence[Any]", less))
         others: list[Any] = list(more)
-        return len(others) == len(items) and all(
-            starmap(_contains, zip(others, items, strict=True))
-        )
+        return len(others) == len(items) and all(map(_contains, others, items))
     return bool(more == less)
 
 
