@@ -286,7 +286,9 @@ class Network(Struct, frozen=True):
     def data_network(self, dnn: str) -> DataNetwork:
         """Return the configuration of a data network; an empty one if it is not configured."""
         found = (one for one in self.data_networks if is_same_dnn(one.name, dnn))
-        return next(found, DataNetwork(dnn))
+        # Without defaults: a default in code is never an input of a decision.
+        empty = DataNetwork(dnn, dns=(), mtu=0, p_cscf=(), up_integrity="", up_confidentiality="")
+        return next(found, empty)
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
         """Return every slice of a PLMN, in the order of the tracking areas."""

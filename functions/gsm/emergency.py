@@ -42,6 +42,7 @@ def place(d: UeDecision) -> tuple[SNssai, Dnn] | None:
         five_qi=services.five_qi,
         arp_priority=services.arp_priority,
         arp_preemption_capability=True,
+        arp_preemption_vulnerability=False,
     )
     return services.nssai, dnn
 
