@@ -35,6 +35,10 @@ class Incarnation:
             return False
         return stamp in self._former or not self.is_later(stamp)
 
+    def is_known(self, stamp: int | None) -> bool:
+        """Whether a time stamp is the current one, or that of a former incarnation."""
+        return stamp == self.current or stamp in self._former
+
     def is_later(self, stamp: int) -> bool:
         """Whether a time stamp is later than the current one. A clock that was set back shows in
         the UPF's answers only."""

@@ -29,7 +29,8 @@ _LONGEST: Final = 36_000
 IGNORED_FIRST: Final = 10.0
 IGNORED_MOST: Final = 640.0
 """Seconds between two `ignoring` for a UPF that answers no session requests: the first pause,
-doubled each time up to the longest."""
+doubled each time up to the longest. After the longest pause without a report it is the first one
+again."""
 
 State = Literal["served", "up", "down", "unknown", "ignoring"]
 
@@ -159,10 +160,15 @@ class Path:
         """Note a response of a session, accepting or not."""
         self._session_answered_at = self._loop.time()
         self._suspected = False
-        self._ignoring_pause = self._ignoring_next = 0.0
         if self._ignoring:
             self._ignoring = False
             self._report("up", self.stamp or 0)
+
+    def restart_suspected(self) -> None:
+        """Note that the core names an unknown incarnation of the UPF: a heartbeat shows the current
+        one."""
+        if self.core_stamp is not None and not self._under_way:
+            self._beat_now()
 
     def restarted(self) -> None:
         """Note that the UPF has restarted: it answers no requests because it has no association."""
@@ -183,8 +189,13 @@ class Path:
                 self._beat_now()
 
     def _report_ignoring(self, stamp: int) -> None:
+        """Report `ignoring`. Responses do not shorten the pause: each report can cost the UPF all
+        its sessions, and a UPF that ignores only one session gives many responses after it."""
+        now = self._loop.time()
+        if now >= self._ignoring_next + IGNORED_MOST:
+            self._ignoring_pause = 0.0
         self._ignoring_pause = min(max(self._ignoring_pause * 2, IGNORED_FIRST), IGNORED_MOST)
-        self._ignoring_next = self._loop.time() + self._ignoring_pause
+        self._ignoring_next = now + self._ignoring_pause
         self._ignoring = True
         self._report("ignoring", stamp)
 

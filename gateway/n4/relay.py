@@ -242,6 +242,10 @@ class DownlinkRelay:
         fate = peer.requests.submit(event, event.data, peek.message_type)
         if fate in (Fate.UNDER_WAY, Fate.SUPERSEDED):
             self._counters.under_way += 1
+        elif fate is Fate.ENDED:
+            if not peer.requests.incarnation.is_known(event.incarnation):
+                # Its clock was set back, and another gateway has told the core of the restart.
+                peer.path.restart_suspected()
         elif fate is Fate.NO_ROOM:
             self._counters.undeliverable += 1
             text = "a request to UPF %s is dropped: too many wait"

@@ -1,5 +1,6 @@
 """The end of requests to a UPF that has restarted, and UPFs that have lost their association."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -111,6 +112,21 @@ async def test_a_request_shows_the_gateway_the_incarnation(tmp_path: Path) -> No
         assert (await upf.next())[0].seid == 3, "a request for any incarnation"
 
 
+async def test_a_gateway_that_missed_a_restart_asks_the_upf(tmp_path: Path) -> None:
+    """The UPF's clock was set back, so its time stamp does not show that it is the later one. The
+    request is not sent before a heartbeat has shown it, and not ended again and again after."""
+    async with n4_edge.running(tmp_path, structs.replace(QUICK, heartbeat=3600.0), ONE) as edge:
+        (upf,) = edge.upfs
+        await upf.associated()
+        await asked(edge, upf, 1, incarnation=UPF_STAMP - 9)
+        await _beat(upf, UPF_STAMP - 9)
+        await edge.path("10.0.0.1", "up")
+        assert ended(edge) == [(KEY, 1, UPF_STAMP)]
+        await asked(edge, upf, 2, incarnation=UPF_STAMP - 9)
+        assert (await upf.next())[-1].seid == 2
+        assert len(ended(edge)) == 1
+
+
 async def test_requests_of_the_node_do_not_end(edge: Edge) -> None:
     (upf,) = edge.upfs
     await upf.associated()
@@ -186,15 +202,46 @@ async def test_the_pause_between_two_reports_grows(
         pauses: list[float] = []
         for _ in range(3):
             before = len(edge.paths)
-            path._ignoring_next = 0.0  # pyright: ignore[reportPrivateUsage]
+            path._ignoring_next = path._loop.time()  # pyright: ignore[reportPrivateUsage]
             path.session_unanswered(path._loop.time())  # pyright: ignore[reportPrivateUsage]
             await _beat(upf)
             while len(edge.paths) == before:
                 await edge.settled()
             pauses.append(path._ignoring_pause)  # pyright: ignore[reportPrivateUsage]
         assert pauses == [0.2, 0.3, 0.3]
+
+
+async def test_a_upf_that_ignores_one_session_keeps_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An association deletes all sessions (TS 29.244 6.2.6.2.2). It does not help against a UPF
+    that discards the requests of one session, so the responses of others do not bring the next one
+    sooner."""
+    monkeypatch.setattr(module, "IGNORED_FIRST", 0.4)
+    monkeypatch.setattr(module, "IGNORED_MOST", 0.8)
+    async with n4_edge.running(tmp_path, DEAF, ONE) as edge:
+        (upf,) = edge.upfs
+        await upf.associated()
+        path = edge.gateway._senders.all[0].path  # pyright: ignore[reportPrivateUsage]
+        path.session_unanswered(path._loop.time())  # pyright: ignore[reportPrivateUsage]
+        await _beat(upf)
+        await edge.path("10.0.0.1", "up", "ignoring")
         path.session_answered()
-        assert path._ignoring_pause == 0.0  # pyright: ignore[reportPrivateUsage]
+        await edge.path("10.0.0.1", "up", "ignoring", "up")
+        got = len(upf.got)
+        path.session_unanswered(path._loop.time())  # pyright: ignore[reportPrivateUsage]
+        await edge.settled()
+        assert len(upf.got) == got, "no heartbeat, so no report"
+        await asyncio.sleep(0.4)
+        path.session_unanswered(path._loop.time())  # pyright: ignore[reportPrivateUsage]
+        await _beat(upf)
+        await edge.path("10.0.0.1", "up", "ignoring", "up", "ignoring")
+        assert path._ignoring_pause == 0.8  # pyright: ignore[reportPrivateUsage]
+        path._ignoring_next -= 1.7  # pyright: ignore[reportPrivateUsage]
+        path.session_unanswered(path._loop.time())  # pyright: ignore[reportPrivateUsage]
+        await _beat(upf)
+        await edge.path("10.0.0.1", "up", "ignoring", "up", "ignoring", "ignoring")
+        assert path._ignoring_pause == 0.4, "after a long time it is a new trouble"  # pyright: ignore[reportPrivateUsage]
 
 
 @pytest.mark.parametrize("shown", ["restarted", "down", "answers another"])
