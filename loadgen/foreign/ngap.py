@@ -37,8 +37,10 @@ class ForeignNgap:
         self._pdu = module.NGAP_PDU_Descriptions.NGAP_PDU
         self._contents = module.NGAP_PDU_Contents
         self._sent: Counter[int | None] = Counter()
+        self._locations: dict[int, Any] = {}
+        """The last location of each UE, by RAN-UE-NGAP-ID."""
         self._location: Any = None
-        self._plmn: bytes | None = None
+        """That of the UE of the message."""
 
     def message(self, pdu: bytes) -> bytes:
         """Return a PDU with more optional IEs and fields. Its own IEs keep their values."""
@@ -83,14 +85,13 @@ class ForeignNgap:
         number = values.get(_RAN_ID)
         self._sent[number] += 1
         self._rng = Random(f"{self._seed} {number} {self._sent[number]} {message}")
-        if _LOCATION in values:
-            self._location = values[_LOCATION]
-            self._plmn = self._location[1]["tAI"]["pLMNIdentity"]
+        if number is not None and _LOCATION in values:
+            self._locations[number] = values[_LOCATION]
+        location = self._location = None if number is None else self._locations.get(number)
         given: dict[str, Any] = {"TransportLayerAddress": _address}
-        if self._location is not None and self._plmn is not None:
-            location, plmn = self._location, self._plmn
+        if location is not None:
             given[_LOCATION] = _always(location)
-            given["PLMNIdentity"] = _always(plmn)
+            given["PLMNIdentity"] = _always(location[1]["tAI"]["pLMNIdentity"])
         return Draw(self._rng, given, left_out, _SHARE)
 
     def _draws(self, entry: Any) -> bool:

@@ -195,7 +195,7 @@ def _check_source(upf: UpfConfig, text: str) -> None:
     """Check an address or a network that a UPF sends from."""
     where = f"upf {upf.node_id}: addresses has"
     try:
-        network = ipaddress.ip_network(text, strict=False)
+        network = ipaddress.ip_network("" if "%" in text else text, strict=False)
     except ValueError:
         raise ConfigError(f"{where} {text!r}, which is neither an address nor a network") from None
     if str(network.network_address) != str(ipaddress.ip_address(text.partition("/")[0])):

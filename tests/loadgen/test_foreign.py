@@ -233,6 +233,38 @@ def test_every_ngap_message_is_valid_and_each_optional_ie_is_drawn() -> None:
     assert len([message for message, name in drawn if name == "_unk_004"]) > len(UPLINK) * 0.9
 
 
+def test_each_ue_stays_in_its_own_plmn() -> None:
+    """38.413 9.3.1.16: the location in a message is that of its UE, and not of the UE before it."""
+    foreign, found = ForeignNgap("1"), Counter[tuple[int, str]]()
+    located = {1: "001-01", 2: "310-410"}
+    for number, plmn in located.items():
+        foreign.message(_location_report(number, plmn))
+    for number in [1, 2] * NGAP_DRAWS:
+        ids = {"AMF-UE-NGAP-ID": number}, {"RAN-UE-NGAP-ID": number}
+        complete = foreign.message(_encode("UEContextReleaseComplete", *ids))
+        for ie in wire.ngap_decode(complete)["ies"]:
+            if "UserLocationInformation" in ie:
+                told = ie["UserLocationInformation"]["userLocationInformationNR"]["tAI"]
+                found[number, told["pLMNIdentity"]] += 1
+    assert found.keys() == set(located.items())
+
+
+def _location_report(number: int, plmn: str) -> bytes:
+    cell = {"pLMNIdentity": plmn, "nRCellIdentity": 16}
+    location = {"nR-CGI": cell, "tAI": {"pLMNIdentity": plmn, "tAC": 1}}
+    return _encode(
+        "UplinkNASTransport",
+        {"AMF-UE-NGAP-ID": number},
+        {"RAN-UE-NGAP-ID": number},
+        {"NAS-PDU": "7e0043"},
+        {"UserLocationInformation": {"userLocationInformationNR": location}},
+    )
+
+
+def _encode(message: str, *ies: Tree) -> bytes:
+    return wire.ngap_encode({"message": message, "ies": list(ies)})
+
+
 # A run
 
 

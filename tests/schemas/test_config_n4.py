@@ -132,6 +132,7 @@ WRONG: dict[str, str] = {
     upf(more="addresses = ['gw.example']"): (
         "upf 10.0.0.1: addresses has 'gw.example', which is neither an address nor a network"
     ),
+    upf(more="addresses = ['fe80::1%eth0']"): "'fe80::1%eth0', which is neither an address nor a",
     upf(more="addresses = ['10.1.0.0/33']"): "'10.1.0.0/33', which is neither an address nor a",
     upf(more="addresses = ['10.1.0.7/16']"): (
         "addresses has 10.1.0.7/16, which has host bits set; the network is 10.1.0.0/16"
