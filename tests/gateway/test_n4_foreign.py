@@ -52,6 +52,24 @@ async def test_a_upf_that_forgets_the_association_and_ignores_sessions(tmp_path:
         assert "it answers heartbeats, but no requests about sessions" in troubles
 
 
+async def test_a_upf_that_gives_the_core_up_in_an_outage(tmp_path: Path) -> None:
+    """As Open5GS' UPF: after the outage it answers heartbeats with its old time stamp, ignores the
+    core, and still has the sessions."""
+    quirks = frozenset({"gives-up", "ignores-unassociated"})
+    async with n4_core.running(tmp_path, quirks=quirks, heartbeat=0.1) as core:
+        await core.session()
+        (before,) = core.upf.table.by_seid
+        core.upf.silence(True)
+        await core.until(lambda: not core.upf.associations and trouble(core) != "")
+        assert core.upf.table.by_seid.keys() == {before}
+        core.upf.silence(False)
+        await core.until(lambda: core.world.upf(UPF).reachable)
+        assert not core.upf.associations
+        await core.does(core.site.phone.idle)
+        await core.restored()
+        assert core.upf.session_count == 1
+
+
 @pytest.mark.parametrize("plane", ["on", "off"])
 async def test_a_upf_that_has_kept_its_sessions(tmp_path: Path, plane: str) -> None:
     """It refuses a modification (#72), and then to restore a session that it has."""
