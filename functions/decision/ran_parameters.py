@@ -36,8 +36,11 @@ def rfsp(d: UeDecision) -> int:
 
 
 def outdated(d: UeDecision, here: Connection) -> bool:
-    """Whether the gNB has a Mobility Restriction List that does not apply any more."""
-    return here.restrictions != _replacing(d, here)
+    """Whether the gNB has a Mobility Restriction List that does not apply any more.
+
+    A UE without a subscription keeps its list: the network deregisters it.
+    """
+    return d.env.subscriber is not None and here.restrictions != _replacing(d, here)
 
 
 def _replacing(d: UeDecision, here: Connection) -> Restrictions | None:

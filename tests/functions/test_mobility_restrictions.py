@@ -162,6 +162,15 @@ def test_restrictions_that_end_are_overwritten() -> None:
     assert phone.world.sent() == []
 
 
+def test_a_ue_without_a_subscription_keeps_its_list() -> None:
+    """Between the removal of the subscription and the event about it, the UE gets no command: it
+    would have no values."""
+    phone = registered((2, 77))
+    del phone.world.subscribers[phone.supi]
+    phone.say({"message-type": "5gmm-status", "5gmm-cause": "protocol-error-unspecified"})
+    assert phone.world.sent() == []
+
+
 def test_a_ue_in_an_area_that_is_forbidden_now_has_to_register() -> None:
     """The registration is rejected (TS 24.501 5.5.1.3.5)."""
     phone = registered()
