@@ -4,6 +4,7 @@ A step contains the version of the `Network` that it was decided with, so that a
 same one.
 """
 
+from functools import lru_cache
 from typing import Annotated, Final, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -214,7 +215,7 @@ class EmergencyServices(Struct, frozen=True):
     arp_priority: int = 1
 
 
-class Network(Struct, frozen=True):
+class Network(Struct, frozen=True, cache_hash=True):
     """The network of one AMF: its identity, the areas that it serves and its policies."""
 
     name: str
@@ -245,8 +246,7 @@ class Network(Struct, frozen=True):
     @property
     def plmns(self) -> tuple[Plmn, ...]:
         """The PLMNs of the core, the GUAMI's first."""
-        served = dict.fromkeys([self.guami.plmn, *(area.plmn for area in self.tracking_areas)])
-        return tuple(served)
+        return _plmns(self)
 
     @property
     def guamis(self) -> tuple[Guami, ...]:
@@ -292,8 +292,23 @@ class Network(Struct, frozen=True):
 
     def slices(self, plmn: Plmn) -> tuple[SNssai, ...]:
         """Return every slice of a PLMN, in the order of the tracking areas."""
-        found = (s for area in self.tracking_areas if area.plmn == plmn for s in area.slices)
-        return tuple(dict.fromkeys(found))
+        return _slices(self, plmn)
+
+
+_KEPT: Final = 64
+"""Cached results. Decisions ask again and again about the same few PLMNs of one network."""
+
+
+@lru_cache(_KEPT)
+def _plmns(network: Network) -> tuple[Plmn, ...]:
+    areas = network.tracking_areas
+    return tuple(dict.fromkeys([network.guami.plmn, *(area.plmn for area in areas)]))
+
+
+@lru_cache(_KEPT)
+def _slices(network: Network, plmn: Plmn) -> tuple[SNssai, ...]:
+    areas = (area for area in network.tracking_areas if area.plmn == plmn)
+    return tuple(dict.fromkeys(one for area in areas for one in area.slices))
 
 
 def version_of(network: Network) -> str:

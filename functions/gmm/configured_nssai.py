@@ -22,9 +22,9 @@ def of(d: UeDecision) -> ConfiguredNssai | None:
     subscriber, plmn = d.env.subscriber, d.plmn
     if subscriber is None:
         return None
-    areas = [area for area in d.env.network.tracking_areas if area.plmn == plmn]
     subscribed = tuple(one.nssai for one in subscriber.slices)
-    there = [one for one in subscribed if any(one in area.slices for area in areas)]
+    served = d.env.network.slices(plmn)
+    there = [one for one in subscribed if one in served]
     return ConfiguredNssai(plmn, tuple(there[:MAX_CONFIGURED]), subscribed) if there else None
 
 
