@@ -5,6 +5,7 @@ from typing import Final
 
 from functions.messages.trees import Tree, subtree
 from schemas.connection.state import Connection, PagingCapability, Restrictions
+from schemas.gprs_timer import octet_of
 from schemas.identity import Tai
 
 
@@ -45,7 +46,7 @@ def inactive_ies(connection: Connection) -> list[Tree]:
     value: Tree = {
         "uEIdentityIndexValue": {"indexLength10": f"{found.identity_index << 6:04x}"},
         **({"uESpecificDRX": f"v{found.drx}"} if found.drx else {}),
-        "periodicRegistrationUpdateTimer": f"{_gprs_timer_3(found.t3512):02x}",
+        "periodicRegistrationUpdateTimer": f"{octet_of(found.t3512):02x}",
         "tAIListForInactive": tai_items(found.tais),
     }
     return [{"CoreNetworkAssistanceInformationForInactive": value}]
@@ -54,23 +55,6 @@ def inactive_ies(connection: Connection) -> list[Tree]:
 def tai_items(tais: tuple[Tai, ...]) -> list[Tree]:
     """Return a list of TAIs in the form of NGAP trees."""
     return [{"tAI": {"pLMNIdentity": tai.plmn, "tAC": tai.tac}} for tai in tais]
-
-
-_UNITS: Final = ((2, 3), (30, 4), (60, 5), (600, 0), (3600, 1), (36_000, 2))
-"""The units of a GPRS timer 3 in seconds, each with its code (TS 24.008 10.5.7.4a)."""
-_MAX_UNITS: Final = 31
-
-
-def _gprs_timer_3(seconds: int) -> int:
-    """Return the octet of a periodic registration update timer (9.3.3.24). The configuration has
-    only values that a unit can encode."""
-    for unit, code in _UNITS:
-        if seconds % unit == 0 and seconds // unit <= _MAX_UNITS:
-            return code << 5 | seconds // unit
-    return _DEACTIVATED
-
-
-_DEACTIVATED: Final = 0xE0
 
 
 def paging_capability_ies(capability: PagingCapability | None) -> list[Tree]:
