@@ -32,7 +32,11 @@ def start(d: UeDecision, challenge: Challenge, capability: bytes, eap_success: b
     if nia is None or nea is None:
         return False
     context = SecurityContext(
-        *(challenge.ngksi, challenge.kamf, nia, nea, capability),
+        challenge.ngksi,
+        challenge.kamf,
+        nia,
+        nea,
+        capability,
         eap_success=eap_success,
         plmn=challenge.plmn,
     )

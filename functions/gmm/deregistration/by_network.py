@@ -37,8 +37,7 @@ def by_subscription(d: UeDecision) -> None:
     """Start a deregistration if the changed subscription is withdrawn or barred.
 
     A UE that is registered for emergency services, or has an emergency PDU session, may be barred
-    (5.5.1.2.4, TS 23.501 5.16.4.3). The reconcilers apply
-    other changes of a subscription.
+    (5.5.1.2.4, TS 23.501 5.16.4.3). The reconcilers apply other changes of a subscription.
     """
     subscriber = d.env.subscriber
     if subscriber is not None and (

@@ -51,7 +51,8 @@ def accepted_order(faults: Tree | None, order: IeOrder) -> tuple[Tree | None, st
         order: `lenient` to accept IEs in any order, which is an error by 10.3.6.
 
     Returns:
-        None for no error; and the IEs whose order was accepted, empty if there are none.
+        The errors, None if there are none; and a note with the IEs that are accepted in their
+        order, empty if there are none.
     """
     if faults is None or order == "strict" or "order" not in faults:
         return faults, ""
@@ -78,10 +79,9 @@ def response(
     """Return the response to a message with syntax errors (10.3); None for no response.
 
     The response is the failure message of the procedure, if it has one that the received IEs can
-    fill, or an ERROR INDICATION. On
-    a connection that is being released it is always an ERROR INDICATION, because procedures there
-    have no outcome. There is no response to an ERROR INDICATION (10.5), and a response that is
-    rejected ends its procedure without one (10.3.4.2).
+    fill, or an ERROR INDICATION. On a connection that is being released it is always an ERROR
+    INDICATION, because procedures there have no outcome. There is no response to an ERROR
+    INDICATION (10.5), and a response that is rejected ends its procedure without one (10.3.4.2).
     """
     if peek.message == "ErrorIndication":
         return None
