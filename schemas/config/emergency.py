@@ -25,18 +25,28 @@ class EmergencyConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """Their ARP priority level; 1 is the highest."""
 
 
+def check(config: EmergencyConfig) -> None:
+    """Check the values, whether emergency services are on or off.
+
+    Raises:
+        ConfigError: a value is not a DNN or not a slice.
+    """
+    if config.dnn and not is_name(config.dnn, LONGEST_DNN):
+        raise ConfigError(f"emergency.dnn {config.dnn!r} is not a DNN")
+    if config.slice:
+        slice_of(config.slice)
+
+
 def services_of(
     config: EmergencyConfig, areas: Sequence[TrackingArea], upfs: Sequence[UpfNode]
 ) -> EmergencyServices:
-    """Return the emergency services of a network that has them.
+    """Return the emergency services of a network that has them. `check` has passed.
 
     Raises:
         ConfigError: there is no DNN or slice that serves a UE in every tracking area.
     """
     if not config.dnn:
         raise ConfigError("amf.emergency is true, but emergency.dnn is not set")
-    if not is_name(config.dnn, LONGEST_DNN):
-        raise ConfigError(f"emergency.dnn {config.dnn!r} is not a DNN")
     nssai = slice_of(config.slice) if config.slice else areas[0].slices[0]
     for area in areas:
         if nssai not in area.slices:

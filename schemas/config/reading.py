@@ -14,6 +14,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import Meta, Struct, field
 
+from schemas.config import emergency as config_emergency
 from schemas.config import gnb as config_gnb
 from schemas.config import n4 as config_n4
 from schemas.config import values
@@ -308,6 +309,7 @@ def _check(config: Config, path: Path) -> None:
         config_gnb.check(config.gnb)
         config_n4.check(config.n4, config.upf, config.data_network)
         causes_of(config.causes)
+        config_emergency.check(config.emergency)
         emergency_services_of(config)
         objectives_of(config.objective)
     except ConfigError as err:

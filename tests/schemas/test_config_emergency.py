@@ -45,6 +45,8 @@ WRONG = {
     ON + DNN.replace("sos", "ims") + N4 + UPF: "no upf has a dnn ims",
     ON + DNN.replace("sos", "a b") + N4 + UPF: "emergency.dnn 'a b' is not a DNN",
     ON + DNN + 'slice = "x"\n' + N4 + UPF: "'x' is not a slice",
+    DNN.replace("sos", "a b"): "emergency.dnn 'a b' is not a DNN",
+    DNN + 'slice = "x"\n': "'x' is not a slice",
     ON + DNN + N4 + UPF + AREA.format(1, '["1"]') + AREA.format(2, '["2"]'): (
         "tracking area 2 of 001-01 does not have 1, the slice of"
     ),
