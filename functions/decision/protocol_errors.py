@@ -68,7 +68,7 @@ def rejected_faults(d: UeDecision, origin: Origin, received: wire.NgapRead, pdu:
     except wire.WireError as err:
         _not_read(d, origin, err)
         return True
-    faults, accepted = ngap_faults.accepted_order(faults, d.env.network.ie_order_of(origin.gnb))
+    faults, accepted = ngap_faults.accepted_order(faults, d.env.network, origin.gnb)
     if accepted:
         d.note(f"{peek.message}: {accepted}")
     if faults is None:

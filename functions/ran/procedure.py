@@ -51,8 +51,7 @@ def _ngap(d: GnbDecision, data: bytes) -> None:
         if data[:2] != _ERROR_INDICATION:
             d.send_pdu(ngap.error_indication(ngap.TRANSFER_SYNTAX_ERROR))
         return
-    order = d.env.network.ie_order_of(d.origin.gnb)
-    faults, accepted = ngap_faults.accepted_order(faults, order)
+    faults, accepted = ngap_faults.accepted_order(faults, d.env.network, d.origin.gnb)
     if accepted:
         d.note(f"{peek.message}: {accepted}")
     of_node = peek.message in _HANDLERS

@@ -7,7 +7,7 @@ import wire
 from functions.messages import ngap
 from functions.messages.ngap import Cause, handover
 from functions.messages.trees import Tree
-from schemas.network import IeOrder
+from schemas.network import Network
 
 PATH_SWITCH_REQUEST: Final = "PathSwitchRequest"
 
@@ -43,18 +43,20 @@ _TRIGGERS: Final = {
 }
 
 
-def accepted_order(faults: Tree | None, order: IeOrder) -> tuple[Tree | None, str]:
+def accepted_order(faults: Tree | None, network: Network, gnb: str) -> tuple[Tree | None, str]:
     """Return the syntax errors of a message that must be answered, and a note about its order.
 
     Args:
         faults: the result of `wire.ngap_check`.
-        order: `lenient` to accept IEs in any order, which is an error by 10.3.6.
+        network: it has the setting of each RAN node: `lenient` to accept IEs in any order, which
+            is an error by 10.3.6.
+        gnb: the Global RAN Node ID of the sender.
 
     Returns:
         The errors, None if there are none; and a note with the IEs that are accepted in their
         order, empty if there are none.
     """
-    if faults is None or order == "strict" or "order" not in faults:
+    if faults is None or "order" not in faults or network.ie_order_of(gnb) == "strict":
         return faults, ""
     return faults["in_any_order"], f"any order is accepted: {'; '.join(faults['order'])}"
 
