@@ -20,11 +20,19 @@ lost."""
 class ReceivedRequest:
     """A request of a UPF, and its response once the core has sent it."""
 
-    __slots__ = ("address", "event", "octets", "published", "response", "since")
+    __slots__ = ("address", "event", "incarnation", "octets", "published", "response", "since")
 
-    def __init__(self, octets: bytes, address: Address, event: CloudEvent, now: float) -> None:
+    def __init__(
+        self,
+        octets: bytes,
+        address: Address,
+        event: CloudEvent,
+        incarnation: int | None,
+        now: float,
+    ) -> None:
         self.octets = octets
         self.address = address
+        self.incarnation = incarnation
         self.event: CloudEvent | None = event
         """The event; None once there is a response."""
         self.response = b""
@@ -37,8 +45,9 @@ class ReceivedRequests:
     """The recent requests of all UPFs, by partition key, sequence number and type (6.4).
 
     The key is that of the session or of the UPF, so two UPFs behind one address cannot be confused.
-    A repeated request gets the same response. A request with other octets or from another port is
-    a new one: a UPF that has restarted reuses sequence numbers.
+    A repeated request gets the same response. A request with other octets, from another port or of
+    another incarnation of the UPF is a new one: a UPF that has restarted reuses sequence numbers,
+    and its restored sessions have their former SEIDs.
     """
 
     def __init__(self, upfs: int, clock: Callable[[], float] = time.monotonic) -> None:
@@ -48,18 +57,35 @@ class ReceivedRequests:
         self._requests: OrderedDict[tuple[str, int, int], ReceivedRequest] = OrderedDict()
 
     def find(
-        self, key: str, sequence: int, message_type: int, octets: bytes, address: Address
+        self,
+        key: str,
+        sequence: int,
+        message_type: int,
+        octets: bytes,
+        address: Address,
+        incarnation: int | None = None,
     ) -> ReceivedRequest | None:
-        """Return the earlier reception of the same request; None if it is new."""
+        """Return the earlier reception of the same request; None if it is new.
+
+        `incarnation` is the Recovery Time Stamp of the UPF for a request about a session, None for
+        other requests.
+        """
         found = self._requests.get((key, sequence, message_type))
         if found is None or found.since + KEPT <= self._clock():
             return None
-        return found if (found.octets, found.address) == (octets, address) else None
+        same = (found.octets, found.address, found.incarnation) == (octets, address, incarnation)
+        return found if same else None
 
     def add(
-        self, sequence: int, message_type: int, octets: bytes, address: Address, event: CloudEvent
+        self,
+        sequence: int,
+        message_type: int,
+        octets: bytes,
+        address: Address,
+        event: CloudEvent,
+        incarnation: int | None = None,
     ) -> None:
-        """Keep a request with its event for the core."""
+        """Keep a request with its event for the core. `incarnation` is as in `find`."""
         now = self._clock()
         while self._requests:
             oldest = next(iter(self._requests.values()))
@@ -68,7 +94,7 @@ class ReceivedRequests:
             self._requests.popitem(last=False)
         name = event.partitionkey, sequence, message_type
         self._requests.pop(name, None)
-        self._requests[name] = ReceivedRequest(octets, address, event, now)
+        self._requests[name] = ReceivedRequest(octets, address, event, incarnation, now)
 
     def overdue(self, found: ReceivedRequest) -> CloudEvent | None:
         """Return the event to publish again if the response to a request is late."""

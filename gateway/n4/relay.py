@@ -120,7 +120,10 @@ class UplinkRelay:
         if route is None:
             self._drop(address, "its header has no SEID")
             return
-        earlier = self._received.find(route.partitionkey, *number, octets, address)
+        of_session = header.message_type >= pfcp.FIRST_OF_SESSIONS
+        received = octets, address
+        incarnation = peer.requests.incarnation.current if of_session else None
+        earlier = self._received.find(route.partitionkey, *number, *received, incarnation)
         if earlier is not None:
             self._counters.duplicates += 1
             if earlier.response:
@@ -129,7 +132,7 @@ class UplinkRelay:
                 self._events.again(event)
         elif self._has_room(peer):
             event = self._events.uplink(peer, route, octets)
-            self._received.add(*number, octets, address, event)
+            self._received.add(*number, *received, event, incarnation)
 
     def _response(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek) -> None:
         stamp = peek.recovery_time_stamp

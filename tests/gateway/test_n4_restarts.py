@@ -24,6 +24,8 @@ from tests.gateway.n4_edge import (
     deletion,
     encode,
     node,
+    report,
+    report_answer,
     setup,
     stamp,
 )
@@ -139,6 +141,25 @@ async def test_requests_of_the_node_do_not_end(edge: Edge) -> None:
     events = await edge.until(before + 1)
     assert (events[-1].type, events[-1].sequence) == (EventType.PFCP_UPLINK, 2)
     assert ended(edge) == []
+
+
+async def test_the_next_incarnation_may_send_the_octets_of_the_one_before(edge: Edge) -> None:
+    """A restored session has its SEID at the core again, and the sequence numbers begin again: a
+    report is no copy of one before the restart. Its UE would not be paged."""
+    (upf,) = edge.upfs
+    await upf.associated()
+    before = len(edge.events)
+    for count, upf_stamp in enumerate((UPF_STAMP, AFTER), 1):
+        upf.send(heartbeat(upf_stamp))
+        await upf.next()
+        for _ in range(2):
+            upf.send(report(1))
+        await edge.until(before + count)
+        await edge.settled()
+        assert len(edge.events) == before + count, "a repeated report is published once"
+        await edge.ask(upf, report_answer(1), None)
+        assert await upf.heard(1) == [report_answer(1)]
+        upf.got.clear()
 
 
 def test_incarnations() -> None:
