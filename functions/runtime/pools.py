@@ -31,7 +31,7 @@ class Pool:
         """
         found = ip_network(network, strict=False)
         self.upf = upf
-        self.dnn = dnn
+        self.dnn = dnn.lower()
         self.version = found.version
         self.first, self.last = _usable(found)
         self._first_block = self.first // BLOCK

@@ -46,10 +46,11 @@ def leads(ue: Ue) -> list[Lead]:
 def address_index_key(dnn: str, address: str) -> str:
     """Return the key of an address of a data network. Adjacent addresses have adjacent keys.
 
-    `address` is an IPv4 address or the IPv6 prefix of a UE.
+    `address` is an IPv4 address or the IPv6 prefix of a UE. Upper and lower case of DNNs are equal:
+    that of a session comes from its subscription, that of a pool from the configuration.
     """
     kind = IPv6Address if ":" in address else IPv4Address
-    return f"{dnn}/{kind(address).packed.hex()}"
+    return f"{dnn.lower()}/{kind(address).packed.hex()}"
 
 
 def _of_association(gnb: str, association: str, amf_ue_ngap_id: int, ran_ue_ngap_id: int) -> str:

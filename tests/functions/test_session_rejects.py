@@ -155,6 +155,18 @@ def test_a_dnn_is_looked_for_in_all_allowed_slices(
     site.world.verify()
 
 
+def test_a_dnn_of_the_subscription_in_another_case_than_that_of_the_upf() -> None:
+    """TS 23.003 9.1: it is the same data network, so no address is given twice."""
+    one_upf = replace(N4_NETWORK, upfs=N4_NETWORK.upfs[:1])
+    site = Site(dnns=(Dnn("Internet", (PduSessionType.IPV4,)),), network=one_upf)
+    site.ask(1, transport={"dnn": "INTERNET"})
+    site.set_up("PDUSessionResourceSetup", 1)
+    site.ask(2, transport={"dnn": "INTERNET"})
+    first, second = (session.address.ipv4 for session in site.world.ue().sessions)
+    assert first != second
+    site.world.verify()
+
+
 @pytest.mark.parametrize(
     "transport",
     [{"dnn": "nowhere"}, {"dnn": "ims", "s-nssai": {"sst": SLICE.sst, "sd": SLICE.sd}}],

@@ -57,6 +57,15 @@ def test_an_address_is_in_one_block_and_found_by_its_key(data: st.DataObject) ->
     assert wide(pool.text(number)) in ip_network(network)
 
 
+@pytest.mark.parametrize("network", ["10.45.0.0/24", "2001:db8:1::/48"])
+def test_the_case_of_a_dnn_makes_no_other_pool(network: str) -> None:
+    """TS 23.003 9.1: a session has the DNN as its subscription writes it."""
+    pool = Pool("u", "Internet", network)
+    key = address_index_key("INTERNET", pool.text(pool.first))
+    assert (pool.key(pool.first), pool.number_of(key)) == (key, pool.first)
+    assert key.startswith(pool.scan_prefix(0))
+
+
 @pytest.mark.parametrize("key", ["internet/0a2d0000", "internet/0a2dffff", "internet/0a2d00", "x"])
 def test_a_key_of_no_address_of_the_pool(key: str) -> None:
     assert Pool("u", "internet", "10.45.0.0/16").number_of(key) is None
