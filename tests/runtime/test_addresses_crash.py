@@ -51,7 +51,7 @@ class Sessions(Procedures):
         if trigger.data == b"release":
             events: Any = tuple(SessionDeleted(s.n4.seid, "released") for s in ue.sessions[:1])
             return Decision(Procedure.SESSION, "1", events or (Noted("none"),), ())
-        assert env.usable_upfs() == (UsableUpf(UPF, 0),)
+        assert env.usable_upfs() == (UsableUpf(UPF, 0, recovery_time_stamp=1),)
         ipv6 = env.free_address(DNN, UPF, 6)
         ipv4 = env.free_address(DNN, UPF, 4)
         if not ipv4:
@@ -316,7 +316,7 @@ async def test_the_upfs_are_read_once_for_a_while(tmp_path: Path) -> None:
     for number in range(1, 4):
         done = await worker.run([job(ask(1, "take", number))])
         ((_, step),) = done.appended
-        assert step.lookups[0] == UpfsLookup((UsableUpf(UPF, 0),))
+        assert step.lookups[0] == UpfsLookup((UsableUpf(UPF, 0, recovery_time_stamp=1),))
     assert loads.count("load") == 2, "the UE's, and the UPF's"
     await store.close()
 

@@ -30,6 +30,8 @@ FILES = (
     "tests/histories/history.py",
     "tests/histories/record.py",
     "tests/histories/scenarios.py",
+    "tests/histories/scenarios_assistance.py",
+    "tests/histories/scenarios_first_contact.py",
     "tests/histories/scenarios_network.py",
     "tests/histories/scenarios_plmns.py",
     "tests/histories/scenarios_sessions.py",
