@@ -232,6 +232,7 @@ class Autoscaler:
         before = len(running)
         for dead in [o for o in running if not o.process.alive]:
             running.remove(dead)
+            await dead.process.wait()
             self._died(one, dead, now)
         self._note(one, before)
         # The event that woke the group may be newer than the reading.

@@ -189,8 +189,11 @@ class Process:
         return f"ended with {status}: {words or 'it printed nothing'}"
 
     async def wait(self) -> int:
-        """Wait for the end of the process. Return the exit status."""
-        return await self._child.wait()
+        """Wait for the end of the process, and for its last lines. Return the exit status."""
+        status = await self._child.wait()
+        # A child of the process may keep the pipe open.
+        await asyncio.wait({self._reader}, timeout=0.2)
+        return status
 
     def signal(self, number: signal.Signals) -> None:
         """Send the process a signal, unless it has ended."""
