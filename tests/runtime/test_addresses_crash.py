@@ -61,7 +61,7 @@ class Sessions(Procedures):
             id=1,
             pti=1,
             nssai=SNssai(1),
-            dnn=DNN,
+            dnn=DNN.upper(),  # as its subscription writes it
             type=PduSessionType.IPV4V6,
             address=PduAddress(ipv4, ipv6),
             ambr=Ambr(1, 1),
