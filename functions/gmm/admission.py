@@ -54,7 +54,7 @@ def _encodable(seconds: int, policy: Congestion, drawn: int) -> int:
 
 
 def barred(subscriber: Subscriber, tai: Tai) -> GmmCause | None:
-    """Why a UE with this subscription is not served in a tracking area; None where it is."""
+    """Return the cause to reject a UE of this subscription in a tracking area; None to serve it."""
     if subscriber.barred:
         return GmmCause.SERVICES_NOT_ALLOWED
     if not subscriber.nr_allowed:

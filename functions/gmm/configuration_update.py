@@ -132,12 +132,13 @@ def _is_area_outdated(d: UeDecision) -> bool:
 
 
 def _is_barred(d: UeDecision) -> bool:
-    """Whether a registration of the UE would be rejected now for its tracking area or RAT.
+    """Whether a registration of the UE would be rejected now by its subscription.
 
-    A UE with emergency services stays. The network deregisters a UE that is barred altogether.
+    A UE with emergency services stays. If its subscription was barred meanwhile, it is told to
+    register after the end of its emergency PDU session (TS 23.501 5.16.4.3).
     """
     here, subscriber = d.connection.tai, d.env.subscriber
-    if subscriber is None or subscriber.barred or d.ue.emergency:
+    if subscriber is None or d.ue.emergency:
         return False
     return admission.barred(subscriber, here) is not None and emergency.session_of(d) is None
 

@@ -126,6 +126,24 @@ def test_a_barred_subscription_ends_no_emergency_session() -> None:
     assert site.session(5).stage == "active"
 
 
+def test_a_barred_ue_registers_after_its_emergency_session() -> None:
+    """TS 23.501 5.16.4.3: only emergency services are exempt. The registration gets #7."""
+    site = at()
+    ask(site)
+    site.set_up("PDUSessionResourceSetup", 5)
+    barred(site)
+    told = SubscriptionChanged(2)
+    operator.tell(site.world, EventType.SUBSCRIPTION_CHANGED, told, site.phone.supi)
+    site.release(5)
+    site.hear()
+    site.released(5)
+    head = {"pdu-session-identity": 5, "procedure-transaction-identity": 0}
+    site.say(5, {MESSAGE: "pdu-session-release-complete", **head})
+    command = site.phone.update()
+    assert command["configuration-update-indication"] == {"ack": True, "red": True}
+    assert site.phone.hear()[-1][MESSAGE] == "UEContextReleaseCommand"
+
+
 def test_an_update_where_the_ue_is_barred_keeps_the_emergency_session_alone() -> None:
     """5.5.1.3.4: the UE is then registered for emergency services."""
     site = at()
