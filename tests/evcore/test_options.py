@@ -117,7 +117,7 @@ def test_a_programme() -> None:
         ((*LOAD, "--duration", "inf"), "--duration is inf: it must be finite"),
         ((*LOAD, "--rate", "0"), "rate is 0.0"),
         ((*LOAD, "--tac", "16777216"), "tac is 16777216, but a TAC has 24 bits"),
-        ((*LOAD, "--plmn", "1-1"), "population.plmn is '1-1', not MCC-MNC"),
+        ((*LOAD, "--plmn", "1-1"), "plmn is '1-1', not MCC-MNC"),
         ((*LOAD, "--first-imsi", "1"), "population.first_imsi is '1', not 15 digits"),
         ((*LOAD, "--slices", "1-zz"), "--slices: '1-zz' is not a slice"),
     ],
