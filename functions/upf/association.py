@@ -21,8 +21,12 @@ from schemas.upf import (
 )
 
 RETRY: Final = 10
-"""Seconds until a failed request is sent again; doubled each time, up to `SLOWEST`."""
-SLOWEST: Final = 640
+"""Seconds until a failed request is sent again; doubled each time, up to a longest pause."""
+SLOWEST: Final = 60
+"""The longest pause between association setups. Only the answer to a setup shows that a UPF is back
+if it drops the heartbeats of CP functions without association."""
+LONGEST: Final = 640
+"""The longest pause between deletions of leftover sessions, and the pause after a release."""
 
 _SILENT: Final = "it does not answer heartbeats"
 _IGNORING: Final = "it answers heartbeats, but no requests about sessions"
@@ -83,9 +87,9 @@ def since(d: UpfDecision) -> int:
     return d.since
 
 
-def _pause(d: UpfDecision, tries: int) -> int:
+def _pause(d: UpfDecision, tries: int, longest: int = SLOWEST) -> int:
     """Return the time of the next attempt after a number of failures, in milliseconds."""
-    return d.env.now + min(RETRY * 2 ** min(tries, 8), SLOWEST) * 1000
+    return d.env.now + min(RETRY * 2 ** min(tries, 8), longest) * 1000
 
 
 def left_over(d: UpfDecision, up_seid: int) -> None:
@@ -119,7 +123,7 @@ def on_wake_up(d: UpfDecision) -> None:
 
 
 def _wake_for_leftovers(d: UpfDecision) -> None:
-    wake_at = _pause(d, d.upf.tries)
+    wake_at = _pause(d, d.upf.tries, LONGEST)
     d.emit(LeftoversAwaited(wake_at))
     d.outputs.append(Wake(wake_at, Procedure.UPF))
 
@@ -219,7 +223,7 @@ def released(d: UpfDecision, reason: str) -> None:
     """
     if not d.upf.associated:
         return
-    wake_at = d.env.now + SLOWEST * 1000 if d.configured else 0
+    wake_at = d.env.now + LONGEST * 1000 if d.configured else 0
     d.emit(UpfReleased(reason, wake_at))
     if wake_at:
         d.outputs.append(Wake(wake_at, Procedure.UPF))

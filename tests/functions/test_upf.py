@@ -206,7 +206,7 @@ def test_an_association_that_fails_is_tried_again_later_and_later(
         world.advance(waits[-1] - 1)
         assert not world.pfcp
         world.advance(2)
-    assert waits == [10, 20, 40, 80, 160, 320]
+    assert waits == [10, 20, 40, 60, 60, 60]
     upf, key, number, _ = world.pfcp.pop()
     world.answer_pfcp(setup_response(), upf, key, number)
     assert (world.upf().associated, world.upf().refused) == (True, 0)
