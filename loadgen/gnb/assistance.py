@@ -38,7 +38,7 @@ def check_capability(ue: Ue, ies: Tree) -> None:
         if not _has(ies[name], value):
             ue.violate(Kind.CONTEXT_RADIO, f"{name} of another device")
         elif not ue.capability_reported:
-            ue.violate(Kind.CONTEXT_RADIO, f"{name} of before the initial registration")
+            ue.violate(Kind.CONTEXT_RADIO, f"{name} from before the initial registration")
 
 
 def _has(told: Any, own: Any) -> bool:

@@ -17,7 +17,7 @@ def trouble(core: Core) -> str:
 
 
 async def test_a_upf_that_restarts(tmp_path: Path) -> None:
-    """One request is pending. The UPF gets none with a SEID of before: that is a violation."""
+    """One request is pending. The UPF gets none with a former SEID: that is a violation."""
     async with n4_core.running(tmp_path) as core:
         await core.session()
         core.upf.silence(True)

@@ -43,7 +43,7 @@ _NO_DRX: Final = "not-specified"
 def drx_of(request: Tree, before: int) -> int:
     """Return the UE specific DRX cycle after a REGISTRATION REQUEST, in radio frames; 0 for none.
 
-    An update without the IE keeps the cycle of before (5.5.1.3.2). The network accepts the
+    An update without the IE keeps the earlier cycle (5.5.1.3.2). The network accepts the
     requested cycle (9.11.3.2A).
     """
     if REQUESTED_DRX in request:
