@@ -45,7 +45,7 @@ DNNS = st.lists(
         },
     ),
     max_size=4,
-    unique_by=lambda dnn: dnn["name"],
+    unique_by=lambda dnn: str(dnn["name"]),
 )
 _OTHERS = st.tuples(st.integers(0, 255), st.none() | st.binary(min_size=3, max_size=3))
 _KNOWN = st.sampled_from([(SLICE.sst, bytes.fromhex(SLICE.sd or "")), (OTHER_SLICE.sst, None)])
@@ -185,7 +185,7 @@ FILES = st.fixed_dictionaries(
                 },
             ),
             max_size=5,
-            unique_by=lambda one: one["name"].lower(),
+            unique_by=lambda one: str(one["name"]).lower(),
         ),
         "timers": st.fixed_dictionaries(
             {},

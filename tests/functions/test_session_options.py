@@ -144,7 +144,8 @@ def test_many_packets() -> None:
 def test_an_accept_has_the_addresses_of_the_p_cscfs() -> None:
     network = replace(N4_NETWORK, data_networks=(NETWORK,))
     site = Site(network=network)
-    site.ask(**{options.IE: ["p-cscf-ipv4-address-request", "p-cscf-ipv6-address-request"]})
+    asked: Any = {options.IE: ["p-cscf-ipv4-address-request", "p-cscf-ipv6-address-request"]}
+    site.ask(**asked)
     accept = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
     assert accept[options.IE] == [
         {"p-cscf-ipv4-address": "10.1.1.1"},
@@ -157,6 +158,7 @@ def test_an_accept_has_the_addresses_of_the_p_cscfs() -> None:
 
 def test_options_without_a_reading_are_answered_in_the_accept() -> None:
     site = Site(network=replace(N4_NETWORK, data_networks=(NETWORK,)))
-    site.ask(**{options.IE: {"octets": "80000d0105000c00"}})
+    asked: Any = {options.IE: {"octets": "80000d0105000c00"}}
+    site.ask(**asked)
     accept = site.hear()[-1]["PDUSessionResourceSetupListSUReq"][0]["nas"]
     assert [list(unit) for unit in accept[options.IE]] == [["p-cscf-ipv4-address"]] * 2

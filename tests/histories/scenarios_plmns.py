@@ -82,7 +82,7 @@ def configured_nssai() -> World:
     phone = registered(NETWORK, "001-01")
     phone.idle()
     phone.requested = [*BOTH, {"sst": 3}]
-    default = {"network-slicing-indication": {"dcni": True, "nssci": False}}
+    default: Any = {"network-slicing-indication": {"dcni": True, "nssci": False}}
     phone.open_again(phone.request(**default))
     phone.finish()
     return phone.world
