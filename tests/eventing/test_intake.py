@@ -351,6 +351,8 @@ async def test_pulling_goes_on_after_a_restart_of_the_broker(
     await publish(publisher, 1, [2])
     await intake.refresh(reconnected=True)
     found = await take(intake, 2)
+    while len(set(data(found))) < 2:  # the publisher may repeat an event after a reconnection
+        found += await take(intake, 1)
     assert set(data(found)) == {first.data, b"pdu 2"}
     for delivery in found:
         await intake.ack(delivery)
