@@ -2,8 +2,8 @@
 
 tests/wire/test_corpus.py decodes them, and they seed the fuzz targets of tests/fuzz. A crash that
 fuzzing finds becomes a line here. ``peers/`` has a file for each gNB, UE and UPF of another project
-that was run with evcore: tests/functions/test_peers.py runs decisions on these messages, and they do not
-seed the fuzzer.
+that was run with evcore: tests/functions/test_peers.py runs decisions on these messages, and
+they do not seed the fuzzer.
 """
 
 import re
