@@ -11,6 +11,7 @@ from functions.messages import ngap
 from functions.messages.ngap import handover as messages
 from functions.messages.trees import Tree
 from functions.mobility import end, n2_handover, xn_handover
+from schemas.connection.state import Connection
 from schemas.gsm.events import (
     ResourcesUnneeded,
     UserPlaneOff,
@@ -100,12 +101,21 @@ def _cancelled(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     end.end(d, f"cancelled: {ngap.cause_text(cause)}", messages.CANCELLED)
 
 
-def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
-    """UPLINK RAN STATUS TRANSFER (TS 38.413 8.4.6, 8.4.7): for the target."""
+def _target(d: UeDecision, message: str, amf_ue_ngap_id: int) -> Connection | None:
+    """Return the target that a `message` of the source is for. In another state than the execution
+    of the handover, the gNB gets an ERROR INDICATION; return None."""
     ongoing, target = d.ue.handover, d.ue.target
     executing = ongoing is not None and ongoing.stage == "executing"
     if target is None or ongoing is None or not executing or ongoing.source != amf_ue_ngap_id:
-        protocol_errors.not_in_this_state(d, "UplinkRANStatusTransfer", amf_ue_ngap_id)
+        protocol_errors.not_in_this_state(d, message, amf_ue_ngap_id)
+        return None
+    return target
+
+
+def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
+    """UPLINK RAN STATUS TRANSFER (TS 38.413 8.4.6, 8.4.7): for the target."""
+    ongoing, target = d.ue.handover, _target(d, "UplinkRANStatusTransfer", amf_ue_ngap_id)
+    if ongoing is None or target is None:
         return
     container = ies["RANStatusTransfer-TransparentContainer"]
     d.send(messages.downlink_ran_status_transfer(target, container), target)
@@ -120,10 +130,8 @@ def _status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
 def _early_status(d: UeDecision, ies: Tree, amf_ue_ngap_id: int) -> None:
     """Process UPLINK RAN EARLY STATUS TRANSFER (TS 38.413 8.4.9, 8.4.10), of a source that goes on
     sending to the UE during a DAPS handover: forward it to the target."""
-    ongoing, target = d.ue.handover, d.ue.target
-    executing = ongoing is not None and ongoing.stage == "executing"
-    if target is None or ongoing is None or not executing or ongoing.source != amf_ue_ngap_id:
-        protocol_errors.not_in_this_state(d, "UplinkRANEarlyStatusTransfer", amf_ue_ngap_id)
+    target = _target(d, "UplinkRANEarlyStatusTransfer", amf_ue_ngap_id)
+    if target is None:
         return
     container = ies["EarlyStatusTransfer-TransparentContainer"]
     d.send(messages.downlink_ran_early_status_transfer(target, container), target)
