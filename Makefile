@@ -2,11 +2,11 @@
 
 PY := .venv/bin/python
 CODE := evcore loadgen gateway functions eventing statestore transport schemas k8s
-WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/k8s tests/kernel
+WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/hostile tests/k8s tests/kernel
 QUICK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check kill release fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -42,7 +42,7 @@ conformance: setup-dev ## Every message in every state, and 50,000 random sequen
 	@$(PY) -m pytest tests/conformance
 
 test-fast: setup-dev ## The tests that take no servers and no virtual machine
-	@$(PY) -m pytest -m "not slow" --ignore tests/e2e --ignore tests/kernel
+	@$(PY) -m pytest -m "not slow" --ignore tests/e2e --ignore tests/hostile --ignore tests/kernel
 
 lint: setup-dev ## Style, types, layers, generated files
 	@.venv/bin/ruff check $(CODE) tests bench scripts wire
@@ -78,6 +78,9 @@ bench-check: setup-dev ## Has anything become slower? Ratios of one run by the b
 
 kill: setup-dev ## Kill every kind of process under load: no UE notices (about 20 minutes)
 	@$(PY) -m bench.kill
+
+hostile: setup-dev ## Attack cores: forged peers, open doors, floods, full disks, a soak (about 25 minutes)
+	@$(PY) -m tests.hostile
 
 release: setup-dev ## Release the version of the tree, then begin NEXT=x.y.z (docs/releasing.md)
 	@$(PY) scripts/release.py --next "$(NEXT)"
