@@ -8,7 +8,7 @@
 | ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up of several aggregates |
 | ``timer.<partition>.<slot>.page-<output>`` | a page of events for many UEs that waits |
 | ``timer.made`` | a mark: the stream has had all wake-ups of the log |
-| ``n2.<gnb>.<association>`` | NGAP PDUs for the gateway that has the association |
+| ``n2.<gnb>.<association>`` | sealed NGAP PDUs for the gateway that has the association |
 | ``n4.<upf>`` | PFCP messages for one of the gateways that serve the UPF |
 | ``alive.<worker>`` | asks whether a worker is connected; it answers |
 | ``stats.<worker>`` | statistics of a worker |
@@ -25,6 +25,8 @@ TIMERS: Final = "timer."
 TIMERS_MADE: Final = f"{TIMERS}made"
 """Subject of the mark in a stream that has had all wake-ups of the log."""
 STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
+N2: Final = "n2."
+"""Prefix of the subjects of NGAP messages, which are sealed (`eventing.jetstream.sealed`)."""
 N4: Final = "n4."
 """Prefix of the subjects of PFCP messages."""
 
@@ -128,12 +130,12 @@ def dead(subject: str) -> str:
 
 def downlink(gnb: str, association: str) -> str:
     """Return the subject of PDUs for one association of a gNB."""
-    return f"n2.{token(gnb)}.{token(association)}"
+    return f"{N2}{token(gnb)}.{token(association)}"
 
 
 def downlinks_of(association: str) -> str:
     """Return the filter for PDUs of an association, with any gNB name."""
-    return f"n2.*.{token(association)}"
+    return f"{N2}*.{token(association)}"
 
 
 def n4(upf: str) -> str:

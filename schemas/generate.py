@@ -149,7 +149,14 @@ def asyncapi() -> dict[str, Any]:
         "defaultContentType": MSGPACK_MEDIA_TYPE,
         "channels": channels,
         "operations": {**_operations(), **asyncapi_domain.operations()},
-        "components": {"messages": {**messages, "batch": _batch(), **asyncapi_domain.messages()}},
+        "components": {
+            "messages": {
+                **messages,
+                "batch": _batch(),
+                "sealed": _SEALED,
+                **asyncapi_domain.messages(),
+            }
+        },
     }
 
 
@@ -179,6 +186,15 @@ def _message(kind: EventType) -> dict[str, Any]:
     return message
 
 
+_SEALED: Final[dict[str, Any]] = {
+    "name": "sealed",
+    "summary": "A batch of ngap-downlink events, sealed for one association",
+    "description": "1 octet version, 16 sender, 12 number, then AES-256-GCM of the batch; the key "
+    "is derived from the key of the 5G-TMSIs and the sender. No headers.",
+    "contentType": "application/vnd.evcore.sealed",
+}
+
+
 def _batch() -> dict[str, Any]:
     return {
         "name": "batch",
@@ -201,8 +217,8 @@ def _payload(schema: str) -> dict[str, Any]:
 
 
 def _channels() -> dict[str, Any]:
-    downlink, n4 = {EventType.NGAP_DOWNLINK}, {EventType.PFCP_DOWNLINK}
-    events = set(EventType) - downlink - n4
+    n4 = {EventType.PFCP_DOWNLINK}
+    events = set(EventType) - {EventType.NGAP_DOWNLINK} - n4
     parameters = {
         "partition": {"description": "slot modulo the number of partitions"},
         "procedure": {"enum": [str(procedure) for procedure in Procedure]},
@@ -236,7 +252,7 @@ def _channels() -> dict[str, Any]:
                 "gnb": {"description": "Global RAN node ID"},
                 "association": {"description": "the gateway's name of the SCTP association"},
             },
-            "messages": _references(downlink, batch=True),
+            "messages": {"sealed": {"$ref": "#/components/messages/sealed"}},
         },
         "n4": {
             "address": "n4.{upf}",

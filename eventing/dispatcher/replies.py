@@ -14,7 +14,9 @@ from eventing import subjects
 from eventing.cloudevents import http_binding, nats_binding
 from eventing.cloudevents.http_binding import ReceivedEvent
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
+from eventing.jetstream import sealed
 from eventing.jetstream.messages import Addressed, Outgoing, is_batch, opened
+from schemas.cloudevents import CloudEvent, EventType
 
 _HEADERS: Final = {
     "repeated": REPEATED,
@@ -33,7 +35,7 @@ _is_event: Final = re.compile(_EVENT).fullmatch
 _is_timer: Final = re.compile(rf"timer\.[0-9]{{1,4}}\.[0-9]{{1,4}}\.{_WORD}").fullmatch
 _is_dead: Final = re.compile(rf"dead\.{_EVENT}").fullmatch
 _is_passing: Final = re.compile(rf"n2\.{_WORD}\.{_WORD}|n4\.{_WORD}").fullmatch
-"""Subjects of gateways: core NATS, no stream stores them."""
+"""Subjects of gateways: core NATS, no stream stores them. A message for a gNB is sealed."""
 _is_schedule: Final = re.compile(
     r"@at [0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z"
 ).fullmatch
@@ -73,8 +75,17 @@ def _to_json(message: Outgoing) -> bytes:
         for name, header in _HEADERS.items()
         if header in message.headers
     }
-    event = nats_binding.from_message(message.headers, message.data)
+    event = _event_of(message)
     return http_binding.to_json(event, {"subject": message.subject, **extensions})
+
+
+def _event_of(message: Outgoing) -> CloudEvent:
+    if not message.subject.startswith(subjects.N2):
+        return nats_binding.from_message(message.headers, message.data)
+    # A sealed message has no headers.
+    number, gnb = sealed.number_of(message.data), message.subject.split(".")[1]
+    kind = EventType.NGAP_DOWNLINK
+    return CloudEvent(number, "/sealed", kind, gnb, message.data, sealed.MEDIA_TYPE)
 
 
 def _is_time(schedule: str) -> bool:
@@ -112,7 +123,7 @@ def _reply(found: ReceivedEvent) -> Reply:
             raise BadEventError(f"no wake-up has {str(when)[:40]!r} for {str(target)[:80]!r}")
     elif when is not None or target is not None:
         raise BadEventError(f"{subject[:80]!r} is not the subject of a wake-up")
-    headers = nats_binding.to_headers(event)
+    headers = {} if subject.startswith(subjects.N2) else nats_binding.to_headers(event)
     headers |= {_HEADERS[name]: value for name, value in given.items()}
     size = len(event.data) + sum(len(k) + len(v.encode()) + 4 for k, v in headers.items())
     if size > LARGEST:

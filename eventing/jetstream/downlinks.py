@@ -11,7 +11,7 @@ again. An N2 gateway takes its associations along, and what was sent on them.
 import asyncio
 import logging
 from collections import OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any, Final, NamedTuple
 
 from nats.aio.client import Client
@@ -19,12 +19,16 @@ from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.jetstream.connection import listen, when_reconnected
+from eventing.jetstream.messages import Addressed, Outgoing
+from eventing.jetstream.sealed import DownlinkSealer
 
 log = logging.getLogger(__name__)
 
 KEPT: Final = 1.0
 """Seconds before the loss of a connection whose messages are sent again: nats-server writes what it
 has read much sooner."""
+TOGETHER: Final = 128
+"""Maximum number of events for one gNB or UPF in a message."""
 MOST: Final = 8192
 """Maximum number of messages that are kept."""
 PAUSES: Final = (0.2, 0.8)
@@ -50,8 +54,9 @@ class _Sent(NamedTuple):
 class Downlinks:
     """Publishes messages to gateways, and keeps the last ones."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, sealer: DownlinkSealer) -> None:
         self._client = client
+        self._sealer = sealer
         self._loop = asyncio.get_running_loop()
         self._sent: OrderedDict[int, _Sent] = OrderedDict()
         """By number, the last messages."""
@@ -62,6 +67,19 @@ class Downlinks:
         """Where messages come back to."""
         self._repeating: set[asyncio.Task[None]] = set()
         when_reconnected(client, self._reconnected)
+
+    def messages(self, leaving: Sequence[Addressed], most: int = TOGETHER) -> list[Outgoing]:
+        """Return events for gateways as few messages, of `most` events each. Those for gNBs are
+        sealed. The events for one gNB or UPF stay in order."""
+        return self._sealer.messages(leaving, most)
+
+    async def send(self, leaving: Sequence[Addressed]) -> None:
+        """Publish events for gateways. A message that cannot be sent is logged."""
+        for message in self.messages(leaving):
+            try:
+                await self.publish(*message)
+            except NatsError as err:
+                log.warning("%s: messages are not sent: %s", message.subject, err)
 
     async def publish(self, subject: str, data: bytes, headers: dict[str, str]) -> None:
         """Publish a message.

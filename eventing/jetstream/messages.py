@@ -95,6 +95,21 @@ def gathered(
             to the subject of the first event. The default group is the consumer.
         most: maximum events in a message.
     """
+    return [_message(some) for some in _grouped(messages, together, most)]
+
+
+def batched(
+    messages: Iterable[Addressed], together: Callable[[str], str], most: int
+) -> list[tuple[str, bytes]]:
+    """Return events as few batches, each with its subject; see `gathered`. An event that is alone
+    is a batch too."""
+    groups = _grouped(messages, together, most)
+    return [(some[0].subject, batch.encode([_entry(one) for one in some])) for some in groups]
+
+
+def _grouped(
+    messages: Iterable[Addressed], together: Callable[[str], str], most: int
+) -> list[list[Addressed]]:
     found: list[list[Addressed]] = []
     octets: list[int] = []
     latest: dict[str, int] = {}
@@ -115,7 +130,7 @@ def gathered(
         last[key] = at
         found[at].append(message)
         octets[at] += size
-    return [_message(some) for some in found]
+    return found
 
 
 def _message(some: list[Addressed]) -> Outgoing:

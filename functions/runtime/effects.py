@@ -3,11 +3,10 @@
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec import msgpack
 from msgspec.structs import replace
-from nats.errors import Error as NatsError
 
 from eventing import subjects
 from eventing.cloudevents import nats_binding
@@ -45,9 +44,6 @@ from statestore.contract import StoreUnavailable
 from statestore.log import EventLog
 
 log = logging.getLogger(__name__)
-
-MOST_DOWNLINKS: Final = 128
-"""Maximum number of messages for one gNB or UPF in one batch."""
 
 
 def event_id(aggregate: str, step: Step[Any], index: int) -> str:
@@ -244,19 +240,10 @@ async def send_downlinks(
         if not paging and any(isinstance(output, Page) for output in step.outputs):
             paging = True
             # Earlier messages do not wait for the lookup of the gNBs.
-            await send(downlinks, leaving)
+            await downlinks.send(leaving)
             leaving = []
         leaving += await effects.downlinks(aggregate, step)
-    await send(downlinks, leaving)
-
-
-async def send(downlinks: Downlinks, leaving: Sequence[Addressed]) -> None:
-    """Send messages to gateways, in order. A message that cannot be sent is logged."""
-    for subject, data, headers in gathered(leaving, str, MOST_DOWNLINKS):
-        try:
-            await downlinks.publish(subject, data, headers=headers)
-        except NatsError as err:
-            log.warning("%s: messages are not sent: %s", subject, err)
+    await downlinks.send(leaving)
 
 
 def responds_last(step: Step[Any]) -> bool:

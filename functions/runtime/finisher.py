@@ -6,15 +6,13 @@ import logging
 from collections.abc import Coroutine, Iterable, Sequence
 from typing import Any, Final
 
-from nats.aio.client import Client
-
 from eventing import subjects
 from eventing.jetstream.delivery import Delivery, alone, dead_letter
 from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.messages import Addressed, Outgoing, gathered
 from eventing.jetstream.publisher import Publisher
-from functions.runtime.effects import Effects, responds_last, send, send_downlinks
+from functions.runtime.effects import Effects, responds_last, send_downlinks
 from functions.runtime.job import Job
 from functions.runtime.meter import Meter
 from functions.runtime.pace import waited
@@ -32,13 +30,13 @@ class JetStreamFinisher:
 
     def __init__(
         self,
-        client: Client,
+        downlinks: Downlinks,
         intake: Intake,
         publisher: Publisher,
         effects: Effects,
         meter: Meter,
     ) -> None:
-        self._downlinks = Downlinks(client)
+        self._downlinks = downlinks
         self._intake = intake
         self._publisher = publisher
         self._effects = effects
@@ -101,7 +99,7 @@ class JetStreamFinisher:
             await self.refuse(job.delivery, str(err))
             return
         await self._publisher.publish(page.messages)
-        await send(self._downlinks, page.then)
+        await self._downlinks.send(page.then)
         await self.ack(job.delivery)
 
     async def _publish(self, messages: Sequence[Outgoing], jobs: Sequence[Job]) -> None:

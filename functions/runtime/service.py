@@ -26,6 +26,7 @@ from eventing.jetstream.earlier import EarlierEvents
 from eventing.jetstream.intake import Backlog
 from eventing.jetstream.messages import Addressed, Outgoing
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkSealer
 from eventing.stats import Load
 from functions.runtime.effects import Effects, responds_last, send_downlinks
 from functions.runtime.job import Job
@@ -77,7 +78,7 @@ class Service:
         self, config: WorkerConfig, client: Client, decider: Decider, events: EventLog
     ) -> None:
         self._client = client
-        self._downlinks = Downlinks(client)
+        self._downlinks = Downlinks(client, DownlinkSealer(config.network.tmsi_key))
         self._engine = events.engine
         self._bus = config.bus
         self._procedures = config.procedures
@@ -223,7 +224,7 @@ class Service:
             log.warning("%s: the events for its UEs cannot be read: %s", job.event.id, err)
             await self._end(job.delivery, retry_after=1.0)
             return
-        last = [message.outgoing for message in page.then]
+        last = self._downlinks.messages(page.then, 1)
         await self._end(job.delivery, [*page.messages, *last])
         self._meter.passed(job.delivery)
 

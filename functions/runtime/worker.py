@@ -16,9 +16,11 @@ from msgspec import Struct
 from nats.aio.client import Client
 
 from eventing.jetstream.delivery import messages_of
+from eventing.jetstream.downlinks import Downlinks
 from eventing.jetstream.earlier import EarlierEvents
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkSealer
 from eventing.jetstream.streams import BusConfig, ensure
 from eventing.ownership.leases import Lease
 from eventing.ownership.partitions import OwnedPartitions
@@ -147,8 +149,9 @@ class Worker:
         effects = Effects(events, config.bus.partitions)
         lease = config.lease()
         self._meter = Meter(client, lease.worker, lease.version)
+        downlinks = Downlinks(client, DownlinkSealer(config.network.tmsi_key))
         self._finisher = JetStreamFinisher(
-            client, self._intake, self._publisher, effects, self._meter
+            downlinks, self._intake, self._publisher, effects, self._meter
         )
         self._owned = OwnedPartitions(
             client, self._intake, lease, config.bus.partitions, self._reassigned

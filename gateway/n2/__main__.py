@@ -12,6 +12,7 @@ import uvloop
 import wire
 from eventing.jetstream.connection import BusError, connected
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkOpener
 from eventing.jetstream.streams import bus_config, ensure_streams
 from eventing.process import beating, collect_seldom
 from gateway.n2.gateway import N2Gateway
@@ -42,7 +43,10 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
         after = network.congestion.after
-        gateway = N2Gateway(client, publisher, router, n2.max_under_way, bus.max_bytes, after)
+        opener = DownlinkOpener(tmsi_key)
+        gateway = N2Gateway(
+            client, publisher, router, opener, n2.max_under_way, bus.max_bytes, after
+        )
         transport = await listen(
             Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=Limits()
         )

@@ -19,8 +19,9 @@ from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.cloudevents.nats_binding import BadEventError
 from eventing.jetstream.connection import BusError, listen
-from eventing.jetstream.messages import is_batch, opened
+from eventing.jetstream.messages import opened
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkOpener, SealError
 from eventing.jetstream.streams import waiting_bytes
 from eventing.stats import StatsWatch
 from gateway.n2 import downlink
@@ -66,7 +67,10 @@ class N2Counters(Struct):
     """Downlink PDUs dropped because the association is full or lost. Unless it is PAGING, a full
     association ends."""
     repeated: int = 0
-    """Downlink PDUs dropped because they were sent before."""
+    """Downlink PDUs, or messages with several, dropped because they were sent before."""
+    refused: int = 0
+    """Messages from the bus that were not sealed for their association with the key of this core.
+    """
     overloads: int = 0
 
 
@@ -78,6 +82,7 @@ class N2Gateway:
         client: Client,
         publisher: Publisher,
         router: Router,
+        opener: DownlinkOpener,
         max_under_way: int,
         max_bytes: int,
         after: float = 0.0,
@@ -88,6 +93,7 @@ class N2Gateway:
             client: the connection to NATS.
             publisher: publishes events.
             router: finds the procedure and the slot of a PDU.
+            opener: opens the sealed messages for gNBs.
             max_under_way: the bound of events that JetStream has not stored.
             max_bytes: the bound of the octets in the stream.
             after: see `LoadReduction`.
@@ -95,6 +101,7 @@ class N2Gateway:
         self._client = client
         self._outbox = Outbox(publisher, self._relax)
         self._router = router
+        self._opener = opener
         self._bound = max_under_way
         self._max_bytes = max_bytes
         self._full = False
@@ -349,8 +356,8 @@ class N2Gateway:
     # Downlink
 
     async def _listen(self, peer: GnbPeer) -> None:
-        def handler(_: str, __: str, data: bytes, headers: dict[str, str] | None) -> None:
-            self._message(peer, data, headers or {})
+        def handler(_: str, __: str, data: bytes, ___: dict[str, str] | None) -> None:
+            self._message(peer, data)
 
         found = await listen(self._client, subjects.downlinks_of(peer.id), handler)
         if id(peer.association) in self._peers:
@@ -358,15 +365,18 @@ class N2Gateway:
         else:
             await found.unsubscribe()
 
-    def _message(self, peer: GnbPeer, data: bytes, headers: dict[str, str]) -> None:
-        if not is_batch(headers):
-            counted = headers.get(nats_binding.COUNTED, "")
-            self._deliver(peer, data, headers.get("ce-id"), headers.get("ce-procedure"), counted)
-            return
+    def _message(self, peer: GnbPeer, data: bytes) -> None:
         try:
-            entries = opened(data)
-        except BadEventError:
-            log.exception("downlink messages that cannot be read")
+            batch = self._opener.open(peer.id, data)
+            entries = opened(batch) if batch is not None else None
+        except (SealError, BadEventError) as err:
+            self.counters.refused += 1
+            if self.counters.refused & (self.counters.refused - 1) == 0:
+                count = self.counters.refused
+                log.warning("association %s: %d message(s) refused: %s", peer.id, count, err)
+            return
+        if entries is None:
+            self.counters.repeated += 1
             return
         for one in entries:
             self._deliver(peer, one.data_base64, one.id, one.procedure, one.nascount)
@@ -375,11 +385,11 @@ class N2Gateway:
         self,
         peer: GnbPeer,
         pdu: bytes,
-        identifier: str | None,
+        identifier: str,
         procedure: str | None,
         counted: str,
     ) -> None:
-        if identifier is not None and self._sent.check_and_add(identifier):
+        if self._sent.check_and_add(identifier):
             self.counters.repeated += 1
             return
         try:

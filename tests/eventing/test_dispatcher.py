@@ -20,8 +20,9 @@ from eventing.dispatcher.dispatcher import DELIVERY, Dispatcher, DispatcherConfi
 from eventing.dispatcher.load import BACKLOG, answer_header
 from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
 from eventing.jetstream.delivery import deliveries_of
-from eventing.jetstream.messages import Outgoing, addressed, gathered
+from eventing.jetstream.messages import Addressed, Outgoing, addressed, gathered
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkSealer
 from eventing.jetstream.streams import BusConfig, assignment_bucket, ensure
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment
@@ -398,7 +399,8 @@ async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
     onward = publisher.outgoing(event(9, procedure="session", slot=1))
-    down = Outgoing("n2.gnb-1.a1", b"pdu", nats_binding.to_headers(event(8, data=b"pdu")))
+    sealed = Addressed("n2.gnb-1.a1", event(8, data=b"pdu"))
+    (down,) = DownlinkSealer(bytes(32)).messages([sealed], 1)
 
     def answer(found: CloudEvent, _: int) -> web.StreamResponse:
         if found.id != "test-1":
@@ -411,7 +413,7 @@ async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
     await publish(publisher, of_slot(1, 1))
     start()
     message = await heard.next_msg(10)
-    assert (message.subject, message.data) == (down.subject, b"pdu")
+    assert (message.subject, message.data, message.headers) == (down.subject, down.data, None)
     await gone(client)
     assert function.ids == ["test-1", "test-9"]
 

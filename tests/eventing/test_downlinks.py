@@ -8,8 +8,11 @@ from nats.aio.client import Client
 from eventing.jetstream import downlinks as module
 from eventing.jetstream.connection import connected, listen, when_reconnected
 from eventing.jetstream.downlinks import Downlinks
+from eventing.jetstream.sealed import DownlinkSealer
 from tests.eventing import brokers
 from tests.eventing.brokers import Bus, until
+
+SEALER = DownlinkSealer(bytes(32))
 
 
 async def test_what_the_broker_takes_along_is_sent_again(bus: Bus, client: Client) -> None:
@@ -18,7 +21,7 @@ async def test_what_the_broker_takes_along_is_sent_again(bus: Bus, client: Clien
     async with connected(bus.url, "gateway") as gateway:
         await listen(gateway, "n2.>", lambda *message: heard.append(message[2]))
         await brokers.arrived(gateway)
-        sender = Downlinks(client)
+        sender = Downlinks(client, SEALER)
         with bus.frozen():
             await sender.publish("n2.gnb.1", b"lost", {"ce-id": "1"})
             await until(lambda: not client.pending_data_size)
@@ -30,7 +33,7 @@ async def test_what_the_broker_takes_along_is_sent_again(bus: Bus, client: Clien
 
 async def test_a_gateway_that_is_connected_later_misses_nothing(bus: Bus, client: Client) -> None:
     """The worker has already sent something on its new connection."""
-    sender, reconnected = Downlinks(client), asyncio.Event()
+    sender, reconnected = Downlinks(client, SEALER), asyncio.Event()
     when_reconnected(client, lambda _: reconnected.set())
     await bus.restart(kill=True)
     await reconnected.wait()
@@ -48,7 +51,7 @@ async def test_what_was_sent_long_before_is_not(
 ) -> None:
     monkeypatch.setattr(module, "KEPT", 0.0)
     heard: list[bytes] = []
-    sender = Downlinks(client)
+    sender = Downlinks(client, SEALER)
     await sender.publish("n2.gnb.1", b"old", {})
     await brokers.arrived(client)
     async with connected(bus.url, "gateway") as gateway:
@@ -64,7 +67,7 @@ async def test_what_was_sent_long_before_is_not(
 
 async def test_what_no_n4_gateway_hears_is_sent_when_one_listens(bus: Bus, client: Client) -> None:
     """In order, and once; what is for the association of an N2 gateway is lost with it."""
-    sender = Downlinks(client)
+    sender = Downlinks(client, SEALER)
     for number in range(3):
         await sender.publish("n4.upf", b"%d" % number, {"ce-id": "1"})
         await sender.publish("n2.gnb.1", b"%d" % number, {"ce-id": "1"})
@@ -84,5 +87,5 @@ async def test_what_no_gateway_hears_is_given_up(
     client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(module, "PATIENCE", 0.2)
-    await Downlinks(client).publish("n4.upf", b"", {})
+    await Downlinks(client, SEALER).publish("n4.upf", b"", {})
     await until(lambda: "no gateway has received a message on n4.upf" in caplog.text)

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
@@ -15,7 +16,10 @@ from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.jetstream import messages as batch
 from eventing.jetstream.connection import connected
+from eventing.jetstream.downlinks import Downlinks
+from eventing.jetstream.messages import Addressed
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkOpener, DownlinkSealer
 from eventing.jetstream.streams import BusConfig, ensure
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
@@ -127,6 +131,7 @@ class Edge:
     def __init__(self, bus: Bus, core: Client, gateway: N2Gateway, world: World) -> None:
         self.bus = bus
         self.core = core
+        self.downlinks = Downlinks(core, DownlinkSealer(TMSI_KEY))
         self.gateway = gateway
         self.world = world
         self.subjects: list[str] = []
@@ -193,10 +198,8 @@ class Edge:
         identifier = identifier or f"down-{next(self._answers)}"
         made = CloudEvent(identifier, "/test", EventType.NGAP_DOWNLINK, gnb, procedure=procedure)
         subject = subjects.downlink(gnb, association)
-        headers = nats_binding.to_headers(made)
-        if nas_count is not None:
-            headers[nats_binding.COUNTED] = nats_binding.counted(nas_count, nas_count)
-        await self.core.publish(subject, pdu, headers=headers)
+        counted = "" if nas_count is None else nats_binding.counted(nas_count, nas_count)
+        await self.downlinks.send([Addressed(subject, replace(made, data=pdu), counted)])
         await brokers.arrived(self.core)
 
 
@@ -219,7 +222,8 @@ async def running(
         await ensure(core, BusConfig(partitions=PARTITIONS))
         publisher = Publisher(client, PARTITIONS)
         await publisher.start()
-        gateway = N2Gateway(client, publisher, router, bound, max_bytes, after)
+        opener = DownlinkOpener(TMSI_KEY)
+        gateway = N2Gateway(client, publisher, router, opener, bound, max_bytes, after)
         edge = Edge(bus, core, gateway, World(world))
         await core.subscribe("ue.>", cb=edge.hear, pending_bytes_limit=0)
         await brokers.arrived(core)

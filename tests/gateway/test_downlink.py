@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from eventing import subjects
-from eventing.jetstream.messages import Addressed, gathered, is_batch
+from eventing.jetstream.messages import Addressed
+from eventing.jetstream.sealed import DownlinkSealer
 from functions.messages import ngap
 from gateway.n2 import gateway as module
 from loadgen.gnb import messages as ngap_gnb
-from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import Tai
-from tests.functions.world import NETWORK
+from tests.functions.world import NETWORK, TMSI_KEY
 from tests.gateway import edge as edges
 from tests.gateway.edge import Edge, Ran, downlink_nas, ng_setup_response
 from transport import Limits
@@ -127,9 +127,8 @@ async def test_pdus_that_come_together_leave_as_if_each_had_come_alone(edge: Edg
         Addressed(subject, told(f"ue/{ran_id}/{number}/0", pdu(ran_id, number)), str(number))
         for ran_id, number in some
     ]
-    (message,) = gathered(made, str)
-    assert is_batch(message.headers)
-    await edge.core.publish(subject, message.data, headers=message.headers)
+    assert len(edge.downlinks.messages(made)) == 1
+    await edge.downlinks.send(made)
     heard = await ran.heard.got(6)
     assert [m.payload for m in heard[1:]] == [
         pdu(*n) for n in (some[0], some[1], some[3], some[2], some[5])
@@ -138,13 +137,15 @@ async def test_pdus_that_come_together_leave_as_if_each_had_come_alone(edge: Edg
     assert len(await other.heard.got(1)) == 1
 
 
-async def test_downlink_messages_that_cannot_be_read_harm_nobody(edge: Edge) -> None:
+@pytest.mark.parametrize("plain", [b"[1]", b"[]", b"not a batch"])
+async def test_a_sealed_message_without_events_changes_nothing(edge: Edge, plain: bytes) -> None:
     ran = await edge.ran()
     event = await ran.set_up()
     subject = subjects.downlink(*event.source.split("/")[2:])
-    await edge.core.publish(subject, b"[1]", headers={"Content-Type": BATCH_MEDIA_TYPE})
+    await edge.core.publish(subject, DownlinkSealer(TMSI_KEY).seal(subject, plain))
     await edge.answer(event, downlink_nas(1, 1))
     assert (await ran.heard.got(2))[1].payload == downlink_nas(1, 1)
+    assert edge.gateway.counters.refused == 1
 
 
 def setup_request(ran: Ran) -> bytes:

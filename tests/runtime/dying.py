@@ -40,9 +40,9 @@ def dying_at(point: str) -> type[JetStreamFinisher]:
     """Return a finisher that kills its process at a point."""
 
     class Dying(JetStreamFinisher):
-        def __init__(self, client: Any, intake: Any, *others: Any) -> None:
-            super().__init__(client, intake, *others)
-            self._nats = client
+        def __init__(self, downlinks: Any, intake: Any, *others: Any) -> None:
+            super().__init__(downlinks, intake, *others)
+            self._nats = downlinks._client
             if point == "acknowledgement":
                 intake.ack = self._die
 

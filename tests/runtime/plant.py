@@ -15,9 +15,11 @@ from nats.aio.msg import Msg
 
 from eventing import subjects
 from eventing.cloudevents.nats_binding import to_headers
+from eventing.jetstream import messages
 from eventing.jetstream.connection import connected
 from eventing.jetstream.messages import MOST, Addressed, addressed, events_of, gathered, is_batch
 from eventing.jetstream.publisher import Publisher
+from eventing.jetstream.sealed import DownlinkOpener
 from eventing.jetstream.streams import BusConfig, ensure
 from functions.runtime.hosting import NO_VARIANTS
 from functions.runtime.variants import Variant
@@ -27,7 +29,7 @@ from schemas.network import Network
 from schemas.procedures import Procedure
 from tests.eventing import brokers
 from tests.eventing.brokers import Bus, Stored, until
-from tests.functions.world import HOME_KEYS, NETWORK
+from tests.functions.world import HOME_KEYS, NETWORK, TMSI_KEY
 from tests.runtime.script import Lane, Script
 from tests.runtime.store import Store, opened
 
@@ -79,7 +81,8 @@ class Heard(NamedTuple):
 
 
 async def listen(client: Client, subject: str, heard: list[Heard]) -> None:
-    """Record all messages from now on."""
+    """Record all messages from now on. A copy of a sealed message is not recorded."""
+    opener = DownlinkOpener(TMSI_KEY)
 
     async def hear(message: Msg) -> None:
         subject, reply, data, headers = (
@@ -88,13 +91,15 @@ async def listen(client: Client, subject: str, heard: list[Heard]) -> None:
             message.data,
             message.headers,
         )
-        if not is_batch(headers):
+        if subject.startswith(subjects.N2):
+            batch = opener.open(subject.rpartition(".")[2], data)
+            events = [entry.event for entry in messages.opened(batch)] if batch else []
+        elif is_batch(headers):
+            events = events_of(headers, data)
+        else:
             heard.append(Heard(subject, reply, data, headers or {}))
             return
-        heard.extend(
-            Heard(subject, reply, event.data, to_headers(event))
-            for event in events_of(headers, data)
-        )
+        heard.extend(Heard(subject, reply, one.data, to_headers(one)) for one in events)
 
     await client.subscribe(subject, cb=hear, pending_bytes_limit=0)
     await brokers.arrived(client)

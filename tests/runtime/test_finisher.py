@@ -25,7 +25,7 @@ async def test_an_event_that_leaves_its_batch_can_be_found_by_its_slot(tmp_path:
         await publisher.publish(gathered(addressed(one, 1) for one in pair))
         await intake.consume(["session-0000"])
         first, second = await intake.take(2, 5)
-        finisher = JetStreamFinisher(client, intake, publisher, nothing, nothing)
+        finisher = JetStreamFinisher(nothing, intake, publisher, nothing, nothing)
         await finisher.retry(Job(second, event_of(second), 0.0), 0)
         await finisher.drain(5)
         await intake.ack(first)
