@@ -17,7 +17,9 @@ from statestore.contract import (
     Outcome,
     Quarantined,
     Record,
+    StoreDamaged,
     StoreError,
+    StoreUnavailable,
 )
 from statestore.filelock import WriteLock
 from statestore.sqlite.append import append_batch, correct
@@ -74,11 +76,17 @@ class SqliteEngine:
     thread and back. Only a write that must wait for the write of another process yields to the
     loop. A commit is on the disk before the call returns (WAL, synchronous=FULL), and the steps of
     one `append` share one commit. An object belongs to the thread that opened it.
+
+    After an error of the disk, such as a failed fsync(2), the next call opens the file again: the
+    connection may keep the error, or descriptors of a file system that was read-only.
     """
 
-    def __init__(self, path: Path, db: sqlite3.Connection, lock: WriteLock | None) -> None:
+    def __init__(
+        self, path: Path, db: sqlite3.Connection, lock: WriteLock | None, patience: float
+    ) -> None:
         """Use `open`."""
         self._path = path
+        self._patience = patience
         self._db = db
         self._cursor = db.cursor()
         self._lock = lock
@@ -101,7 +109,7 @@ class SqliteEngine:
         """
         path = Path(path)
         if read_only:
-            return cls(path, connect(path, read_only=True, patience=patience), None)
+            return cls(path, connect(path, read_only=True, patience=patience), None, patience)
         if not path.parent.is_dir():
             raise StoreError(f"the directory {path.parent} of the store does not exist")
         lock = WriteLock(path, patience)
@@ -114,7 +122,7 @@ class SqliteEngine:
         except BaseException:
             lock.close()
             raise
-        return cls(path, db, lock)
+        return cls(path, db, lock, patience)
 
     async def append(self, batch: Sequence[Append]) -> list[Outcome]:
         """See `Engine.append`. The whole batch is one transaction."""
@@ -236,6 +244,7 @@ class SqliteEngine:
             self._lock.close()
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        self._reopen()
         with self._errors:
             return self._cursor.execute(sql, values).fetchall()
 
@@ -256,9 +265,30 @@ class SqliteEngine:
             values.append(end)
         return self._rows(sql.format(range=least), (*values, max(limit, 0)))
 
+    def _reopen(self) -> None:
+        """Open the file again after an error of the disk. The store exists, so nothing is made.
+
+        Raises:
+            StoreUnavailable: the file cannot be opened; the next call tries again.
+        """
+        if not self._errors.of_the_disk:
+            return
+        only, patience = self._lock is None, self._patience
+        try:
+            db = connect(self._path, read_only=only, patience=patience, create=False)
+        except StoreDamaged:
+            raise
+        except StoreError as err:
+            raise StoreUnavailable(str(err)) from None
+        # Close the old connection last: the last one of a file removes its write-ahead log.
+        before, self._db, self._cursor = self._db, db, db.cursor()
+        before.close()
+        self._errors.of_the_disk = False
+
     @contextmanager
     def _reading(self) -> Generator[sqlite3.Cursor]:
         """A read transaction. All of its statements see the same commits."""
+        self._reopen()
         with self._errors:
             self._cursor.execute("BEGIN")
             try:
@@ -273,6 +303,7 @@ class SqliteEngine:
             raise StoreError(f"{self._path} was opened read only")
         await self._lock.acquire()
         try:
+            self._reopen()
             with self._errors:
                 self._cursor.execute("BEGIN IMMEDIATE")
                 try:

@@ -6,6 +6,7 @@ from types import TracebackType
 from urllib.parse import quote
 
 from statestore.contract import StoreDamaged, StoreError, StoreUnavailable
+from statestore.disk import why_not_writable
 
 SCHEMA_VERSION = 1
 _APPLICATION_ID = 0x65764372  # "evCr": distinguishes a store from the databases of other programs
@@ -16,6 +17,9 @@ _CHECKPOINT_PAGES = 4096
 """16 MiB of log between checkpoints. A checkpoint delays one commit by about 10 ms. Fewer pages
 make checkpoints shorter but add work: every checkpoint writes each page that changed since the last
 one. A separate checkpoint thread was tried; under load the log then grows without end."""
+_KEPT_LOG = 4 * _CHECKPOINT_PAGES * 4096
+"""Octets of write-ahead log that stay on the disk after a checkpoint. A long read of another
+process may make the log longer; without this limit the file would keep its length."""
 _CACHE_KIB = 65536
 
 # An aggregate's head is its highest sequence number. An index returns it as fast as a column would,
@@ -72,21 +76,28 @@ _UNAVAILABLE = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
     sqlite3.SQLITE_PROTOCOL,
-    sqlite3.SQLITE_FULL,
-    sqlite3.SQLITE_IOERR,
     sqlite3.SQLITE_NOMEM,
     sqlite3.SQLITE_INTERRUPT,
 }
+_OF_THE_DISK = {
+    sqlite3.SQLITE_FULL,
+    sqlite3.SQLITE_IOERR,
+    sqlite3.SQLITE_CANTOPEN,
+    sqlite3.SQLITE_READONLY,
+}
+"""Errors of the disk or of the limit of open files. They may end without a restart."""
 _DAMAGED = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT}
 
 
 class Errors:
     """A `with` block that converts SQLite's exceptions to a `StoreError` about `path`."""
 
-    __slots__ = ("_path",)
+    __slots__ = ("_path", "of_the_disk")
 
     def __init__(self, path: Path) -> None:
         self._path = path
+        self.of_the_disk = False
+        """Whether there was an error of the disk: open the file again (`SqliteEngine`)."""
 
     def __enter__(self) -> None:
         pass
@@ -98,44 +109,57 @@ class Errors:
         traceback: TracebackType | None,
     ) -> None:
         if isinstance(error, sqlite3.Error):
+            self.of_the_disk |= _code(error) in _OF_THE_DISK
             raise _translated(self._path, error) from None
+        if isinstance(error, MemoryError):  # for SQLITE_NOMEM too
+            raise StoreUnavailable(f"{self._path} cannot be used now: not enough memory") from None
         if isinstance(error, UnicodeError):
             raise StoreError(f"{self._path}: a name is not valid Unicode: {error}") from None
         if isinstance(error, OverflowError):
             raise StoreError(f"{self._path}: a number is too large for the store") from None
 
 
+def _code(error: sqlite3.Error) -> int:
+    """Return the primary code; 0 for an error that the Python module itself raises."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
 def _translated(path: Path, error: sqlite3.Error) -> StoreError:
-    # An error that the Python module itself raises has no code.
-    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    code = _code(error)
     if code in _DAMAGED:
         return StoreDamaged(f"{path} is damaged or not an SQLite database: {error}")
+    if code in _OF_THE_DISK:
+        why = why_not_writable(path.parent) or str(error)
+        return StoreUnavailable(f"{path} cannot be written now: {why}")
     if code in _UNAVAILABLE:
         return StoreUnavailable(f"{path} cannot be used now: {error}")
-    if code == sqlite3.SQLITE_READONLY:
-        return StoreError(f"{path} cannot be written: {error}")
     if isinstance(error, sqlite3.IntegrityError):
         return StoreDamaged(f"{path} violates a constraint: {error}")
     return StoreError(f"{path}: {error}")
 
 
-def connect(path: Path, *, read_only: bool, patience: float = PATIENCE) -> sqlite3.Connection:
+def connect(
+    path: Path, *, read_only: bool, patience: float = PATIENCE, create: bool = True
+) -> sqlite3.Connection:
     """Return an open connection to the store at `path`.
 
-    A connection that may write creates the store if it does not exist. Its caller holds the write
-    lock.
+    A connection that may write creates the store if it does not exist, unless `create` is false.
+    Its caller holds the write lock.
 
     Raises:
         StoreError: the file cannot be opened, or a newer evcore created it.
+        StoreUnavailable: the disk is full, or cannot be written for another reason.
         StoreDamaged: the file is not an SQLite database, or not an evcore store.
     """
     if read_only and not path.exists():
         raise StoreError(f"there is no store at {path}")
-    uri = f"file:{quote(str(path))}?mode={'ro' if read_only else 'rwc'}"
+    mode = "ro" if read_only else "rwc" if create else "rw"
+    uri = f"file:{quote(str(path))}?mode={mode}"
     try:
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
     except sqlite3.Error as err:
-        raise StoreError(f"{path} cannot be opened: {err}") from None
+        why = "" if read_only else why_not_writable(path.parent)
+        raise StoreError(f"{path} cannot be opened: {why or err}") from None
     try:
         with Errors(path):
             _prepare(db, path, read_only=read_only)
@@ -157,6 +181,7 @@ def _prepare(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
     # FULL: a commit is on the disk before the statement returns.
     db.execute("PRAGMA synchronous = FULL")
     db.execute(f"PRAGMA wal_autocheckpoint = {_CHECKPOINT_PAGES}")
+    db.execute(f"PRAGMA journal_size_limit = {_KEPT_LOG}")
 
 
 def _check_version(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:
