@@ -183,6 +183,11 @@ class Load(Struct):
     """Requests that the worker can serve in a second, with all that follows; 0 if unknown."""
     congested: bool = False
     """Whether it puts requests off."""
+    room: float = 1.0
+    """The free octets on the disk of its event log, as a share of those that should stay free; 1 if
+    there is enough room."""
+    stalled: str = ""
+    """The reason why the event log takes no steps now; empty if it does."""
 
 
 class Stats(Struct, frozen=True):

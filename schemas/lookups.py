@@ -79,6 +79,14 @@ class CongestionLookup(_Lookup, frozen=True, tag="congestion"):
     """The time until this worker can serve the request, after the requests before it."""
 
 
+class RoomLookup(_Lookup, frozen=True, tag="room"):
+    """The disk of the event log has little room left (`[store] min_free_bytes`). A step has this
+    lookup only in that case."""
+
+    seconds: int
+    """The time for which UEs that are not registered are put off."""
+
+
 Lookup: TypeAlias = (
     UpfsLookup
     | FeaturesLookup
@@ -86,4 +94,5 @@ Lookup: TypeAlias = (
     | AssociationLookup
     | SlicesLookup
     | CongestionLookup
+    | RoomLookup
 )

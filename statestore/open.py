@@ -1,6 +1,7 @@
 """Open a store by its URL."""
 
 from importlib import import_module
+from pathlib import Path
 from typing import cast
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -45,6 +46,16 @@ async def open_store(url: str, *, read_only: bool = False) -> Engine:
             raise StoreError(f"{url}: the cluster file cannot be used: {err}") from None
         return await FoundationDbEngine.open(api, database, options.get("prefix", "evcore"))
     raise StoreError(f"{url}: {parts.scheme or 'no scheme'!r} is not a kind of store; use {FORMS}")
+
+
+def directory_of(url: str) -> Path | None:
+    """Return the directory of an SQLite store; None for FoundationDB, which has disks of its own.
+
+    A cluster that lacks room on its disks stops its transactions: the store is unavailable then.
+    """
+    if not url.startswith("sqlite:"):
+        return None
+    return Path(unquote(urlsplit(url).path)).parent
 
 
 def foundationdb_bindings() -> Api:

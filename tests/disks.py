@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -17,14 +18,27 @@ def small_disk(folder: Path, mib: int) -> Generator[Path]:
     """Mount a tmpfs of `mib` MiB in `folder`. Skip the test if this process may not."""
     folder.mkdir(parents=True, exist_ok=True)
     options = ("-t", "tmpfs", "-o", f"size={mib}m,mode=700", "evcore-test", str(folder))
-    done = subprocess.run(("mount", *options), capture_output=True, text=True, check=False)
+    done = mount(*options)
     if done.returncode:
         pytest.skip(f"no file system can be mounted here: {done.stderr.strip()}")
     try:
         yield folder
     finally:
         # Lazily: a process that a failed test has left may still have files open.
-        subprocess.run(("umount", "--lazy", str(folder)), check=True)
+        subprocess.run((_found("umount"), "--lazy", str(folder)), check=True)
+
+
+def mount(*options: str) -> subprocess.CompletedProcess[str]:
+    """Mount a file system, or change the options of one."""
+    command = (_found("mount"), *options)
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def _found(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        pytest.skip(f"there is no {program}")
+    return found
 
 
 def fill(folder: Path, left: int = 0) -> Path:

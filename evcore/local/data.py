@@ -13,7 +13,7 @@ import msgspec
 
 from evcore.local import lock
 from schemas.config import reading as configuration
-from schemas.config.reading import Config, ConfigError, HomeNetworkKeyConfig, Secrets, StoreConfig
+from schemas.config.reading import Config, ConfigError, HomeNetworkKeyConfig, Secrets
 
 DEFAULT: Final = Path(".evcore")
 
@@ -145,7 +145,8 @@ class DataDirectory:
         Raises:
             ConfigError: the file cannot be written.
         """
-        made = msgspec.structs.replace(config, store=StoreConfig(self.store_url))
+        store = msgspec.structs.replace(config.store, url=self.store_url)
+        made = msgspec.structs.replace(config, store=store)
         with self._usable():
             # Replace the file atomically: a process that starts now reads a whole file.
             part = self.root / "config.json.new"

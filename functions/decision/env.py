@@ -12,6 +12,7 @@ from schemas.lookups import (
     FeaturesLookup,
     IpVersion,
     Lookup,
+    RoomLookup,
     SlicesLookup,
     UpfsLookup,
     UsableUpf,
@@ -57,6 +58,10 @@ class Lookups(Protocol):
         """See `CongestionLookup`; 0 without congestion."""
         ...
 
+    def lack_of_room(self) -> int:
+        """See `RoomLookup`; 0 if there is room."""
+        ...
+
 
 class NoLookups:
     """The lookups of a core without UPFs and gNBs."""
@@ -87,6 +92,10 @@ class NoLookups:
 
     def back_off(self) -> int:
         """No congestion."""
+        return 0
+
+    def lack_of_room(self) -> int:
+        """Enough room."""
         return 0
 
 
@@ -186,4 +195,12 @@ class Env:
         found = self._lookups.back_off()
         if found:
             self.lookups.append(CongestionLookup(found))
+        return found
+
+    def lack_of_room(self) -> int:
+        """Look up the seconds for which UEs that are not registered are put off, because the disk
+        of the event log has little room left; 0 to serve them."""
+        found = self._lookups.lack_of_room()
+        if found:
+            self.lookups.append(RoomLookup(found))
         return found

@@ -1,5 +1,5 @@
 """General NAS level congestion control (TS 24.501 5.3.9): requests are put off while a worker
-cannot serve them in time."""
+cannot serve them in time, or while the disk of the event log is nearly full."""
 
 from typing import Final
 
@@ -30,8 +30,19 @@ def back_off(d: UeDecision) -> Tree | None:
     if d.connection.establishment_cause in SPARED:
         return None
     seconds = d.env.back_off()
-    if not seconds:
+    return _put_off(d, seconds) if seconds else None
+
+
+def without_room(d: UeDecision) -> Tree | None:
+    """Return the IEs that put off a UE that is not registered, because the disk of the event log is
+    nearly full; None to serve it. UEs come back in the time of one to two waits."""
+    if d.ue.registered or d.connection.establishment_cause in SPARED:
         return None
+    seconds = d.env.lack_of_room()
+    return _put_off(d, seconds + (seconds * d.env.random_int(16) >> 16)) if seconds else None
+
+
+def _put_off(d: UeDecision, seconds: int) -> Tree:
     policy = d.env.network.congestion
     seconds = max(policy.t3346_min, min(policy.t3346_max, seconds))
     value = _encodable(seconds, policy, d.env.random_int(16))

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 from functions.decision.env import NotReadyError, usable_upfs
 from functions.runtime.addresses import Addresses
 from functions.runtime.overload import Overload
+from functions.runtime.room import ENOUGH, Room
 from schemas.aggregates import gnb_aggregate, slot_of_aggregate, upf_aggregate
 from schemas.cloudevents import CloudEvent
 from schemas.identity import SNssai, Tai, partition_of
@@ -151,7 +152,10 @@ class RanSlices:
 class WorkerLookups:
     """The lookups of a worker, shared by its decisions."""
 
-    def __init__(self, events: EventLog, network: Network, partitions: int) -> None:
+    def __init__(
+        self, events: EventLog, network: Network, partitions: int, room: Room = ENOUGH
+    ) -> None:
+        self.room = room
         self.upfs = Upfs(events, network)
         self.addresses = Addresses(events.engine, network, partitions)
         self.coverage = Coverage(events.engine)
@@ -181,6 +185,7 @@ class DecisionLookups:
         "_attempts",
         "_back_off",
         "_held",
+        "_lack_of_room",
         "_missing",
         "_now",
         "_partition",
@@ -198,6 +203,7 @@ class DecisionLookups:
         self._worker = worker
         self._now = now
         self._back_off: int | None = None
+        self._lack_of_room: int | None = None
         self._aggregate = aggregate
         self._partition = partition
         self._attempts: Counter[_Key] = Counter()
@@ -250,6 +256,12 @@ class DecisionLookups:
         if self._back_off is None:
             self._back_off = self._worker.overload.back_off()
         return self._back_off
+
+    def lack_of_room(self) -> int:
+        """See `Lookups.lack_of_room`. One decision always gets the same answer."""
+        if self._lack_of_room is None:
+            self._lack_of_room = self._worker.room.put_off()
+        return self._lack_of_room
 
     def _read(self, key: _Key, read: Callable[[], _T], no_result: _T) -> _T:
         try:

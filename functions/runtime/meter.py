@@ -15,6 +15,7 @@ from nats.errors import Error as NatsError
 from eventing import subjects
 from eventing.jetstream.delivery import Delivery, stored_at
 from eventing.stats import PERIOD, Batches, Load, ProcedureStats, Stats, bucket_of
+from functions.runtime.room import ENOUGH
 from functions.runtime.work import BATCH
 from schemas.procedures import Procedure
 from schemas.step import Step
@@ -52,6 +53,8 @@ class Meter:
         self._changed = False
         self.load = Load()
         """The requests of the worker; its owner keeps them up to date."""
+        self.room = ENOUGH
+        """The room on the disk of the event log."""
 
     def decided(self, step: Step[Any], delivery: Delivery, *, rejected: bool = False) -> None:
         """Record an acknowledged event with a step; `rejected` if it rejects the UE's request.
@@ -155,7 +158,10 @@ class Meter:
             await asyncio.sleep(min(SOON, PERIOD))
             now = time.monotonic()
             waited = now if self.load.requests else waited
-            if self._changed and (now - waited <= LATELY or now - at >= PERIOD):
+            self.load.room = self.room.share
+            # Gateways and `evcore up` act on these as long as they are reported.
+            held = self.load.stalled or self.load.room < 1.0
+            if (self._changed or held) and (now - waited <= LATELY or now - at >= PERIOD):
                 at = now
                 await self._publish(self.stats())
 

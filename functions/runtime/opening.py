@@ -12,7 +12,7 @@ from schemas.config.reading import Config, Secrets
 from schemas.procedures import Procedure
 from schemas.version import VERSION
 from statestore.log import EventLog
-from statestore.open import open_store
+from statestore.open import directory_of, open_store
 from statestore.subscribers import SubscriberStore
 from statestore.vault import Vault
 
@@ -40,6 +40,8 @@ def worker_config(
         home_network_keys=keys,
         version=VERSION,
         objectives=objectives_of(config.objective),
+        directory=directory_of(config.store.url),
+        min_free_bytes=config.store.min_free_bytes,
     )
 
 

@@ -22,6 +22,7 @@ from schemas.lookups import (
     FeaturesLookup,
     IpVersion,
     Lookup,
+    RoomLookup,
     SlicesLookup,
     UpfsLookup,
     UsableUpf,
@@ -83,6 +84,11 @@ class RecordedLookups:
     def back_off(self) -> int:
         """See `Lookups.back_off`."""
         found = self._next(CongestionLookup)
+        return found.seconds if found is not None else 0
+
+    def lack_of_room(self) -> int:
+        """See `Lookups.lack_of_room`."""
+        found = self._next(RoomLookup)
         return found.seconds if found is not None else 0
 
     def _next(self, kind: type[_L], **asked: object) -> _L | None:

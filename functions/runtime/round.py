@@ -15,6 +15,7 @@ from functions.runtime.cache import Cache, Subscriptions
 from functions.runtime.hosting import Hosted
 from functions.runtime.job import Job
 from functions.runtime.lookups import WorkerLookups
+from functions.runtime.room import ENOUGH, Room
 from functions.runtime.unsent import recent, unsent
 from schemas.aggregates import slot_of_aggregate
 from schemas.cloudevents import CloudEvent, EventType
@@ -92,9 +93,11 @@ class Decider:
         network_version: str,
         draw: Callable[[CloudEvent], tuple[int, bytes]] = fresh,
         partitions: int = PARTITIONS,
+        room: Room = ENOUGH,
     ) -> None:
         self._log = events
-        self._lookups = WorkerLookups(events, network, partitions)
+        self._lookups = WorkerLookups(events, network, partitions, room)
+        self.room = room
         self.overload = self._lookups.overload
         self.hosted = hosted
         self._subscriptions = subscriptions

@@ -88,6 +88,7 @@ class Service:
         self._meter = Meter(client, self.name, config.version)
         self._overload = decider.overload
         self._meter.load = decider.overload.load
+        self._meter.room = decider.room
         self.dispatchers = Dispatchers()
         """The queues of the callers."""
         self._work = Work(

@@ -291,7 +291,7 @@ class Work:
             try:
                 result = await self._decider.run(todo)
             except StoreUnavailable as err:
-                log.warning("the store is not available: %s", err)
+                self._stalled(str(err))
                 if self._stopping():
                     await self._give_back(todo, 0)
                     return
@@ -313,6 +313,7 @@ class Work:
                     else:
                         await self._rounds([job])
                 return
+            self._stalled("")
             await self._finish(result)
             left = set(map(id, (*result.conflicts, *result.early)))
             self._finished(job for job in todo if id(job) not in left)
@@ -320,6 +321,17 @@ class Work:
             if conflicts >= CONFLICTS:
                 await self._give_back(todo, 0.1)
                 return
+
+    def _stalled(self, why: str) -> None:
+        """Note why the store takes no steps, or with "" that it takes them, and log each change."""
+        load = self._decider.overload.load
+        if why == load.stalled:
+            return
+        if why:
+            log.warning("the store is not available: %s", why)
+        else:
+            log.warning("the store is available again")
+        load.stalled = why
 
     async def _give_back(self, jobs: Sequence[Job], after: float) -> None:
         for job in jobs:

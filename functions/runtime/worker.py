@@ -10,6 +10,7 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
@@ -33,6 +34,7 @@ from functions.runtime.finisher import JetStreamFinisher
 from functions.runtime.hosting import NO_VARIANTS, Hosted, by_partition, on_trial
 from functions.runtime.meter import Meter
 from functions.runtime.overload import Overload
+from functions.runtime.room import Room
 from functions.runtime.round import Decider, fresh
 from functions.runtime.timer_check import TimerCheck
 from functions.runtime.variants import Variant, version_with
@@ -69,6 +71,10 @@ class WorkerConfig(Struct, frozen=True):
     objectives: Objectives = Objectives()
     variants: Mapping[Procedure, Variant] = NO_VARIANTS
     """The variants that decide for some procedures instead of this release."""
+    directory: Path | None = None
+    """The directory of the event log; None if the log is not on a disk of this machine."""
+    min_free_bytes: int = 0
+    """The octets that should stay free there; 0 for no limit."""
     as_variant: bool = False
     """Whether the worker hosts this release as a variant, under the id of its code."""
 
@@ -124,6 +130,7 @@ async def open_decider(
         version,
         draw,
         config.bus.partitions,
+        Room(config.directory, config.min_free_bytes),
     )
 
 
@@ -235,6 +242,7 @@ class Worker:
         self._deadlines.cache = decider.cache
         self._overload = decider.overload
         self._meter.load = decider.overload.load
+        self._meter.room = decider.room
         self._work = Work(
             decider,
             self._log,

@@ -23,11 +23,12 @@ from eventing.jetstream.messages import opened
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener, SealError
 from eventing.jetstream.streams import waiting_bytes
-from eventing.stats import StatsWatch
+from eventing.stats import Stats, StatsWatch
 from gateway.n2 import downlink
 from gateway.n2.downlink import DownlinkPdu
 from gateway.n2.overload import EVERYTHING, OVERLOAD_STOP, PERIOD, LoadReduction, overload_start
 from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
+from gateway.n2.room import RoomReduction
 from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
 from gateway.sent_events import SentEvents
@@ -114,7 +115,8 @@ class N2Gateway:
         self._overloaded = False
         """Whether nothing is read from gNBs for so long that they get OVERLOAD START."""
         self._load = LoadReduction(after)
-        self._stats = StatsWatch(self._load.heard)
+        self._room = RoomReduction()
+        self._stats = StatsWatch(self._heard)
         self._reduction = 0
         """The reduction of traffic, in per cent, that gNBs are asked for."""
         self._reducing: asyncio.Task[None] | None = None
@@ -309,19 +311,24 @@ class N2Gateway:
         log.warning("%d events wait for JetStream: OVERLOAD START", self.waiting)
         self._ask_all()
 
+    def _heard(self, stats: Stats) -> None:
+        self._load.heard(stats)
+        self._room.heard(stats)
+
     async def _reduce(self) -> None:
-        """Ask gNBs for the reduction of traffic that the workers need."""
+        """Ask gNBs for the reduction of traffic that the workers and the event log need."""
         await self._stats.start(self._client)
         while True:
             await asyncio.sleep(PERIOD)
-            before, percent = self._reduction, self._load.change()
+            before, percent = self._reduction, max(self._load.change(), self._room.percent())
             if percent == before:
                 continue
+            why = self._room.reason or f"requests wait for {self._load.wait:.1f} s"
             if not before:
                 self.counters.overloads += 1
-                log.warning("requests wait for %.1f s: OVERLOAD START", self._load.wait)
+                log.warning("%s: OVERLOAD START", why)
             elif not percent:
-                log.warning("requests wait for %.1f s: OVERLOAD STOP", self._load.wait)
+                log.warning("%s: OVERLOAD STOP", why)
             self._reduction = percent
             self._ask_all()
 

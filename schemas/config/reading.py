@@ -130,6 +130,9 @@ class StoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The table [store]."""
 
     url: Text = "sqlite:.evcore/evcore.db"
+    min_free_bytes: Annotated[int, Meta(ge=0)] = 1 << 28
+    """The octets that stay free on the disk of an SQLite store for UEs that are registered: with
+    less, registrations of others are put off. 0 for no such limit."""
 
 
 class Config(Struct, frozen=True, forbid_unknown_fields=True):

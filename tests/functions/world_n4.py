@@ -230,6 +230,9 @@ class N4Side:
     def back_off(self) -> int:
         return 0
 
+    def lack_of_room(self) -> int:
+        return 0
+
     def free_address(self, dnn: str, upf: str, ip_version: IpVersion) -> str:
         """Return the first free address."""
         pool = pools_of(self.network).get((upf, dnn, ip_version))

@@ -1,3 +1,4 @@
+# pyright: reportPrivateUsage=false
 """A disk that is full, fails or has become read-only: the engine names the reason, and goes on."""
 
 import asyncio
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from statestore.contract import StoreUnavailable
+from statestore.contract import Outcome, StoreUnavailable
 from statestore.disk import free_bytes, text_of, why_not_writable
 from statestore.sqlite.engine import SqliteEngine
 from tests import disks
@@ -30,9 +31,13 @@ async def test_a_full_disk_is_named_and_the_next_append_after_it_succeeds(disk: 
     engine = await SqliteEngine.open(disk / "store.db")
     await engine.append([step(UE, 1)])
     filler = disks.fill(disk)
-    with pytest.raises(StoreUnavailable, match=r"store\.db cannot be written now: No space left"):
+
+    async def append_until_full() -> None:
         for seq in range(2, 100):
             await engine.append([step(UE, seq, body=bytes(100_000))])
+
+    with pytest.raises(StoreUnavailable, match=r"store\.db cannot be written now: No space left"):
+        await append_until_full()
     at_hand = [record.seq for record in await engine.read(UE)]
     assert at_hand[0] == 1
     filler.unlink()
@@ -46,13 +51,18 @@ async def test_a_store_opens_on_a_disk_with_room_again(disk: Path) -> None:
     await engine.append([step(UE, 1)])
     await engine.close()
     filler = disks.fill(disk)
-    with pytest.raises(StoreUnavailable, match="No space left"):
+
+    async def append() -> list[Outcome]:
         engine = await SqliteEngine.open(disk / "store.db")
-        await engine.append([step(UE, 2)])
+        try:
+            return await engine.append([step(UE, 2)])
+        finally:
+            await engine.close()
+
+    with pytest.raises(StoreUnavailable, match="No space left"):
+        await append()
     filler.unlink()
-    engine = await SqliteEngine.open(disk / "store.db")
-    assert (await engine.append([step(UE, 2)])) == [OK]
-    await engine.close()
+    assert await append() == [OK]
 
 
 async def test_without_descriptors_the_store_is_unavailable_and_then_goes_on(
@@ -140,7 +150,7 @@ def test_the_reason_is_that_of_the_kernel(disk: Path) -> None:
 def test_a_disk_without_inodes_has_no_room(tmp_path: Path) -> None:
     folder = tmp_path / "few"
     with disks.small_disk(folder, 4):
-        subprocess.run(("mount", "-o", "remount,nr_inodes=2,size=4m", str(folder)), check=True)
+        assert not disks.mount("-o", "remount,nr_inodes=2,size=4m", str(folder)).returncode
         (folder / "one").touch()
         assert free_bytes(folder) == 0
 

@@ -32,7 +32,9 @@ def take(d: UeDecision, received: NasReceived) -> None:
             d.note("the same REGISTRATION REQUEST again")
         return
     kind = kind_of(received.tree)
-    back_off = admission.back_off(d) if received.initial and kind != EMERGENCY else None
+    back_off = None
+    if received.initial and kind != EMERGENCY:
+        back_off = admission.without_room(d) or admission.back_off(d)
     if back_off is not None:
         accept.reject(d, GmmCause.CONGESTION, back_off)
         d.env.rejected = False  # it shows load, and no fault of this version
