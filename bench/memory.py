@@ -127,7 +127,7 @@ async def _settled(registered: int, pid: int) -> Resident:
 def _look(what: str, registered: int, pid: int) -> Resident:
     rss: dict[str, float] = {}
     pss = 0.0
-    for one, name in _family(pid).items():
+    for one, name in family(pid).items():
         try:
             text = Path(f"/proc/{one}/smaps_rollup").read_text()
         except OSError:
@@ -144,7 +144,7 @@ def _mib(size: str) -> float:
     return int(size.split(maxsplit=1)[0]) / 1024
 
 
-def _family(pid: int) -> dict[int, str]:
+def family(pid: int) -> dict[int, str]:
     """Return a process and all its descendants, with their names."""
     parents: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*"):
@@ -173,7 +173,7 @@ async def _no_function(pid: int) -> None:
     """Wait until no function runs."""
     try:
         async with asyncio.timeout(PATIENCE):
-            while functions := [one for one, name in _family(pid).items() if name == _FUNCTION]:
+            while functions := [one for one, name in family(pid).items() if name == _FUNCTION]:
                 await _end(functions[0])
     except TimeoutError:
         raise RuntimeError(f"functions still run after {PATIENCE:.0f} s") from None

@@ -18,6 +18,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from evcore.commands import errors  # noqa: PLC0415
     from evcore.commands.app import app  # noqa: PLC0415
     from evcore.commands.running import Interrupted  # noqa: PLC0415
+    from evcore.local.private import forbid_core_dumps  # noqa: PLC0415
+
+    forbid_core_dumps()
 
     words = sys.argv[1:] if arguments is None else arguments
     command_line = app(words)

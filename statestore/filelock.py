@@ -139,6 +139,6 @@ class WriteLock:
 def _open(path: Path, part: str) -> int:
     name = f"{path}-{part}"
     try:
-        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as err:
         raise StoreError(f"the lock {name} cannot be opened: {err.strerror}") from None

@@ -116,7 +116,7 @@ def demo(
 
 
 async def _demo(data: DataDirectory, ues: int, gnbs: int, upfs: int, notices: Notices) -> Outcome:
-    secrets = data.prepare()
+    secrets = data.prepare(notices.say)
     log_to_file(data)
     schemes = populations.schemes_of(secrets)
     population = Population(

@@ -1,8 +1,6 @@
 """`evcore subscriber`: the subscribers of the network."""
 
 import json
-import sys
-from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
@@ -11,6 +9,7 @@ from evcore import operator
 from evcore import population as populations
 from evcore.commands.deregister import deregister
 from evcore.commands.errors import CommandError, UsageError
+from evcore.commands.keys import keys_of, read_octets, warn_of_keys
 from evcore.commands.options import (
     DATA,
     AsJson,
@@ -48,13 +47,24 @@ app.command()(deregister)
 
 @app.command(
     epilog=(
-        "Example: `evcore subscriber add imsi-001010000000001 --k 465b...a6bc --opc e8ed...83ca`. "
-        "A shell keeps a history: `evcore subscriber import` reads keys from a file."
+        "Example: `evcore subscriber add imsi-001010000000001 --key-file sim.keys`. The file has a "
+        "line `k=HEX` and a line `opc=HEX` or `op=HEX`. Without keys, a terminal is asked for them."
     )
 )
 def add(
     supi: Supi,
-    k: Annotated[str, typer.Option("--k", metavar="HEX", help="K, 32 hexadecimal digits.")],
+    key_file: Annotated[
+        str | None,
+        typer.Option(
+            "--key-file", metavar="FILE", help="File with K and OPc or OP; - for standard input."
+        ),
+    ] = None,
+    k: Annotated[
+        str | None,
+        typer.Option(
+            "--k", metavar="HEX", help="K, 32 hexadecimal digits. `ps` shows it: use --key-file."
+        ),
+    ] = None,
     opc: Annotated[
         str | None, typer.Option("--opc", metavar="HEX", help="OPc, 32 hexadecimal digits.")
     ] = None,
@@ -79,12 +89,12 @@ def add(
 ) -> None:
     """Add a subscriber, or a new version of one."""
     name = supi_of(supi)
-    if (opc is None) == (op is None):
-        raise UsageError("give OPc by --opc, or OP by --op")
+    arguments = {"k": k, "opc": opc, "op": op}
+    given = {name: key for name, key in arguments.items() if key is not None}
+    keys = keys_of(key_file, given)
     record: dict[str, Any] = {
         "supi": name,
-        "k": k,
-        **({"opc": opc} if op is None else {"op": op}),
+        **keys,
         "amf": amf,
         "sqn": sqn,
         "auth_method": auth_method.value,
@@ -98,6 +108,7 @@ def add(
     except ImportProblem as err:
         raise UsageError(str(err).partition(": ")[2]) from None
     (version,) = run_tool(_put(list(found.subscribers), Where(data, config, secrets)))
+    warn_of_keys(key_file, given, Notices().say)
     typer.echo(f"{name}: version {version}")
 
 
@@ -111,7 +122,7 @@ def _slices(text: str) -> list[dict[str, Any]]:
 
 async def _put(found: list[Subscriber], where: Where) -> list[int]:
     if where.config is None:
-        DataDirectory(where.data).prepare()
+        DataDirectory(where.data).prepare(Notices().say)
     async with opened(*where) as access:
         versions = await access.subscribers.put_all(found)
         await _notify(where, access, [subscriber.supi for subscriber in found])
@@ -152,31 +163,18 @@ def import_(
     secrets: SecretsFile = None,
 ) -> None:
     """Import all subscribers of a file, or none if one is wrong."""
-    octets = _read(file)
+    octets = read_octets(file, MOST_OCTETS)
     try:
         found = read_subscribers(octets, format_)
     except ImportProblem as err:
         raise ImportProblem(*(f"{file}: {problem}" for problem in err.problems)) from None
     notices = Notices()
+    warn_of_keys(file, (), notices.say)
     for note in _summed_up(found.notes):
         notices.say(f"note: {note}")
     versions = run_tool(_put(list(found.subscribers), Where(data, config, secrets)))
     some = "1 subscriber" if len(versions) == 1 else f"{len(versions)} subscribers"
     typer.echo(f"imported {some} (format {found.format})")
-
-
-def _read(name: str) -> bytes:
-    try:
-        if name == "-":
-            octets = sys.stdin.buffer.read(MOST_OCTETS + 1)
-        else:
-            with Path(name).open("rb") as file:
-                octets = file.read(MOST_OCTETS + 1)
-    except OSError as err:
-        raise CommandError(f"{name}: {err.strerror}") from None
-    if len(octets) > MOST_OCTETS:
-        raise CommandError(f"{name}: more than {MOST_OCTETS >> 20} MiB; import it in parts")
-    return octets
 
 
 def _summed_up(notes: tuple[str, ...]) -> list[str]:

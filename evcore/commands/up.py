@@ -16,6 +16,7 @@ from evcore.commands.errors import UsageError
 from evcore.commands.options import DATA, Data, procedure_named
 from evcore.commands.output import Notices
 from evcore.commands.running import Interrupted, run
+from evcore.local import private
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group, Scale
@@ -133,7 +134,7 @@ async def _up(
     nats_port: int,
     notices: Notices,
 ) -> None:
-    data.prepare()
+    data.prepare(notices.say)
     log_to_file(data)
     say = timed(notices)
     scaled = telling_scale(say)
@@ -225,7 +226,8 @@ def log_to_file(data: DataDirectory) -> None:
         ConfigError: the file cannot be written.
     """
     try:
-        data.logs.mkdir(exist_ok=True)
+        private.make_directory(data.logs)
+        private.opened(data.log("evcore")).close()
         handler = logging.FileHandler(data.log("evcore"), delay=False)
     except OSError as err:
         raise ConfigError(f"{data.logs} cannot be written: {err.strerror}") from None

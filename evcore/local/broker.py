@@ -180,6 +180,7 @@ class Broker:
             orphaned=signal.SIGTERM,
             keep=self._keep,
             environment={_THREADS: os.environ.get(_THREADS, str(_processors()))},
+            with_keys=False,
         )
 
     @property

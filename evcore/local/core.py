@@ -115,7 +115,9 @@ class LocalCore:
             *("--config", str(self.data.config_file)),
         ]
         log = self.data.log("gateway-n4")
-        self.gateway_n4 = await Process.start("the N4 gateway", command, log, _SERVES)
+        self.gateway_n4 = await Process.start(
+            "the N4 gateway", command, log, _SERVES, with_keys=False
+        )
         return self.gateway_n4
 
     @property

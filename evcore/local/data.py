@@ -4,14 +4,14 @@ import contextlib
 import os
 import secrets as random
 import tempfile
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
 import msgspec
 
-from evcore.local import lock
+from evcore.local import lock, private
 from schemas.config import reading as configuration
 from schemas.config.reading import Config, ConfigError, HomeNetworkKeyConfig, Secrets
 
@@ -88,18 +88,22 @@ class DataDirectory:
     def _lock(self) -> Path:
         return self.root / "lock"
 
-    def prepare(self) -> Secrets:
+    def prepare(self, say: Callable[[str], None] | None = None) -> Secrets:
         """Create the directory and, the first time, its keys. Return the keys.
 
-        There is one key for the log, one for 5G-TMSIs, and a home network key for each SUCI
+        The directory and all files in it get private (`private.tighten`): the log has the locations
+        of subscribers. `say` gets a sentence if other users had rights to some of them. There is
+        one key for the log, one for 5G-TMSIs, and a home network key for each SUCI
         profile: number 1 for profile A, number 2 for profile B.
 
         Raises:
-            ConfigError: the directory cannot be used, or its keys are lost.
+            ConfigError: the directory cannot be used, is another user's, or has lost its keys.
         """
         with self._usable():
-            # The log holds the locations of subscribers.
-            self.root.mkdir(0o700, parents=True, exist_ok=True)
+            private.make_directory(self.root)
+            if (shared := private.tighten(self.root)) and say is not None:
+                some = "1 file" if shared == 1 else f"{shared} files"
+                say(f"note: other users had rights to {some} of {self.root}; they have none now")
             if not self.secrets_file.exists():
                 if self.database.exists():
                     raise ConfigError(
@@ -150,6 +154,8 @@ class DataDirectory:
         with self._usable():
             # Replace the file atomically: a process that starts now reads a whole file.
             part = self.root / "config.json.new"
+            part.unlink(missing_ok=True)
+            part.touch(private.FILE)
             part.write_bytes(msgspec.json.format(msgspec.json.encode(made)))
             part.replace(self.config_file)
         return made

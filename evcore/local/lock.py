@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
+from evcore.local import private
 from schemas.config.reading import ConfigError
 
 PATIENCE: Final = 15.0
@@ -64,7 +65,7 @@ def owner(path: Path) -> int:
 
 def _open(path: Path) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, private.FILE)
     except OSError as err:
         raise ConfigError(f"the lock {path} cannot be opened: {err.strerror}") from None
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Protocol
 
+from evcore.local import private
+
 _PR_SET_PDEATHSIG: Final = 1
 _prctl: Final = ctypes.CDLL(None).prctl
 """Looked up here, because only few calls are safe between fork and exec."""
@@ -76,6 +78,7 @@ class Process:
         orphaned: signal.Signals = signal.SIGKILL,
         keep: Sequence[int] = (),
         environment: Mapping[str, str] | None = None,
+        with_keys: bool = True,
     ) -> "Process":
         """Start `command`. Return when a line of its standard error matches `ready`.
 
@@ -88,23 +91,24 @@ class Process:
             orphaned: the signal that the process gets when its parent ends.
             keep: file descriptors that the process inherits.
             environment: environment variables in addition to those of this process.
+            with_keys: whether it inherits the keys in environment variables of this process.
 
         Raises:
             ProcessError: the process cannot be started, ends early, or is not ready in time.
         """
         try:
-            log.parent.mkdir(parents=True, exist_ok=True)
-            log.touch()
+            private.make_directory(log.parent)
+            private.opened(log).close()
             child = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
                 limit=LONGEST_LINE,
-                preexec_fn=_dying_with_parent(orphaned),
+                preexec_fn=_prepared(orphaned),
                 start_new_session=True,
                 pass_fds=tuple(keep),
-                env={**os.environ, **(environment or {})},
+                env={**private.inherited(with_keys=with_keys), **(environment or {})},
             )
         except OSError as err:
             about = f" ({err.filename})" if err.filename else ""
@@ -129,7 +133,7 @@ class Process:
         stream = self._child.stderr
         if stream is None:
             return
-        with self.log.open("a", encoding="utf-8") as file:
+        with private.opened(self.log) as file:
             while True:
                 try:
                     line = await stream.readline()
@@ -224,11 +228,15 @@ class Process:
         await self._reader
 
 
-def _dying_with_parent(number: signal.Signals) -> Callable[[], None]:
-    """Return a function to run between fork and exec: it requests a signal if the parent ends."""
+def _prepared(number: signal.Signals) -> Callable[[], None]:
+    """Return a function to run between fork and exec.
+
+    It requests a signal if the parent ends, and keeps the files of the child from other users.
+    """
     parent = os.getpid()
 
     def prepare() -> None:
+        os.umask(private.UMASK)
         _prctl(_PR_SET_PDEATHSIG, int(number))
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)

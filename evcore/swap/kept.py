@@ -12,6 +12,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from evcore.local import private
 from evcore.local.data import DataDirectory
 from evcore.swap import environment
 from functions.runtime import variants
@@ -36,9 +37,10 @@ def keep(data: DataDirectory, path: Path) -> Code:
         return code
     kept = variants.load(path)
     name = f"{kept.overlay.name}@{kept.id}{_WHEEL}"
-    data.variants.mkdir(parents=True, exist_ok=True)
+    private.make_directory(data.variants)
     with tempfile.TemporaryDirectory(dir=data.variants) as folder:
         part = Path(folder) / name
+        part.touch(private.FILE)
         _zip(part, kept.overlay)
         part.replace(data.variants / name)
     return kept.code
@@ -51,7 +53,7 @@ def _zip(path: Path, overlay: Overlay) -> None:
 
 
 def _write(data: DataDirectory, name: str, text: bytes) -> None:
-    data.variants.mkdir(parents=True, exist_ok=True)
+    private.make_directory(data.variants)
     number, part = tempfile.mkstemp(prefix=".", dir=data.variants)
     with os.fdopen(number, "wb") as file:
         file.write(text)

@@ -38,6 +38,10 @@ from schemas.network import (
 )
 
 KEY_OCTETS: Final = 32
+MASTER_KEY: Final = "EVCORE_MASTER_KEY"
+TMSI_KEY: Final = "EVCORE_TMSI_KEY"
+KEY_VARIABLES: Final = (MASTER_KEY, TMSI_KEY)
+"""Environment variables with keys. The user of a process and root can read them (proc(5))."""
 
 MAX_PLMNS: Final = 12
 """Maximum number of PLMNs in an NG SETUP RESPONSE (TS 38.413 9.2.6.2)."""
@@ -183,8 +187,8 @@ def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None
         raise ConfigError(f"{path}: two home network keys have the same id")
     return msgspec.structs.replace(
         secrets,
-        master_key=environment.get("EVCORE_MASTER_KEY", secrets.master_key),
-        tmsi_key=environment.get("EVCORE_TMSI_KEY", secrets.tmsi_key),
+        master_key=environment.get(MASTER_KEY, secrets.master_key),
+        tmsi_key=environment.get(TMSI_KEY, secrets.tmsi_key),
     )
 
 

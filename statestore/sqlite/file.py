@@ -1,5 +1,6 @@
 """Open an SQLite store: its schema, its settings, and the meaning of its errors."""
 
+import os
 import sqlite3
 from pathlib import Path
 from types import TracebackType
@@ -153,6 +154,8 @@ def connect(
     """
     if read_only and not path.exists():
         raise StoreError(f"there is no store at {path}")
+    if create and not read_only:
+        _create(path)
     mode = "ro" if read_only else "rwc" if create else "rw"
     uri = f"file:{quote(str(path))}?mode={mode}"
     try:
@@ -167,6 +170,17 @@ def connect(
         db.close()
         raise
     return db
+
+
+def _create(path: Path) -> None:
+    """Create the file, if it does not exist, for its owner alone. SQLite gives the files beside it
+    (``-wal``, ``-shm``) the same rights."""
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    except OSError as err:
+        raise StoreError(f"{path} cannot be opened: {err.strerror}") from None
 
 
 def _prepare(db: sqlite3.Connection, path: Path, *, read_only: bool) -> None:

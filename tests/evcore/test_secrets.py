@@ -30,13 +30,6 @@ def test_the_secrets_file_is_its_owners(home: Path, umask: int) -> None:
     assert [path.name for path in (home / "data").iterdir()] == ["secrets.json"]
 
 
-def test_a_directory_that_was_there_keeps_its_mode(home: Path) -> None:
-    (home / "data").mkdir()
-    (home / "data").chmod(0o750)
-    DataDirectory(home / "data").prepare()
-    assert mode(home / "data") == 0o750
-
-
 def test_keys_are_made_once_and_are_different(home: Path) -> None:
     data = DataDirectory(home / "data")
     made = data.prepare()

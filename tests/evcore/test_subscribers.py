@@ -15,6 +15,7 @@ from tests.statestore.import_samples import OP, OPC, OPC_OF_OP, K
 
 SUPI = "imsi-001010000000777"
 KEYS = ("--k", K, "--opc", OPC)
+OPC_OR_OP = "give OPc by --opc or a line opc=HEX, or OP by --op or a line op=HEX"
 
 
 @pytest.fixture(autouse=True)
@@ -114,8 +115,8 @@ def test_remove(evcore: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        ((SUPI, "--k", K), "give OPc by --opc, or OP by --op"),
-        ((SUPI, *KEYS, "--op", OP), "give OPc by --opc, or OP by --op"),
+        ((SUPI, "--k", K), OPC_OR_OP),
+        ((SUPI, *KEYS, "--op", OP), OPC_OR_OP),
         (("imsi-12345", *KEYS), "'imsi-12345' is not a SUPI: imsi- and 6 to 15 digits"),
         ((K, *KEYS), "'(secret)' is not a SUPI: imsi- and 6 to 15 digits"),
         ((SUPI, "--k", K[:-1], "--opc", OPC), "k is not a string of 32 hexadecimal digits"),
@@ -134,7 +135,8 @@ def test_remove(evcore: Shell) -> None:
             (SUPI, *KEYS, "--dnn", "a b"),
             "slices[0].dnns[0].name is not a data network name",
         ),
-        ((SUPI,), "missing option '--k'; see `evcore subscriber add --help`"),
+        ((SUPI,), "give K by --key-file: FILE, or - for standard input"),
+        ((SUPI, "--opc", OPC), "give K by --key-file: FILE, or - for standard input"),
     ],
 )
 def test_add_refuses(evcore: Shell, home: Path, arguments: tuple[str, ...], sentence: str) -> None:
