@@ -43,6 +43,11 @@ class Association(Protocol):
         ...
 
     @property
+    def address(self) -> str:
+        """The peer's IP address, at which it proved to receive. A multi-homed peer has others."""
+        ...
+
+    @property
     def outbound_streams(self) -> int:
         """The number of outbound streams. Stream numbers start at 0."""
         ...

@@ -40,6 +40,7 @@ class KernelAssociation:
         self.sock = sock
         self.fd: int = sock.fileno()
         self.peer = kernel_socket.peer_text(sock)
+        self.address = str(sock.getpeername()[0])
         self.outbound_streams = kernel_socket.outbound_streams(sock)
         self.alive = True
         self.parts: list[bytes] = []

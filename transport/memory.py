@@ -35,6 +35,7 @@ class MemoryAssociation:
 
     def __init__(self, transport: "MemoryTransport", peer: str, streams: int) -> None:
         self.peer = peer
+        self.address = peer.rpartition(" port ")[0]
         self.outbound_streams = streams
         self.transport = transport
         self.alive = True

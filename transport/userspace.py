@@ -42,12 +42,14 @@ _MTU = {Mode.USERSPACE_UDP: 1400, Mode.USERSPACE_RAW: 1460}
 class UserspaceAssociation:
     """An association of a `UserspaceTransport`."""
 
-    __slots__ = ("_id", "_transport", "alive", "outbound_streams", "peer")
+    __slots__ = ("_id", "_transport", "address", "alive", "outbound_streams", "peer")
 
     def __init__(self, transport: "UserspaceTransport", number: int, peer: str) -> None:
         self._transport = transport
         self._id = number
         self.peer = peer
+        # The text is "127.0.0.1:9899 port 38412" or "[::1]:9899 port 38412".
+        self.address = peer.rpartition(" port ")[0].rpartition(":")[0].strip("[]")
         streams = transport.endpoint.streams(number)
         self.outbound_streams = streams[1] if streams else 0
         self.alive = True

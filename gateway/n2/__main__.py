@@ -6,6 +6,7 @@ import logging
 import signal
 import sys
 from pathlib import Path
+from typing import Final
 
 import uvloop
 
@@ -15,11 +16,16 @@ from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener
 from eventing.jetstream.streams import bus_config, ensure_streams
 from eventing.process import beating, collect_seldom
+from gateway.n2.admission import Places
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
 from schemas.config import reading as configuration
 from schemas.config.reading import Config, ConfigError, Secrets
 from transport import Limits, Mode, TransportError, listen
+
+SPARE: Final = 128
+"""Associations above `max_associations` that SCTP may accept: the gateway must see an association
+to decide whether another one gives way to it."""
 
 
 async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
@@ -44,11 +50,24 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
         await publisher.start()
         after = network.congestion.after
         opener = DownlinkOpener(tmsi_key)
-        gateway = N2Gateway(
-            client, publisher, router, opener, n2.max_under_way, bus.max_bytes, after
+        places = Places(
+            max_associations=n2.max_associations,
+            max_per_address=n2.max_per_address,
+            setup_within=n2.setup_within,
         )
+        gateway = N2Gateway(
+            client,
+            publisher,
+            router,
+            opener,
+            n2.max_under_way,
+            bus.max_bytes,
+            after,
+            places=places,
+        )
+        limits = Limits(max_associations=n2.max_associations + SPARE)
         transport = await listen(
-            Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=Limits()
+            Mode(n2.transport), n2.host, n2.port, gateway, udp_port=n2.udp_port, limits=limits
         )
         gateway.start(transport)
         collect_seldom()

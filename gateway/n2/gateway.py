@@ -25,9 +25,11 @@ from eventing.jetstream.sealed import DownlinkOpener, SealError
 from eventing.jetstream.streams import waiting_bytes
 from eventing.stats import Stats, StatsWatch
 from gateway.n2 import downlink
+from gateway.n2.admission import DEFAULT_PLACES, Places
 from gateway.n2.downlink import DownlinkPdu
 from gateway.n2.overload import EVERYTHING, OVERLOAD_STOP, PERIOD, LoadReduction, overload_start
 from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
+from gateway.n2.reception import Reception
 from gateway.n2.room import RoomReduction
 from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
@@ -87,6 +89,7 @@ class N2Gateway:
         max_under_way: int,
         max_bytes: int,
         after: float = 0.0,
+        places: Places = DEFAULT_PLACES,
     ) -> None:
         """Create a gateway without gNBs.
 
@@ -98,6 +101,7 @@ class N2Gateway:
             max_under_way: the bound of events that JetStream has not stored.
             max_bytes: the bound of the octets in the stream.
             after: see `LoadReduction`.
+            places: the places for associations.
         """
         self._client = client
         self._outbox = Outbox(publisher, self._relax)
@@ -123,6 +127,8 @@ class N2Gateway:
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
         self._watching: asyncio.Task[None] | None = None
+        self.reception = Reception(places)
+        self._receiving: asyncio.Task[None] | None = None
         self.counters = N2Counters()
 
     def start(self, transport: Transport) -> None:
@@ -131,13 +137,15 @@ class N2Gateway:
         self._outbox.start()
         self._watching = self._loop.create_task(self._watch_depth())
         self._reducing = self._loop.create_task(self._reduce())
+        watch = self.reception.watch(lambda: bool(self._paused_since))
+        self._receiving = self._loop.create_task(watch)
 
     async def stop(self, seconds: float = 3.0) -> None:
         """Close all associations, and publish the waiting events for up to `seconds`."""
         if self._transport is not None:
             await self._transport.close()
         await self._outbox.stop(seconds)
-        for task in (self._watching, self._reducing, *self._chores):
+        for task in (self._watching, self._reducing, self._receiving, *self._chores):
             if task is not None:
                 task.cancel()
 
@@ -162,6 +170,8 @@ class N2Gateway:
         """Handle a new association."""
         self._associations += 1
         peer = GnbPeer(f"{self._outbox.boot}-{self._associations:x}", association)
+        if not self.reception.enter(peer):
+            return
         self._peers[id(association)] = peer
         log.info("association %s with %s", peer.id, association.peer)
         self._chore(self._listen(peer))
@@ -171,16 +181,21 @@ class N2Gateway:
         peer = self._peers.pop(id(association), None)
         if peer is None:
             return
+        self.reception.leave(peer)
         log.info("association %s is lost: %s", peer.id, reason)
         subscription = self._subscriptions.pop(peer.id, None)
         if subscription is not None:
             self._chore(subscription.unsubscribe())
         if peer.named:
-            lost = AssociationLost(peer.id, reason)
-            route = self._router.node(peer.gnb)
-            self._enqueue(
-                peer, route, EventType.ASSOCIATION_LOST, encode(lost), MSGPACK_MEDIA_TYPE, None
-            )
+            self._lose(peer, reason)
+
+    def _lose(self, peer: GnbPeer, reason: str) -> None:
+        """Tell the core that a RAN node has lost its association."""
+        lost = AssociationLost(peer.id, reason)
+        route = self._router.node(peer.gnb)
+        self._enqueue(
+            peer, route, EventType.ASSOCIATION_LOST, encode(lost), MSGPACK_MEDIA_TYPE, None
+        )
 
     def received(self, association: Association, stream: int, ppid: int, payload: bytes) -> None:
         """Handle a PDU from a gNB."""
@@ -195,8 +210,10 @@ class N2Gateway:
         if len(payload) > MAX_PDU:
             log.warning("association %s: a message of %d octets", peer.id, len(payload))
             payload = payload[:MAX_PDU]
-        route, sequence = self._route(peer, payload)
-        self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
+        found = self._route(peer, payload)
+        if found is not None:
+            route, sequence = found
+            self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
 
     def writable(self, association: Association) -> None:
         """Send the waiting PDUs of an association that was full."""
@@ -206,14 +223,21 @@ class N2Gateway:
 
     # Uplink
 
-    def _route(self, peer: GnbPeer, payload: bytes) -> tuple[N2Route, int | None]:
+    def _route(self, peer: GnbPeer, payload: bytes) -> tuple[N2Route, int | None] | None:
+        """Return the route of a PDU, and its number on its UE connection; None to drop it."""
         try:
             peek = wire.ngap_peek(payload)
         except wire.WireError:
             self.counters.malformed += 1
             return self._router.node(peer.gnb), None
         if peek.message == "NGSetupRequest" and peek.global_ran_node_id is not None:
-            self._named(peer, peek.global_ran_node_id)
+            gnb = subjects.token(peek.global_ran_node_id)
+            if peer.named and peer.gnb != gnb:
+                self._lose(peer, f"NG SETUP of {gnb} on its association")
+                peer.forget()
+            if not self.reception.claims(peer, gnb):
+                return None
+            peer.claim(gnb)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         of_ue = ran_ue_ngap_id is not None or peek.amf_ue_ngap_id is not None
         if not peer.ready or not of_ue:
@@ -242,12 +266,6 @@ class N2Gateway:
         if peek.message == "UEContextReleaseComplete":
             del peer.connections[ran_ue_ngap_id]
         return self._router.connected(peek, connection.hint), connection.sequence
-
-    def _named(self, peer: GnbPeer, gnb: str) -> None:
-        """Note the Global RAN Node ID of an NG SETUP REQUEST; the core accepts or rejects it."""
-        peer.gnb = subjects.token(gnb)
-        peer.named, peer.ready = True, False
-        peer.reduction = 0  # NG SETUP clears the overload state (TS 38.413 8.7.1.1)
 
     def _enqueue(
         self,
@@ -409,6 +427,7 @@ class N2Gateway:
             if self._has_room(peer, len(peer.early), paging=peek.message == "Paging"):
                 peer.early.append(CorePdu(pdu, procedure, counted))
             return
+        self.reception.answered(peer, peek.message)
         if peek.message == "NGSetupResponse":
             self._completed(peer)
         self._dispatch(peer, peek, CorePdu(pdu, procedure, counted))

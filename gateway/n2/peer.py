@@ -44,6 +44,7 @@ class GnbPeer:
         "early",
         "gnb",
         "id",
+        "identities",
         "named",
         "ready",
         "reduction",
@@ -66,6 +67,27 @@ class GnbPeer:
         self.early: deque[CorePdu] = deque()
         """The PDUs that wait for NG SETUP RESPONSE."""
         self.dropped = 0
+        self.identities = 0
+        """How many identities the association has had."""
+
+    @property
+    def address(self) -> str:
+        """The IP address of the gNB."""
+        return self.association.address
+
+    def forget(self) -> None:
+        """Be no RAN node any more, because the association claims another identity."""
+        self.gnb = f"association-{self.id}"
+        self.named = self.ready = False
+        self.connections.clear()
+        self.downlink.clear()
+        self.early.clear()
+
+    def claim(self, gnb: str) -> None:
+        """Be the RAN node `gnb`. NG SETUP clears the overload state (TS 38.413 8.7.1.1)."""
+        self.gnb = gnb
+        self.named, self.ready = True, False
+        self.reduction = 0
 
     @property
     def source(self) -> str:

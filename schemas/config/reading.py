@@ -119,6 +119,15 @@ class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
     max_under_way: Annotated[int, Meta(ge=1)] = 8192
     """Maximum number of published events without acknowledgement. Beyond it, gNBs are slowed
     down."""
+    max_associations: Annotated[int, Meta(ge=1, le=65536)] = 1024
+    """Maximum number of SCTP associations. A quarter of them is kept for addresses that had an
+    NG SETUP accepted before."""
+    max_per_address: Annotated[int, Meta(ge=1, le=65536)] = 512
+    """Maximum number of SCTP associations of one IP address, or of one IPv6 network of 64 bits.
+    Half of them may be without NG SETUP. One address may claim as many new Global RAN Node IDs in
+    an hour."""
+    setup_within: Annotated[float, Meta(ge=1, le=3600)] = 10.0
+    """Seconds from the start of an association to its NG SETUP REQUEST; then it is aborted."""
 
 
 class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
