@@ -58,6 +58,11 @@ class Identities:
         self._owners: OrderedDict[str, tuple[str, ...]] = OrderedDict()
         """The addresses with an accepted NG SETUP of an identity, the earliest first."""
 
+    @property
+    def remembered(self) -> int:
+        """The number of entries in memory."""
+        return len(self._hosts) + len(self._claims) + len(self._owners)
+
     def too_many(self, gnb: str, host: str, now: float) -> str:
         """Count a claim. Return why it is one too many; an empty string if it is not."""
         claim = self._claims.get((host, gnb))

@@ -21,6 +21,7 @@ from eventing.jetstream.messages import Addressed
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener, DownlinkSealer
 from eventing.jetstream.streams import BusConfig, ensure
+from gateway.n2.admission import DEFAULT_PLACES, Places
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
 from loadgen.gnb import messages as ngap_gnb
@@ -172,16 +173,18 @@ class Edge:
         found = await brokers.stored(self.core)
         return [event for m in found for event in batch.events_of(m.headers, m.data)]
 
-    async def ran(self, number: int = 0, limits: Limits | None = None) -> Ran:
+    async def ran(self, number: int = 0, limits: Limits | None = None, host: str = "") -> Ran:
         """Return a gNB with an association but without NG Setup."""
         ran = Ran(self, number or next(self._numbers))
-        ran.transport = await self.world.connect(self.transport, ran.heard, limits=limits)
+        ran.transport = await self.world.connect(
+            self.transport, ran.heard, limits=limits, local_host=host
+        )
         await ran.heard.ups()
         return ran
 
-    async def gnb(self, number: int = 0, limits: Limits | None = None) -> Ran:
+    async def gnb(self, number: int = 0, limits: Limits | None = None, host: str = "") -> Ran:
         """Return a gNB after NG Setup."""
-        ran = await self.ran(number, limits)
+        ran = await self.ran(number, limits, host)
         await ran.set_up()
         return ran
 
@@ -212,6 +215,7 @@ async def running(
     max_bytes: int = PLENTY,
     limits: Limits | None = None,
     after: float = 0.0,
+    places: Places = DEFAULT_PLACES,
 ) -> AsyncGenerator[Edge]:
     router = Router(NETWORK.guamis, CIPHER)
     async with (
@@ -223,7 +227,7 @@ async def running(
         publisher = Publisher(client, PARTITIONS)
         await publisher.start()
         opener = DownlinkOpener(TMSI_KEY)
-        gateway = N2Gateway(client, publisher, router, opener, bound, max_bytes, after)
+        gateway = N2Gateway(client, publisher, router, opener, bound, max_bytes, after, places)
         edge = Edge(bus, core, gateway, World(world))
         await core.subscribe("ue.>", cb=edge.hear, pending_bytes_limit=0)
         await brokers.arrived(core)

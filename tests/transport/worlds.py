@@ -63,6 +63,7 @@ class World:
         handler: Handler,
         *,
         limits: Limits | None = None,
+        local_host: str = "",
         local_port: int = 0,
         local_udp_port: int = 0,
     ) -> Transport:
@@ -71,6 +72,7 @@ class World:
             server.udp_port or 0,
             handler,
             limits=limits,
+            local_host=local_host,
             local_port=local_port,
             local_udp_port=local_udp_port,
         )
@@ -82,13 +84,20 @@ class World:
         handler: Handler,
         *,
         limits: Limits | None = None,
+        local_host: str = "",
         local_port: int = 0,
         local_udp_port: int = 0,
     ) -> Transport:
         limits = limits or Limits()
+        local_host = local_host or self.host
         if self.name == MEMORY:
             opened = await self._network.connect(
-                self.host, port, handler, limits=limits, local_port=local_port
+                self.host,
+                port,
+                handler,
+                limits=limits,
+                local_host=local_host,
+                local_port=local_port,
             )
         else:
             opened = await transport.connect(
@@ -97,7 +106,7 @@ class World:
                 port,
                 handler,
                 udp_port=udp_port,
-                local_host=self.host,
+                local_host=local_host,
                 local_port=local_port,
                 local_udp_port=local_udp_port,
                 limits=limits,
