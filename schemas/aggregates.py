@@ -11,10 +11,11 @@ from schemas.evolution import UPCASTERS, Snapshots, StepReader
 from schemas.identity import Lead, entry_of, slot_of
 from schemas.ran import Gnb, GnbEvent
 from schemas.step import Step
+from schemas.stranger import Stranger
 from schemas.ue import fold as ue_fold
 from schemas.ue import index
 from schemas.ue.events import UeEvent
-from schemas.ue.state import Ue
+from schemas.ue.state import Ue, removable
 from schemas.upf import Upf, UpfEvent
 
 Entries: TypeAlias = frozenset[tuple[str, str]]
@@ -33,6 +34,8 @@ class Kind(NamedTuple):
     """Decodes a step of any version; raises `msgspec.DecodeError` if it cannot be read."""
     decode_state: Callable[[bytes], Any]
     snapshots: Snapshots
+    removable: Callable[[Any], Stranger | None]
+    """Returns the record of a stranger that may be removed; None for any other state."""
 
     def indexes(self, state: Any) -> Entries:
         """Return the index entries that lead to an aggregate."""
@@ -59,7 +62,8 @@ KINDS: dict[str, Kind] = {
         index.leads,
         StepReader[UeEvent](Step[UeEvent], UeEvent, UPCASTERS["ue"]).decode,
         msgspec.msgpack.Decoder(Ue).decode,
-        Snapshots(Ue, UeEvent, fold=4),
+        Snapshots(Ue, UeEvent, fold=5),
+        removable,
     ),
     "gnb": Kind(
         Gnb,
@@ -68,6 +72,7 @@ KINDS: dict[str, Kind] = {
         StepReader[GnbEvent](Step[GnbEvent], GnbEvent, UPCASTERS["gnb"]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
         Snapshots(Gnb, GnbEvent, fold=1),
+        lambda gnb: gnb.stranger,
     ),
     "upf": Kind(
         Upf,
@@ -76,6 +81,7 @@ KINDS: dict[str, Kind] = {
         StepReader[UpfEvent](Step[UpfEvent], UpfEvent, UPCASTERS["upf"]).decode,
         msgspec.msgpack.Decoder(Upf).decode,
         Snapshots(Upf, UpfEvent, fold=1),
+        lambda _: None,
     ),
 }
 

@@ -9,6 +9,13 @@ from msgspec.structs import replace
 from schemas.event import Event, Noted
 from schemas.identity import Guami, Lead, Plmn, SNssai, Tai
 from schemas.procedures import Procedure
+from schemas.stranger import (
+    STRANGER,
+    Stranger,
+    StrangerRecorded,
+    stranger_key,
+    stranger_of,
+)
 from schemas.ue.waking import WAKE, node_wake_key
 
 
@@ -67,6 +74,8 @@ class Gnb(Struct, frozen=True, omit_defaults=True):
     updating: AmfUpdate | None = None
     wake_at: int = 0
     """When `updating` is sent again, in milliseconds since the Unix epoch; 0 for never."""
+    stranger: Stranger | None = None
+    """Since when the log of a node without an accepted NG SETUP may be removed."""
 
 
 class NgSetUp(Event, frozen=True):
@@ -153,12 +162,16 @@ GnbEvent: TypeAlias = (
     | AmfConfigurationRefused
     | NgReset
     | AssociationEnded
+    | StrangerRecorded
     | Noted
 )
 
 
 def leads(gnb: Gnb) -> list[Lead]:
     """Return the leads to this node: one for each TAI while NG is up, and one for its timer."""
+    if gnb.stranger is not None:
+        at = gnb.stranger
+        return [(STRANGER, stranger_key, at.since, at.slot, at.number)]
     if not gnb.association:
         return []
     tais = {Tai(b.plmn, ta.tac) for ta in gnb.supported for b in ta.broadcast}
@@ -225,6 +238,10 @@ def _amf_refused(gnb: Gnb, _: AmfConfigurationRefused) -> Gnb:
     return replace(gnb, updating=None, wake_at=0)
 
 
+def _stranger_recorded(gnb: Gnb, event: StrangerRecorded) -> Gnb:
+    return gnb if gnb.id else replace(gnb, stranger=stranger_of(event))
+
+
 def _same(gnb: Gnb, _: object) -> Gnb:
     return gnb
 
@@ -240,6 +257,7 @@ _EVOLVE: dict[type, Callable[[Gnb, Any], Gnb]] = {
     AmfConfigurationRefused: _amf_refused,
     NgReset: _same,
     AssociationEnded: _ended,
+    StrangerRecorded: _stranger_recorded,
     Noted: _same,
 }
 

@@ -39,7 +39,8 @@ class Append(Struct, frozen=True):
     """The id of the event that caused this step. An aggregate processes each id only once."""
     body: bytes
     data_key: bytes = b""
-    """The wrapped data key of the aggregate, given with its first step."""
+    """The wrapped data key of the aggregate. A step whose aggregate has another one is a conflict:
+    the aggregate was removed, and has begun again. Without a key, this is not checked."""
     put: tuple[IndexKey, ...] = ()
     drop: tuple[IndexKey, ...] = ()
     """Entries to remove. An entry that another aggregate owns is left alone."""
@@ -70,6 +71,18 @@ class Correction(Struct, frozen=True):
     """Entries to remove. An entry that another aggregate owns is left alone."""
     snapshot: bytes = b""
     """The sealed state after step `head`."""
+
+
+class Removal(Struct, frozen=True):
+    """The removal of an aggregate with all its data."""
+
+    aggregate: str
+    head: int
+    """The last step that the removal takes into account."""
+    data_key: bytes
+    """The wrapped data key of the aggregate as it was read."""
+    drop: tuple[IndexKey, ...] = ()
+    """Its index entries. An entry that another aggregate owns is left alone."""
 
 
 class Appended(Struct, frozen=True):
@@ -176,6 +189,16 @@ class Engine(Protocol):
         """
         ...
 
+    async def remove(self, removals: Sequence[Removal]) -> list[bool]:
+        """Remove aggregates: their steps, triggers, snapshots, data keys and index entries. Return
+        for each whether the store does not have it any more.
+
+        Nothing is removed of an aggregate with another head or data key. Neither is the aggregate
+        with the last step of the feed, or the newest aggregate: what comes next must not get their
+        places. A removed aggregate may begin again, with step 1 and another data key.
+        """
+        ...
+
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """Return the snapshot and the steps of each aggregate; None for an aggregate without
         steps.
@@ -225,11 +248,13 @@ class Engine(Protocol):
 
     async def feed(self, after: bytes = b"", limit: int = 1000) -> list[FeedEntry]:
         """Return up to `limit` steps of all aggregates after a cursor. All readers share one order,
-        and no later append changes it. Steps of one aggregate are in sequence."""
+        and no later append changes it. Steps of one aggregate are in sequence. The steps of a
+        removed aggregate are left out."""
         ...
 
     async def feed_end(self) -> bytes:
-        """Return the cursor after the last step; empty if the store has no steps."""
+        """Return the cursor after the last step; empty if the store has no steps. It never goes
+        back."""
         ...
 
     async def put_document(self, name: str, body: bytes) -> int:

@@ -222,7 +222,7 @@ class EventLog:
             seq=step.seq,
             trigger=step.trigger.id,
             body=aggregate.sealer.seal("step", step.seq, encode(step)),
-            data_key=aggregate.data_key if step.seq == 1 else b"",
+            data_key=aggregate.data_key,
             put=index_keys(put),
             drop=index_keys(drop.difference(given_up)),
             take_from=take_from,

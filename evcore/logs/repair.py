@@ -29,7 +29,18 @@ from statestore.contract import (
 from statestore.log import Aggregate, index_keys, sealed_snapshot, snapshot_state
 from statestore.vault import WrongKeyError
 
-INDEXES: Final = ("address", "gnb", "ngap", "seid", "tai", "teid", "tmsi", "upf", "wake")
+INDEXES: Final = (
+    "address",
+    "gnb",
+    "ngap",
+    "seid",
+    "stranger",
+    "tai",
+    "teid",
+    "tmsi",
+    "upf",
+    "wake",
+)
 ATTEMPTS: Final = 5
 """Attempts at an aggregate that gets steps meanwhile."""
 PAGE: Final = 500

@@ -16,9 +16,11 @@ from functions.messages.trees import Tree, subtree
 from functions.ran import configuration, ng_setup, reset, transfer
 from functions.ran.decision import GnbDecision
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.identity import slot_of
 from schemas.procedures import UE_MESSAGES
 from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output
+from schemas.stranger import StrangerRecorded
 
 _ERROR_INDICATION: Final = b"\x00\x09"
 """First octets of an ERROR INDICATION: an initiating message, and its procedure code."""
@@ -38,7 +40,15 @@ def decide(gnb: Gnb, trigger: CloudEvent, env: Env) -> tuple[list[GnbEvent], lis
             configuration.timer(d)
         case _:
             d.note(f"an event of type {trigger.type} is not for a RAN node")
+    _record_stranger(d)
     return d.events, d.outputs
+
+
+def _record_stranger(d: GnbDecision) -> None:
+    """Record once that the log of a node without an accepted NG SETUP may be removed."""
+    if not d.gnb.id and d.gnb.stranger is None and d.events:
+        slot = slot_of(d.origin.gnb)
+        d.emit(StrangerRecorded(d.env.now, slot, d.env.random_int(64)))
 
 
 def _ngap(d: GnbDecision, data: bytes) -> None:

@@ -23,7 +23,7 @@ from functions.decision.ue_decision import UeDecision
 from functions.gsm import n4
 from functions.messages import ngap
 from functions.mobility import end
-from functions.ue import uplink
+from functions.ue import stranger, uplink
 from functions.ue.reconcile import reconcile
 from schemas import cloudevents
 from schemas.causes import GmmCause
@@ -114,6 +114,7 @@ class Procedures:
         """
         d = UeDecision(ue, env, trigger)
         _answer_poisoned(d, trigger)
+        stranger.record(d)
         return Decision(DEFAULT, self.code, tuple(d.events), tuple(d.outputs))
 
     def _run(self, d: UeDecision, trigger: CloudEvent) -> Procedure | None:

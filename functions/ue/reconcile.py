@@ -14,6 +14,7 @@ from functions.gmm.authentication import reauthentication
 from functions.gmm.deregistration import by_network, implicit
 from functions.gsm import indication, modification, n4, release, user_plane
 from functions.mobility import end, xn_handover
+from functions.ue import stranger
 
 
 class Reconciler(NamedTuple):
@@ -119,7 +120,12 @@ RECONCILERS: Final[tuple[Reconciler, ...]] = (
     Reconciler(
         "mobile reachable timer",
         implicit.reconcile,
-        "Last: it starts only if no other timer runs.",
+        "After all others that start a timer: it starts only if no other timer runs.",
+    ),
+    Reconciler(
+        "stranger",
+        stranger.record,
+        "Last: it depends on what is left of the UE.",
     ),
 )
 """All reconcilers, in their order."""

@@ -46,8 +46,13 @@ def _authentication_ended(ue: Ue, _: object) -> Ue:
     return replace(ue, challenge=None)
 
 
+def _authentication_succeeded(ue: Ue, _: e.AuthenticationSucceeded) -> Ue:
+    return replace(ue, challenge=None, authenticated=True, stranger=None)
+
+
 def _sqn(ue: Ue, event: e.SqnResynchronised) -> Ue:
-    return replace(ue, sqn=event.sqn)
+    """Only the USIM can make an AUTS."""
+    return replace(ue, sqn=event.sqn, authenticated=True, stranger=None)
 
 
 def _security_mode_started(ue: Ue, event: e.SecurityModeStarted) -> Ue:
@@ -305,7 +310,7 @@ EVOLVE: Final[dict[type, Callable[[Ue, Any], Ue]]] = {
     e.SubscriberIdentified: _identified,
     e.IdentityRequested: _identity_requested,
     e.AuthenticationStarted: _authentication_started,
-    e.AuthenticationSucceeded: _authentication_ended,
+    e.AuthenticationSucceeded: _authentication_succeeded,
     e.AuthenticationFailed: _authentication_ended,
     e.SqnResynchronised: _sqn,
     e.SecurityModeStarted: _security_mode_started,

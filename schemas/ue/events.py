@@ -96,6 +96,7 @@ from schemas.mobility.events import (
     PathSwitchFailed,
     TargetUplinkProcessed,
 )
+from schemas.stranger import StrangerRecorded
 
 
 class TimerStarted(Event, frozen=True):
@@ -207,5 +208,6 @@ UeEvent: TypeAlias = (
     | TimerStarted
     | TimerStopped
     | WakeScheduled
+    | StrangerRecorded
     | Noted
 )

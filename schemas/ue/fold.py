@@ -10,6 +10,7 @@ from schemas.event import Noted
 from schemas.gmm import fold as gmm
 from schemas.gsm import fold as gsm
 from schemas.mobility import fold as mobility
+from schemas.stranger import StrangerRecorded, stranger_of
 from schemas.ue import events as e
 from schemas.ue.events import UeEvent
 from schemas.ue.state import Timer, Ue
@@ -46,6 +47,10 @@ def _wake_scheduled(ue: Ue, event: e.WakeScheduled) -> Ue:
     return replace(ue, wake_at=event.at, wake_for=timer)
 
 
+def _stranger_recorded(ue: Ue, event: StrangerRecorded) -> Ue:
+    return ue if ue.authenticated else replace(ue, stranger=stranger_of(event))
+
+
 _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
     **connection.EVOLVE,
     **gmm.EVOLVE,
@@ -54,5 +59,6 @@ _EVOLVE: dict[type, Callable[[Ue, Any], Ue]] = {
     e.TimerStarted: _timer_started,
     e.TimerStopped: _timer_stopped,
     e.WakeScheduled: _wake_scheduled,
+    StrangerRecorded: _stranger_recorded,
     Noted: _same,
 }

@@ -4,6 +4,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
 from schemas.identity import Lead, index_ngap, index_seid, index_tmsi
+from schemas.stranger import STRANGER, stranger_key
 from schemas.ue.state import Ue, connections
 from schemas.ue.waking import WAKE, wake_key
 
@@ -35,6 +36,9 @@ def leads(ue: Ue) -> list[Lead]:
             found.append(("address", address_index_key, session.dnn, address.ipv4))
         if address.ipv6:
             found.append(("address", address_index_key, session.dnn, address.ipv6))
+    if ue.stranger is not None:
+        at = ue.stranger
+        found.append((STRANGER, stranger_key, at.since, at.slot, at.number))
     if ue.timers and ue.wake_for:
         # A UE without a SUPI has timers only while it has a connection.
         identity = ue.supi or next((index_ngap(c.amf_ue_ngap_id) for c in connections(ue)), "")

@@ -27,6 +27,7 @@ from schemas.gsm.state import Indication, PduSession
 from schemas.identity import SNssai, Tai
 from schemas.mobility.state import Handover
 from schemas.position import Position
+from schemas.stranger import Stranger
 
 
 class Timer(Struct, frozen=True, omit_defaults=True):
@@ -41,6 +42,12 @@ class Ue(Struct, frozen=True, omit_defaults=True):
 
     supi: str = ""
     """Empty before the identification."""
+    authenticated: bool = False
+    """Whether the UE has ever proved its identity, by a right response to a challenge or by an
+    AUTS. It stays true. The log of any other UE may be removed."""
+    stranger: Stranger | None = None
+    """Since when the log of a UE that is not `authenticated` may be removed; None while its first
+    connection lasts."""
     registered: bool = False
     emergency: bool = False
     """Whether it is registered for emergency services, which are exempt from restrictions."""
@@ -120,6 +127,26 @@ def connections(ue: Ue) -> list[Connection]:
         return here
     target = [ue.target] if ue.target is not None else []
     return [*here, *(found.connection for found in ue.parked), *ue.stale, *target]
+
+
+def removable(ue: Ue) -> Stranger | None:
+    """Return the record of a stranger without a connection of its own; None for any other UE."""
+    found = ue.stranger
+    return found if found is not None and is_stranger(ue) else None
+
+
+def is_stranger(ue: Ue) -> bool:
+    """Whether a UE has never proved its identity and has no connection. A connection that was
+    transferred belongs to another aggregate."""
+    return not (
+        ue.authenticated
+        or ue.registered
+        or ue.sessions
+        or ue.stale
+        or ue.target is not None
+        or (ue.connection is not None and not ue.successor)
+        or any(not found.successor for found in ue.parked)
+    )
 
 
 IDENTITY_INDEXES: Final = 1024

@@ -125,6 +125,11 @@ class Transaction(Reader, Protocol):
         of `key`, least significant first, give their position."""
         ...
 
+    def set_versionstamped_value(self, key: bytes, param: bytes) -> None:
+        """Write a value with ten octets that become the commit's versionstamp. The last four octets
+        of `param`, least significant first, give their position."""
+        ...
+
     def commit(self) -> Future:
         """Start to commit."""
         ...

@@ -18,9 +18,7 @@ from statestore.contract import (
 from statestore.foundationdb.api import KeyValue, Transaction
 from statestore.foundationdb.blob import check_size, put_blob
 from statestore.foundationdb.client import Client, done, ready
-from statestore.foundationdb.keys import SEQ_OCTETS, Keys, end_below
-
-TOKEN_OCTETS = 16
+from statestore.foundationdb.keys import SEQ_OCTETS, TOKEN_OCTETS, Keys, end_below
 
 # FoundationDB accepts 10 MB and recommends less than 1 MB. A versionstamp numbers 65,536 keys.
 _TRANSACTION_OCTETS = 900_000
@@ -138,7 +136,7 @@ class BatchAppender:
             if value is not None:
                 seq = int.from_bytes(value[:SEQ_OCTETS])
                 seen.triggers[step.aggregate, step.trigger] = seq
-                seen.tokens.add(value[SEQ_OCTETS:])
+                seen.tokens.add(value[SEQ_OCTETS : SEQ_OCTETS + TOKEN_OCTETS])
         for entry, future in owners.items():
             value = future.value
             seen.owners[entry] = None if value is None else value.decode()
@@ -194,7 +192,8 @@ class BatchAppender:
         if processed is not None:
             return Duplicate(processed)
         head = seen.heads[step.aggregate]
-        if step.seq != head + 1 or step.aggregate in stopped:
+        other = head and step.data_key not in (b"", seen.data_keys[step.aggregate])
+        if step.seq != head + 1 or step.aggregate in stopped or other:
             return Conflict(head)
         for entry in step.put:
             owner = seen.owners[entry]
@@ -215,7 +214,9 @@ class BatchAppender:
         if step.seq == 1:
             seen.data_keys[aggregate] = step.data_key
         seen.triggers[aggregate, step.trigger] = step.seq
-        transaction.set(keys.trigger(aggregate, step.trigger), seq + token)
+        transaction.set_versionstamped_value(
+            keys.trigger(aggregate, step.trigger), keys.new_trigger(seq, token, number)
+        )
         put_blob(transaction, keys, keys.step(aggregate, step.seq), b"", step.body)
         transaction.set_versionstamped_key(keys.new_feed(number), seq + aggregate.encode())
         for entry in step.drop:

@@ -4,10 +4,9 @@ import os
 
 from statestore.contract import Document, StoreDamaged
 from statestore.foundationdb.api import Reader, Transaction
-from statestore.foundationdb.append import TOKEN_OCTETS
 from statestore.foundationdb.blob import get_blob, put_blob
 from statestore.foundationdb.client import Client, done, ready
-from statestore.foundationdb.keys import SEQ_OCTETS, Keys
+from statestore.foundationdb.keys import SEQ_OCTETS, TOKEN_OCTETS, Keys
 
 
 async def read_document(

@@ -13,6 +13,7 @@ from statestore.contract import (
     Outcome,
     Quarantined,
     Record,
+    Removal,
     StoreDamaged,
     StoreError,
 )
@@ -32,6 +33,7 @@ from statestore.foundationdb.keys import (
     unpack_str,
 )
 from statestore.foundationdb.load import Loading
+from statestore.foundationdb.remove import REMOVALS, Removing
 
 FORMAT = 1
 _PATIENCE = 10.0
@@ -105,6 +107,14 @@ class FoundationDbEngine:
         check_size(f"the snapshot of {correction.aggregate!r}", correction.snapshot)
         keys = self._keys
         return await self._client.run(lambda transaction: correct(transaction, keys, correction))
+
+    async def remove(self, removals: Sequence[Removal]) -> list[bool]:
+        """See `Engine.remove`. Many of them take several transactions."""
+        outcomes: list[bool] = []
+        for start in range(0, len(removals), REMOVALS):
+            some = removals[start : start + REMOVALS]
+            outcomes += await self._client.run(Removing(self._client, self._keys, some).attempt)
+        return outcomes
 
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """See `Engine.load`."""
@@ -221,15 +231,20 @@ class FoundationDbEngine:
     async def _entries(self, rows: Sequence[KeyValue]) -> list[FeedEntry]:
         told = [(r.value[SEQ_OCTETS:].decode(), int.from_bytes(r.value[:SEQ_OCTETS])) for r in rows]
         steps = [self._keys.step(*one) for one in told]
+        found: list[tuple[KeyValue, tuple[str, int]]] = []
         firsts: list[tuple[bytes, bytes]] = []
-        for key, value in zip(steps, await self._client.values(steps), strict=True):
-            if value is None:
+        values = await self._client.values(steps)
+        for key, value, row, one in zip(steps, values, rows, told, strict=True):
+            if value is not None:
+                firsts.append((key, value))
+                found.append((row, one))
+            elif (await self._client.values([row.key]))[0] is not None:
                 raise StoreDamaged("the feed refers to a step that does not exist")
-            firsts.append((key, value))
+            # Else its aggregate was removed after the row was read.
         bodies = await self._bodies(firsts)
         return [
             FeedEntry(row.key[-STAMP_OCTETS:], aggregate, seq, body)
-            for row, (aggregate, seq), body in zip(rows, told, bodies, strict=True)
+            for (row, (aggregate, seq)), body in zip(found, bodies, strict=True)
         ]
 
     async def put_document(self, name: str, body: bytes) -> int:

@@ -4,7 +4,7 @@
     (prefix, "head", aggregate)                 head, data key
     (prefix, "log", aggregate, seq)             body
     (prefix, "snap", aggregate)                 sequence number, body
-    (prefix, "trigger", aggregate, id)          sequence number, token of the writer
+    (prefix, "trigger", aggregate, id)          sequence number, token of the writer, versionstamp
     (prefix, "entry", kind, key)                owner
     (prefix, "quarantine", kind, key)           time of the step, last owner
     (prefix, "given-up", time, kind, key)       last owner
@@ -23,6 +23,8 @@ _STAMP_TO_COME = b"\xff" * 10
 STAMP_OCTETS = 12
 SEQ_OCTETS = 8
 """Length of a sequence number or a version in a value."""
+TOKEN_OCTETS = 16
+"""Length of the token of a writer in a value."""
 
 
 def pack_str(text: str) -> bytes:
@@ -96,9 +98,25 @@ class Keys:
         """The key of an aggregate's snapshot."""
         return self._snapshots + pack_str(aggregate)
 
+    def triggers(self, aggregate: str) -> bytes:
+        """The prefix of the triggers that an aggregate has processed."""
+        return self._triggers + pack_str(aggregate)
+
     def trigger(self, aggregate: str, trigger: str) -> bytes:
         """The key of a trigger that an aggregate has processed."""
         return self._triggers + pack_str(aggregate) + pack_str(trigger)
+
+    @staticmethod
+    def new_trigger(seq: bytes, token: bytes, number: int) -> bytes:
+        """Return the value of a trigger for `set_versionstamped_value`. It ends with the stamp of
+        the step in the feed, by which the step is found there."""
+        value = seq + token
+        return value + _STAMP_TO_COME + number.to_bytes(2) + len(value).to_bytes(4, "little")
+
+    @staticmethod
+    def stamp_of_trigger(value: bytes) -> bytes:
+        """Return the stamp of the step in the value of its trigger."""
+        return value[SEQ_OCTETS + TOKEN_OCTETS :]
 
     def entries(self, kind: str) -> bytes:
         """The prefix of the entries of an index."""
@@ -148,6 +166,10 @@ class Keys:
         stem = self.feeds + _VERSIONSTAMP
         stamp = _STAMP_TO_COME + number.to_bytes(2)
         return stem + stamp + len(stem).to_bytes(4, "little")
+
+    def feed(self, stamp: bytes) -> bytes:
+        """The key of a step in the feed."""
+        return self.feeds + _VERSIONSTAMP + stamp
 
     def feed_after(self, stamp: bytes) -> bytes:
         """Return the first key of the feed after a stamp. All keys follow the empty stamp."""

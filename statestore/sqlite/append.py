@@ -17,7 +17,7 @@ from statestore.contract import (
 )
 
 _AGGREGATE = """
-SELECT id, coalesce((SELECT max(seq) FROM log WHERE aggregate = id), 0)
+SELECT id, coalesce((SELECT max(seq) FROM log WHERE aggregate = id), 0), data_key
 FROM aggregates WHERE name = ?
 """
 _ADD_AGGREGATE = "INSERT INTO aggregates (name, data_key) VALUES (?, ?)"
@@ -58,13 +58,18 @@ _APPENDED = Appended()
 class _Aggregate:
     """The state of an aggregate within the transaction."""
 
-    __slots__ = ("head", "id", "stopped")
+    __slots__ = ("data_key", "head", "id", "stopped")
 
-    def __init__(self, row: tuple[int, int] | None) -> None:
-        self.id, self.head = row or (0, 0)
+    def __init__(self, row: tuple[int, int, bytes] | None) -> None:
+        self.id, self.head, self.data_key = row or (0, 0, b"")
         self.stopped = False
         """A step of this batch failed. The later steps were decided on a state that does not
         exist."""
+
+    def precedes(self, step: Append) -> bool:
+        """Whether a step is the next one of this aggregate, and not of one that was removed."""
+        own = not self.id or step.data_key in (b"", self.data_key)
+        return step.seq == self.head + 1 and own and not self.stopped
 
 
 def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcome]:
@@ -80,7 +85,7 @@ def append_batch(cursor: sqlite3.Cursor, batch: Sequence[Append]) -> list[Outcom
         if aggregate is None:
             row = execute(_AGGREGATE, (step.aggregate,)).fetchone()
             aggregate = aggregates[step.aggregate] = _Aggregate(row)
-        follows = step.seq == aggregate.head + 1 and not aggregate.stopped
+        follows = aggregate.precedes(step)
         conflict = _index_conflict(cursor, aggregate, step) if follows and step.put else None
         if follows and conflict is None and _add(cursor, aggregate, step):
             outcomes.append(_APPENDED)
@@ -139,7 +144,7 @@ def _add(cursor: sqlite3.Cursor, aggregate: _Aggregate, step: Append) -> bool:
     execute = cursor.execute
     if not aggregate.id:
         execute(_ADD_AGGREGATE, (step.aggregate, step.data_key))
-        aggregate.id = cursor.lastrowid or 0
+        aggregate.id, aggregate.data_key = cursor.lastrowid or 0, step.data_key
     execute(_ADD_STEP, (aggregate.id, step.seq, step.trigger, step.body))
     if not cursor.rowcount:
         return False

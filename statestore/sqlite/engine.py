@@ -17,6 +17,7 @@ from statestore.contract import (
     Outcome,
     Quarantined,
     Record,
+    Removal,
     StoreDamaged,
     StoreError,
     StoreUnavailable,
@@ -24,6 +25,7 @@ from statestore.contract import (
 from statestore.filelock import WriteLock
 from statestore.sqlite.append import append_batch, correct
 from statestore.sqlite.file import PATIENCE, Errors, connect
+from statestore.sqlite.remove import remove
 
 _CURSOR_OCTETS = 8
 
@@ -133,6 +135,11 @@ class SqliteEngine:
         """See `Engine.correct`."""
         async with self._writing() as cursor:
             return correct(cursor, correction)
+
+    async def remove(self, removals: Sequence[Removal]) -> list[bool]:
+        """See `Engine.remove`. All are one transaction."""
+        async with self._writing() as cursor:
+            return remove(cursor, removals)
 
     async def load(self, aggregates: Sequence[str]) -> list[Loaded | None]:
         """See `Engine.load`. All are read at one moment."""

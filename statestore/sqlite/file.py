@@ -24,9 +24,9 @@ process may make the log longer; without this limit the file would keep its leng
 _CACHE_KIB = 65536
 
 # An aggregate's head is its highest sequence number. An index returns it as fast as a column would,
-# and a step then changes one page less. `position` orders the feed: writers take turns and rows are
-# never deleted, so it grows in the order of commits. Snapshots have their own table so that a
-# lookup of a name does not read them.
+# and a step then changes one page less. `position` orders the feed: writers take turns, and the row
+# with the highest one is never deleted, so it grows in the order of commits. Snapshots have their
+# own table so that a lookup of a name does not read them.
 _SCHEMA = """
 CREATE TABLE aggregates (
     id INTEGER PRIMARY KEY,

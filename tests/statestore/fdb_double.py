@@ -7,7 +7,7 @@ like the network thread of the native library. `Cluster.faults` makes commits en
 cluster with faults; `Cluster.clock` determines the age of a transaction.
 
 Not implemented: watches, tenants, options, locality, and atomic operations other than
-SET_VERSIONSTAMPED_KEY and COMPARE_AND_CLEAR.
+SET_VERSIONSTAMPED_KEY, SET_VERSIONSTAMPED_VALUE and COMPARE_AND_CLEAR.
 """
 
 from collections.abc import Callable
@@ -253,6 +253,19 @@ class Transaction(Snapshot):
             self._attempt.stamped.append((before, before + b"\xff" * STAMP_OCTETS + b"\xff"))
             self._attempt.mutations.append(
                 lambda v: self._cluster.write(before + v.to_bytes(8) + bytes(2) + after, param, v)
+            )
+
+    def set_versionstamped_value(self, key: bytes, param: bytes) -> None:
+        at = int.from_bytes(param[-4:], "little")
+        value = param[:-4]
+        if at + STAMP_OCTETS > len(value):
+            self._usable().error = 2000
+            return
+        if self._check(key, value):
+            before, after = value[:at], value[at + STAMP_OCTETS :]
+            self._attempt.stamped.append((key, key + b"\0"))
+            self._attempt.mutations.append(
+                lambda v: self._cluster.write(key, before + v.to_bytes(8) + bytes(2) + after, v)
             )
 
     def commit(self) -> Future:
