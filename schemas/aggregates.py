@@ -72,7 +72,7 @@ KINDS: dict[str, Kind] = {
         StepReader[GnbEvent](Step[GnbEvent], GnbEvent, UPCASTERS["gnb"]).decode,
         msgspec.msgpack.Decoder(Gnb).decode,
         Snapshots(Gnb, GnbEvent, fold=1),
-        lambda gnb: gnb.stranger,
+        ran.removable,
     ),
     "upf": Kind(
         Upf,
@@ -81,7 +81,7 @@ KINDS: dict[str, Kind] = {
         StepReader[UpfEvent](Step[UpfEvent], UpfEvent, UPCASTERS["upf"]).decode,
         msgspec.msgpack.Decoder(Upf).decode,
         Snapshots(Upf, UpfEvent, fold=1),
-        lambda _: None,
+        upf.removable,
     ),
 }
 

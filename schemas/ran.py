@@ -181,6 +181,11 @@ def leads(gnb: Gnb) -> list[Lead]:
     return found
 
 
+def removable(gnb: Gnb) -> Stranger | None:
+    """Return the record of a node without an accepted NG SETUP; None for any other node."""
+    return gnb.stranger
+
+
 def _of_area(tai: Tai, gnb: str, association: str) -> str:
     return f"{tai_index_prefix(tai)}{gnb}/{association}"
 

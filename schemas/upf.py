@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from schemas.event import Event, Noted
 from schemas.identity import Lead
 from schemas.procedures import Procedure
+from schemas.stranger import Stranger
 from schemas.ue.waking import WAKE, node_wake_key
 
 LEFTOVERS = 1024
@@ -173,6 +174,11 @@ UpfEvent: TypeAlias = (
     | LeftoverDeleted
     | Noted
 )
+
+
+def removable(_: Upf) -> Stranger | None:
+    """Return None: a UPF is configured, so its log is never removed."""
+    return None
 
 
 def leads(upf: Upf) -> list[Lead]:

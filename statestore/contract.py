@@ -168,6 +168,10 @@ class AggregateDamaged(StoreDamaged):
         self.aggregate = aggregate
 
 
+class AggregateRemoved(StoreDamaged):
+    """An aggregate has no steps: it was removed, or never had any."""
+
+
 class Engine(Protocol):
     """An event-log engine. Every method may raise `StoreUnavailable`."""
 

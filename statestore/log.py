@@ -22,6 +22,7 @@ from schemas.ue.index import QUARANTINED
 from statestore import damage
 from statestore.contract import (
     AggregateDamaged,
+    AggregateRemoved,
     Append,
     Engine,
     IndexKey,
@@ -136,12 +137,13 @@ class EventLog:
         step.
 
         Raises:
+            AggregateRemoved: the aggregate has no steps.
             StoreDamaged: the aggregate has fewer steps.
         """
         (loaded,) = await self.engine.load([name]) if seq else (None,)
         key = await self.engine.data_key(name) if loaded is None else loaded.data_key
         if key is None:
-            raise StoreDamaged(f"{name} has no steps")
+            raise AggregateRemoved(f"{name} has no steps")
         aggregate = Aggregate(name, self._vault.sealer(key, name), key)
         if loaded is not None and loaded.snapshot_seq <= seq:
             self._resume(aggregate, loaded)

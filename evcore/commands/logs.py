@@ -27,7 +27,7 @@ from evcore.logs.repair import repair as repair_store
 from evcore.logs.show import print_step
 from evcore.logs.verify import Verification, verify_aggregates
 from functions.runtime.replay import all_aggregates
-from schemas.aggregates import kind_of
+from schemas.aggregates import kind_of, ue_aggregate, upf_aggregate
 from schemas.redact import plain
 from schemas.step import Step
 from schemas.ue.state import Ue
@@ -55,6 +55,8 @@ async def _list(prefix: str, where: Where, *, as_json: bool) -> None:
     async with opened(*where, read_only=True) as access:
         async for name, head in all_aggregates(access.log, prefix):
             found = await access.log.load_whole([name])
+            if found and not found[0].seq:
+                continue  # it was removed meanwhile
             summary = _summary(found[0].state) if found else {"damaged": True}
             if as_json:
                 print_json({"aggregate": name, "steps": head, **summary})
@@ -130,9 +132,21 @@ def _must_have(name: str, head: int, seq: int | None) -> None:
         CommandError: the log or the step does not exist.
     """
     if not head:
-        raise CommandError(f"there is no log of {name}: `evcore log list` shows the logs")
+        raise CommandError(
+            f"there is no log of {name}: `evcore log list` shows the logs{_may_be_removed(name)}"
+        )
     if seq is not None and seq > head:
         raise CommandError(f"the log of {name} ends with step {head}: there is no step {seq}")
+
+
+def _may_be_removed(name: str) -> str:
+    """Return the hint that a log may have been removed; empty for a log that is never removed."""
+    if name.startswith(upf_aggregate("")):
+        return ""
+    who = "RAN nodes without an accepted NG SETUP"
+    if name.startswith(ue_aggregate("")):
+        who = "UEs that never proved their identity"
+    return f", and those of {who} are removed ([strangers] in evcore.toml)"
 
 
 async def _history(access: Access, name: str) -> AsyncIterator[tuple[Step[Any], Any, Any]]:

@@ -19,6 +19,7 @@ from schemas.ue.state import Ue
 from statestore import damage
 from statestore.contract import (
     AggregateDamaged,
+    AggregateRemoved,
     Correction,
     IndexKey,
     Loaded,
@@ -153,6 +154,8 @@ class _Repairing:
             aggregate = await self._log.at(name, 0)
         except StoreUnavailable:
             raise
+        except AggregateRemoved:
+            return None
         except WrongKeyError as err:
             self._closed.append(err)
             self._without_key.append(name)

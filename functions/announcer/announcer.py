@@ -113,14 +113,24 @@ class Announcer:
         return Position(await self._events.engine.feed_end())
 
     async def _check(self, position: Position) -> None:
-        """Raise `OtherStoreError` if the store does not have the step that was announced last."""
-        if position.aggregate and not await self._events.engine.read(
-            position.aggregate, position.seq - 1, 1
+        """Raise `OtherStoreError` if the store never had the step that was announced last."""
+        if (
+            position.aggregate
+            and not await self._events.engine.read(position.aggregate, position.seq - 1, 1)
+            and not await self._is_removed(position)
         ):
             raise OtherStoreError(
                 f"the announcer {self._config.name!r} has announced step {position.seq} of "
                 f"{position.aggregate}, which is not in this store: give another --name"
             )
+
+    async def _is_removed(self, position: Position) -> bool:
+        """Whether the aggregate of the last announced step may have been removed since: it has no
+        steps or those of a stranger, and the feed has not become shorter."""
+        if await self._events.engine.feed_end() < position.cursor:
+            return False
+        (found,) = await self._events.load([position.aggregate])
+        return not found.seq or found.kind.removable(found.state) is not None
 
     async def _announce(self, positions: Positions, start: Position) -> None:
         """Announce from a position on, until `stop` or until another process takes over.

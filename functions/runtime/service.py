@@ -33,6 +33,7 @@ from functions.runtime.job import Job
 from functions.runtime.meter import Meter
 from functions.runtime.pace import waited
 from functions.runtime.round import Decider
+from functions.runtime.strangers import Strangers
 from functions.runtime.timer_check import TimerCheck
 from functions.runtime.work import BATCH, Work
 from functions.runtime.worker import WorkerConfig
@@ -78,10 +79,21 @@ class Service:
         self, config: WorkerConfig, client: Client, decider: Decider, events: EventLog
     ) -> None:
         self._client = client
+<<<<<<< HEAD
         self._downlinks = Downlinks(client, DownlinkSealer(config.network.tmsi_key))
         self._engine = events.engine
+=======
+        self._downlinks = Downlinks(client)
+        self._log = events
+        self._strangers = config.strangers
+        self._cache = decider.cache
+>>>>>>> 40008c4 (runtime: remove strangers after a while)
         self._bus = config.bus
-        self._procedures = config.procedures
+        self._consumers = {
+            subjects.consumer(partition, procedure)
+            for procedure in config.procedures
+            for partition in range(config.bus.partitions)
+        }
         self._effects = Effects(events, config.bus.partitions)
         self._stopping = False
         self.name = f"{os.getpid()}-{os.urandom(4).hex()}"
@@ -142,11 +154,12 @@ class Service:
         """Decide until stopped and all calls have a result."""
         reporting = asyncio.ensure_future(self._meter.report())
         checking = asyncio.ensure_future(self._check_timers())
+        removing = asyncio.ensure_future(self._remove_strangers())
         try:
             await self._run()
         finally:
             self._stopping = True
-            for task in (reporting, checking, *self._tasks):
+            for task in (reporting, checking, removing, *self._tasks):
                 task.cancel()
             for call in [*self._calls.values()]:
                 await self._end(call.delivery, retry_after=1.0)
@@ -156,12 +169,22 @@ class Service:
         """Check the wake-ups of the procedures that this function hosts, in all partitions."""
         publisher = Publisher(self._client, self._bus.partitions)
         await publisher.start()
-        consumers = {
-            subjects.consumer(partition, procedure)
-            for procedure in self._procedures
-            for partition in range(self._bus.partitions)
-        }
-        await TimerCheck(self._client, self._engine, publisher, consumers.__contains__).run()
+        await TimerCheck(self._client, self._log.engine, publisher, self._hosts).run()
+
+    async def _remove_strangers(self) -> None:
+        """Remove the strangers of the procedures that this function hosts, in all partitions."""
+        none_earlier = EarlierEvents(self._client, self._bus.partitions).none_earlier
+        await Strangers(
+            self._log,
+            self._strangers,
+            self._bus.partitions,
+            self._hosts,
+            none_earlier,
+            self._cache.drop,
+        ).run()
+
+    def _hosts(self, consumer: str) -> bool:
+        return consumer in self._consumers
 
     async def _run(self) -> None:
         ended = 0.0

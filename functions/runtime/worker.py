@@ -36,11 +36,13 @@ from functions.runtime.meter import Meter
 from functions.runtime.overload import Overload
 from functions.runtime.room import Room
 from functions.runtime.round import Decider, fresh
+from functions.runtime.strangers import Strangers
 from functions.runtime.timer_check import TimerCheck
 from functions.runtime.variants import Variant, version_with
 from functions.runtime.work import BATCH, Work
 from schemas.cloudevents import CloudEvent
 from schemas.config.objectives import Objectives
+from schemas.config.strangers import DEFAULT_POLICY, StrangerPolicy
 from schemas.network import Network
 from schemas.procedures import Procedure
 from statestore import damage
@@ -69,6 +71,7 @@ class WorkerConfig(Struct, frozen=True):
     home_network_keys: Mapping[int, HomeNetworkKey]
     version: str
     objectives: Objectives = Objectives()
+    strangers: StrangerPolicy = DEFAULT_POLICY
     variants: Mapping[Procedure, Variant] = NO_VARIANTS
     """The variants that decide for some procedures instead of this release."""
     directory: Path | None = None
@@ -264,7 +267,19 @@ class Worker:
             loop.create_task(self._keep_in_progress()),
             loop.create_task(self._meter.report()),
             loop.create_task(timers.run()),
+            loop.create_task(self._strangers(decider).run()),
         ]
+
+    def _strangers(self, decider: Decider) -> Strangers:
+        partitions = self._config.bus.partitions
+        return Strangers(
+            self._log,
+            self._config.strangers,
+            partitions,
+            self._intake.pulls,
+            EarlierEvents(self._client, partitions).none_earlier,
+            decider.cache.drop,
+        )
 
     async def _end(self) -> None:
         for task in self._tasks:

@@ -23,6 +23,7 @@ from schemas.config.emergency import EmergencyConfig, services_of
 from schemas.config.gnb import GnbConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
+from schemas.config.strangers import StrangerPolicy
 from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
 from schemas.gprs_timer import gprs_timer_3
 from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
@@ -158,6 +159,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     security: SecurityPolicy = field(default_factory=SecurityPolicy)
     timers: Timers = field(default_factory=Timers)
     congestion: Congestion = field(default_factory=Congestion)
+    strangers: StrangerPolicy = field(default_factory=StrangerPolicy)
     causes: CausesConfig = field(default_factory=CausesConfig)
     emergency: EmergencyConfig = field(default_factory=EmergencyConfig)
     n2: N2Config = field(default_factory=N2Config)

@@ -142,6 +142,7 @@ def test_a_log_that_is_not_there(evcore: Shell, recorded: Recorded, command: str
     del recorded
     said = evcore.refused("log", command, "001010000000099")
     assert said.startswith("there is no log of ue/imsi-001010000000099")
+    assert "UEs that never proved their identity are removed" in said
 
 
 @pytest.mark.parametrize("command", [["list"], ["show", SUPI], ["state", SUPI], ["verify", SUPI]])

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+import wire
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
 from evcore.logs.repair import INDEXES
@@ -13,6 +14,7 @@ from statestore.damage import Damage
 from tests.evcore import recording
 from tests.evcore.recording import OTHER_SUPI, OTHER_UE, RAN, SUPI, UE, Recorded
 from tests.evcore.shell import Said, Shell
+from tests.functions.phone import Phone
 from tests.functions.site import Site
 from tests.statestore import sqlite_rows
 
@@ -212,4 +214,8 @@ def test_every_index_is_checked() -> None:
     site = Site(ftup=False)
     site.upfs.silent = True
     site.ask()
+    stranger = Phone(site.world, 99)
+    stranger.initial(wire.nas_encode(stranger.request()))
+    stranger.hear()
+    stranger.ngap("UEContextReleaseComplete")
     assert {kind for kind, _ in site.world.owners} == set(INDEXES)

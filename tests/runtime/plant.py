@@ -25,6 +25,7 @@ from functions.runtime.hosting import NO_VARIANTS
 from functions.runtime.variants import Variant
 from functions.runtime.worker import Worker, WorkerConfig
 from schemas.cloudevents import CloudEvent
+from schemas.config.strangers import DEFAULT_POLICY, StrangerPolicy
 from schemas.network import Network
 from schemas.procedures import Procedure
 from tests.eventing import brokers
@@ -148,6 +149,7 @@ class Plant:
         network: Network = NETWORK,
         variants: Mapping[Procedure, Variant] = NO_VARIANTS,
         as_variant: bool = False,
+        strangers: StrangerPolicy = DEFAULT_POLICY,
     ) -> Running:
         """Start a worker with the entropy of the script, and with its times or, with `clock`, real
         ones."""
@@ -162,6 +164,7 @@ class Plant:
             "test",
             variants=variants,
             as_variant=as_variant,
+            strangers=strangers,
         )
         draw = self._draw_now if clock else self.script.draw
         running = Running(
