@@ -40,12 +40,9 @@ def worker_config(
         home_network_keys=keys,
         version=VERSION,
         objectives=objectives_of(config.objective),
-<<<<<<< HEAD
         directory=directory_of(config.store.url),
         min_free_bytes=config.store.min_free_bytes,
-=======
         strangers=config.strangers,
->>>>>>> 40008c4 (runtime: remove strangers after a while)
     )
 
 

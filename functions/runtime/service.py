@@ -79,15 +79,10 @@ class Service:
         self, config: WorkerConfig, client: Client, decider: Decider, events: EventLog
     ) -> None:
         self._client = client
-<<<<<<< HEAD
         self._downlinks = Downlinks(client, DownlinkSealer(config.network.tmsi_key))
-        self._engine = events.engine
-=======
-        self._downlinks = Downlinks(client)
         self._log = events
         self._strangers = config.strangers
         self._cache = decider.cache
->>>>>>> 40008c4 (runtime: remove strangers after a while)
         self._bus = config.bus
         self._consumers = {
             subjects.consumer(partition, procedure)
