@@ -235,11 +235,15 @@ class StatsWatch:
 
     def __init__(self, changed: Callable[[Stats], None] | None = None) -> None:
         """`changed` is called with all statistics that arrive."""
-        self._changed = changed
+        self._listeners = [] if changed is None else [changed]
         self._subscription: Subscription | None = None
         self._ended: dict[str, Stats] = {}
         self.workers: dict[str, Stats] = {}
         """By name of the lease; ended workers included."""
+
+    def also(self, changed: Callable[[Stats], None]) -> None:
+        """Call `changed`, too, with all statistics that arrive."""
+        self._listeners.append(changed)
 
     async def start(self, client: Client) -> None:
         """Start to listen."""
@@ -285,5 +289,5 @@ class StatsWatch:
             both = (oldest,) if known is None else (known, oldest)
             sums = tuple(merged(both).values())
             self._ended[oldest.version] = Stats("", oldest.version, 0, sums, ended=True)
-        if self._changed is not None:
-            self._changed(stats)
+        for listener in self._listeners:
+            listener(stats)

@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import typer
@@ -13,8 +14,12 @@ import wire
 from evcore.commands.errors import FAILED
 from evcore.commands.output import print_columns
 from evcore.local.broker import binary
+from evcore.local.data import DEFAULT, DataDirectory
+from evcore.local.disk import LEAST, needed
 from evcore.local.process import ProcessError
+from schemas.config.reading import Config
 from statestore.contract import StoreError
+from statestore.disk import free_bytes, text_of
 from statestore.open import foundationdb_bindings
 from transport.kernel import why_no_kernel_sctp
 
@@ -98,6 +103,14 @@ def _foundationdb() -> Finding:
     return Finding("FoundationDB", True, False, "its client library is here")
 
 
+def _disk() -> Finding:
+    root = DEFAULT if DEFAULT.is_dir() else Path()
+    free, wanted = free_bytes(root), needed(Config())
+    has = free >= (LEAST if DataDirectory(DEFAULT).broker.exists() else wanted)
+    text = f"{text_of(free)} free; a new core in {DEFAULT} needs {text_of(wanted)}"
+    return Finding("room on the disk", has, True, text)
+
+
 def _version(program: str, *, needed: bool) -> tuple[bool, bool, str]:
     """Return whether a program runs, whether it is needed, and its version or the error."""
     try:
@@ -112,6 +125,7 @@ def _version(program: str, *, needed: bool) -> tuple[bool, bool, str]:
 
 CHECKS: tuple[Callable[[], Finding], ...] = (
     _python,
+    _disk,
     _wire,
     _nats,
     _udp_sctp,

@@ -16,10 +16,10 @@ from evcore.commands.errors import UsageError
 from evcore.commands.options import DATA, Data, procedure_named
 from evcore.commands.output import Notices
 from evcore.commands.running import Interrupted, run
-from evcore.local import private
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group, Scale
+from evcore.local.log_file import LogFileHandler
 from evcore.logs.access import opened
 from eventing.jetstream.connection import BusError
 from eventing.process import beating
@@ -28,6 +28,7 @@ from schemas.config.reading import Config, ConfigError
 from schemas.procedures import Procedure
 from statestore import damage
 from statestore.contract import StoreError
+from statestore.disk import free_bytes, text_of
 from transport import Mode
 
 
@@ -180,7 +181,7 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
     plmns = ", ".join(dict.fromkeys(one.plmn or own for one in core.config.tracking_area))
     facts += [
         ("network", f"PLMN {plmns}, TAC {area.tac}, slices {', '.join(area.slices)}"),
-        ("data", f"in {root}, log files in {root / 'logs'}"),
+        ("data", f"in {root}, log files in {root / 'logs'}, {text_of(free_bytes(root))} free"),
         ("broker", f"{core.broker.url}, monitoring {core.broker.monitor_url}"),
     ]
     async with opened(core.data.root) as access:
@@ -226,9 +227,7 @@ def log_to_file(data: DataDirectory) -> None:
         ConfigError: the file cannot be written.
     """
     try:
-        private.make_directory(data.logs)
-        private.opened(data.log("evcore")).close()
-        handler = logging.FileHandler(data.log("evcore"), delay=False)
+        handler = LogFileHandler(data.log("evcore"))
     except OSError as err:
         raise ConfigError(f"{data.logs} cannot be written: {err.strerror}") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(name)s %(levelname)s %(message)s"))

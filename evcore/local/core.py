@@ -16,6 +16,7 @@ from evcore import operator
 from evcore.local.autoscaler import Autoscaler
 from evcore.local.broker import Broker
 from evcore.local.data import DataDirectory
+from evcore.local.disk import DiskWatch, check_room
 from evcore.local.forking import ForkServer
 from evcore.local.group import Group, Scale
 from evcore.local.process import Backoff, Process, ProcessError
@@ -151,8 +152,11 @@ class LocalCore:
             await broker.run()
             return broker.process
 
+        disk = DiskWatch(self.data, self.config, self.brokers, tell)
+        self.stats.also(disk.heard)
         gateway = self.gateway or await self.start_gateway()
         async with asyncio.TaskGroup() as kept:
+            kept.create_task(disk.run())
             kept.create_task(_keep(gateway, self.start_gateway, tell))
             if self.gateway_n4 is not None:
                 kept.create_task(_keep(self.gateway_n4, self.start_gateway_n4, tell))
@@ -170,7 +174,8 @@ async def _keep(
         pause = backoff.after(time.monotonic() - since)
         why = f"{process.name} {process.end}"
         while True:
-            tell(f"{why}; restarting" + (f" in {pause:g} s" if pause else ""))
+            if not process.stopping:  # or else it was said why
+                tell(f"{why}; restarting" + (f" in {pause:g} s" if pause else ""))
             await asyncio.sleep(pause)
             try:
                 process = await start()
@@ -210,6 +215,8 @@ async def local_core(
     # As soon as the lock is held, `evcore network update` sends SIGUSR1: set the handler first.
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, updated.set)
     async with data.held() as lock:
+        if (lacking := check_room(data, config)) and ended is not None:
+            ended(lacking)
         brokers = await _started(data, config.nats.replicas, broker_port, lock)
         broker = brokers[0]
         try:

@@ -5,7 +5,7 @@ import pwd
 import resource
 import stat
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from schemas.config.reading import KEY_VARIABLES, ConfigError
 
@@ -22,19 +22,6 @@ def make_directory(path: Path) -> None:
         OSError: it cannot be created.
     """
     path.mkdir(DIRECTORY, parents=True, exist_ok=True)
-
-
-def opened(path: Path) -> TextIO:
-    """Open a text file to append to it. A new file is private.
-
-    Raises:
-        OSError: it cannot be opened.
-    """
-
-    def create(name: str, flags: int) -> int:
-        return os.open(name, flags, FILE)
-
-    return open(path, "a", encoding="utf-8", opener=create)
 
 
 def tighten(root: Path) -> int:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from evcore.local import private
+from evcore.local.log_file import LogFile
 
 _PR_SET_PDEATHSIG: Final = 1
 _prctl: Final = ctypes.CDLL(None).prctl
@@ -54,10 +55,18 @@ class _Child(Protocol):
 class Process:
     """A child process. Its standard error is written to a file, and the last lines are kept."""
 
-    def __init__(self, name: str, child: _Child, log: Path) -> None:
+    def __init__(
+        self,
+        name: str,
+        child: _Child,
+        log: Path,
+        heard: Callable[[str], None] | None = None,
+    ) -> None:
         """Wrap a running child. `start` starts a new one."""
         self.name = name
         self.log = log
+        self._file = LogFile(log)
+        self._heard = heard
         self.stopping = False
         """Whether `stop` was called."""
         self._child = child
@@ -79,6 +88,7 @@ class Process:
         keep: Sequence[int] = (),
         environment: Mapping[str, str] | None = None,
         with_keys: bool = True,
+        heard: Callable[[str], None] | None = None,
     ) -> "Process":
         """Start `command`. Return when a line of its standard error matches `ready`.
 
@@ -92,13 +102,13 @@ class Process:
             keep: file descriptors that the process inherits.
             environment: environment variables in addition to those of this process.
             with_keys: whether it inherits the keys in environment variables of this process.
+            heard: called with each line of its standard error.
 
         Raises:
             ProcessError: the process cannot be started, ends early, or is not ready in time.
         """
         try:
-            private.make_directory(log.parent)
-            private.opened(log).close()
+            LogFile(log).close()
             child = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
@@ -113,7 +123,7 @@ class Process:
         except OSError as err:
             about = f" ({err.filename})" if err.filename else ""
             raise ProcessError(f"{name} cannot be started: {err.strerror}{about}") from None
-        process = cls(name, child, log)
+        process = cls(name, child, log, heard)
         if ready:
             await process._until_ready(re.compile(ready), patience)
         return process
@@ -133,21 +143,21 @@ class Process:
         stream = self._child.stderr
         if stream is None:
             return
-        with private.opened(self.log) as file:
-            while True:
-                try:
-                    line = await stream.readline()
-                except ValueError:
-                    continue  # the line is too long: drop what was read
-                if not line:
-                    break
-                text = line.decode(errors="replace").rstrip()
-                self._lines.append(text)
-                with contextlib.suppress(OSError):  # a full disk must not stop the process
-                    file.write(text + "\n")
-                    file.flush()
-                if self._wanted is not None and self._wanted.search(text):
-                    self._set_ready(None)
+        while True:
+            try:
+                line = await stream.readline()
+            except ValueError:
+                continue  # the line is too long: drop what was read
+            if not line:
+                break
+            text = line.decode(errors="replace").rstrip()
+            self._lines.append(text)
+            self._file.write(text)
+            if self._heard is not None:
+                self._heard(text)
+            if self._wanted is not None and self._wanted.search(text):
+                self._set_ready(None)
+        self._file.close()
         await self._child.wait()
         self._set_ready(ProcessError(f"{self.name} {self.end}"))
 
