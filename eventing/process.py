@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import gc
 import os
+import resource
 from collections.abc import AsyncGenerator, Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
@@ -23,6 +24,17 @@ def collect_seldom() -> None:
     """Exclude all existing objects from garbage collection, and collect new ones seldom."""
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)
+
+
+def open_many_files() -> None:
+    """Raise the limit of open files of this process to the most that it may have.
+
+    Each association of a gNB in the kernel is a file. Many systems begin with a limit of 1024 for
+    the sake of select(2), which evcore does not use.
+    """
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with contextlib.suppress(OSError, ValueError):  # some systems have less than they say
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 @contextlib.asynccontextmanager

@@ -15,7 +15,7 @@ import uvloop
 from msgspec.structs import replace
 
 from eventing.jetstream.connection import BusError, connected
-from eventing.process import beating, collect_seldom
+from eventing.process import beating, collect_seldom, open_many_files
 from functions.runtime.hosting import NO_VARIANTS
 from functions.runtime.opening import opened_store, worker_config
 from functions.runtime.variants import Variant, VariantError, load_all
@@ -54,6 +54,7 @@ async def work(
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, worker.stop)
         collect_seldom()
+        open_many_files()
         await worker.run()
 
 
@@ -84,6 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
         uvloop.run(work(config, secrets, procedures, variants, as_variant=options.variant))
     except (ConfigError, StoreError, BusError, VariantError, ValueError) as err:
         sys.stderr.write(f"evcore worker: {err}\n")
+        return 1
+    except MemoryError:
+        sys.stderr.write("evcore worker: there is not enough memory\n")
         return 1
     return 0
 

@@ -15,7 +15,7 @@ from eventing.jetstream.connection import BusError, connected
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener
 from eventing.jetstream.streams import bus_config, ensure_streams
-from eventing.process import beating, collect_seldom
+from eventing.process import beating, collect_seldom, open_many_files
 from gateway.n2.admission import Places
 from gateway.n2.gateway import N2Gateway
 from gateway.n2.routing import Router
@@ -71,6 +71,7 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
         )
         gateway.start(transport)
         collect_seldom()
+        open_many_files()
         sys.stderr.write(f"evcore gateway n2: {transport.mode} at {transport.address}\n")
         async with beating():
             await stopped.wait()

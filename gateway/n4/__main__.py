@@ -12,7 +12,7 @@ import uvloop
 from eventing.jetstream.connection import BusError, connected
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import bus_config, ensure_streams
-from eventing.process import beating, collect_seldom
+from eventing.process import beating, collect_seldom, open_many_files
 from gateway.n4.endpoint import EndpointError
 from gateway.n4.gateway import N4Gateway
 from schemas.config import reading as configuration
@@ -35,6 +35,7 @@ async def serve(config: Config) -> None:
         gateway = N4Gateway(client, publisher, config.n4, config.upf)
         await gateway.start()
         collect_seldom()
+        open_many_files()
         count = len(config.upf)
         sys.stderr.write(f"evcore gateway n4: {count} UPF(s) at {gateway.address}\n")
         async with beating():

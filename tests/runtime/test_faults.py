@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from eventing.stats import StatsWatch
 from statestore.contract import StoreUnavailable
 from tests.eventing.brokers import until
 from tests.runtime.plant import Plant
@@ -60,6 +61,28 @@ async def test_events_wait_in_the_worker_while_there_is_no_store(plant: Plant) -
     assert await plant.store.heads() == {}
     there.set()
     await playing
+    await holds(plant)
+
+
+async def test_why_no_step_is_stored_is_reported_as_long_as_it_lasts(plant: Plant) -> None:
+    worker = await plant.worker()
+    there = asyncio.Event()
+    watch = StatsWatch()
+    await watch.start(plant.client)
+
+    async def unavailable(_: str) -> None:
+        if not there.is_set():
+            raise StoreUnavailable("the disk is full")
+
+    def reasons() -> set[str]:
+        return {stats.load.stalled for stats in watch.workers.values()}
+
+    worker.store.before = unavailable
+    playing = asyncio.ensure_future(plant.play_all())
+    await until(lambda: reasons() == {"the disk is full"})
+    there.set()
+    await playing
+    await until(lambda: reasons() == {""})
     await holds(plant)
 
 
