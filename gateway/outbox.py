@@ -41,6 +41,8 @@ class Outbox:
         """By partition, the events that are not published yet; no entry if there are none."""
         self._leaving: dict[int, int] = {}
         """By partition, the number of events that are being published or published again."""
+        self._left_at: dict[int, float] = {}
+        """By partition, when they were published first, in seconds of the loop's clock."""
         self._wake = asyncio.Event()
         self._drained = asyncio.Event()
         self._publishing: set[asyncio.Task[None]] = set()
@@ -69,6 +71,12 @@ class Outbox:
     def waiting(self) -> int:
         """Number of events that JetStream has not stored yet."""
         return sum(map(len, self._waiting.values())) + sum(self._leaving.values())
+
+    @property
+    def delay(self) -> float:
+        """The seconds for which JetStream has not stored the oldest published event; 0 for none."""
+        at = min(self._left_at.values(), default=None)
+        return 0.0 if at is None else self._loop.time() - at
 
     def next_id(self) -> str:
         """Return the id of the next event; ids are numbered (`schemas.cloudevents.order_of`)."""
@@ -99,6 +107,7 @@ class Outbox:
                     del self._waiting[partition]
             if batch:
                 self._leaving |= of
+                self._left_at |= dict.fromkeys(of, self._loop.time())
                 task = self._loop.create_task(self._publish(batch))
                 self._publishing.add(task)
                 task.add_done_callback(partial(self._published, tuple(of)))
@@ -110,7 +119,7 @@ class Outbox:
 
     def _published(self, partitions: tuple[int, ...], task: asyncio.Task[None]) -> None:
         for partition in partitions:
-            del self._leaving[partition]
+            del self._leaving[partition], self._left_at[partition]
         self._publishing.discard(task)
         if self._waiting:
             self._wake.set()

@@ -338,7 +338,8 @@ class N2Gateway:
         await self._stats.start(self._client)
         while True:
             await asyncio.sleep(PERIOD)
-            before, percent = self._reduction, max(self._load.change(), self._room.percent())
+            room = self._room.percent(self._outbox.delay)
+            before, percent = self._reduction, max(self._load.change(), room)
             if percent == before:
                 continue
             why = self._room.reason or f"requests wait for {self._load.wait:.1f} s"

@@ -1,4 +1,4 @@
-"""The traffic that gNBs are asked to reduce because the event log lacks room, or takes no steps.
+"""The traffic that gNBs are asked to reduce because events or steps cannot be stored.
 
 Below `BEGIN` of the octets that should stay free, gNBs are asked for fewer requests, and for none
 when there is no room. Before that, workers put off UEs that are not registered; each rejected
@@ -15,6 +15,9 @@ from gateway.n2.overload import EVERYTHING, FRESH
 BEGIN: Final = 0.5
 """The share of the octets that should stay free below which a reduction begins."""
 MOST: Final = 99
+STUCK: Final = 5.0
+"""Seconds without an acknowledgement of JetStream after which gNBs are asked for silence. A broker
+that is started again, or a cluster that elects a leader, takes less."""
 
 
 class RoomReduction:
@@ -25,6 +28,7 @@ class RoomReduction:
         self._clock = clock
         self._reports: dict[str, tuple[float, float, str]] = {}
         """By worker: when it reported, its room, and why its event log takes no steps."""
+        self._stuck = False
 
     def heard(self, stats: Stats) -> None:
         """Note the statistics of a worker."""
@@ -34,11 +38,15 @@ class RoomReduction:
         else:
             self._reports[stats.worker] = (self._clock(), load.room, load.stalled)
 
-    def percent(self) -> int:
-        """Return the reduction in per cent; 0 for none, `EVERYTHING` if no step is stored."""
+    def percent(self, delay: float) -> int:
+        """Return the reduction in per cent; 0 for none, `EVERYTHING` if nothing is stored.
+
+        `delay` is the time, in seconds, for which JetStream has not stored an event.
+        """
         now = self._clock()
         self._reports = {w: found for w, found in self._reports.items() if now - found[0] <= FRESH}
-        if any(stalled for _, _, stalled in self._reports.values()):
+        self._stuck = delay >= STUCK
+        if self._stuck or any(stalled for _, _, stalled in self._reports.values()):
             return EVERYTHING
         room = min((room for _, room, _ in self._reports.values()), default=BEGIN)
         return round(MOST * (1 - room / BEGIN))
@@ -46,6 +54,8 @@ class RoomReduction:
     @property
     def reason(self) -> str:
         """The reason of the reduction; empty if there is none."""
+        if self._stuck:
+            return "JetStream stores no events"
         if not self._reports:
             return ""
         stalled = next((why for _, _, why in self._reports.values() if why), "")

@@ -10,6 +10,7 @@ import wire
 from eventing import subjects
 from eventing.stats import Load, Stats
 from gateway.n2 import gateway as module
+from gateway.n2 import room
 from gateway.n2.peer import GnbPeer
 from tests.eventing.brokers import until
 from tests.gateway import edge as edges
@@ -119,6 +120,23 @@ async def test_a_stream_that_is_full(tmp_path: Path) -> None:
         await ran.heard.got(3)
         assert names(ran) == ["OverloadStart", "OverloadStop"]
         await ids_are_stored(edge, [late])
+
+
+async def test_a_broker_that_stores_nothing_for_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The events are far fewer than may wait, but each UE waits in vain."""
+    monkeypatch.setattr(room, "STUCK", 0.3)
+    async with edges.running(tmp_path) as edge:
+        ran = await edge.gnb()
+        sent = [ran.initial(request(suci()), ran_id) for ran_id in range(3)]
+        with edge.bus.frozen():
+            for pdu in sent:
+                ran.send(pdu)
+            await ran.messages("OverloadStart")
+            assert reductions(ran) == [None]
+        await ran.messages("OverloadStop")
+        await ids_are_stored(edge, sent)
 
 
 async def test_a_gnb_that_comes_during_an_overload_is_told_too(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from eventing.stats import Load, Stats
 from gateway.n2.overload import EVERYTHING, FRESH
-from gateway.n2.room import RoomReduction
+from gateway.n2.room import STUCK, RoomReduction
 
 
 class Clock:
@@ -21,7 +21,7 @@ def test_the_reduction_grows_as_the_room_goes() -> None:
     found: list[int] = []
     for share in (1.0, 0.9, 0.5, 0.4, 0.25, 0.1, 0.0):
         room.heard(stats("a", share))
-        found.append(room.percent())
+        found.append(room.percent(0.0))
     assert found == [0, 0, 0, 20, 50, 79, 99]
     assert room.reason == "the disk of the event log is nearly full"
 
@@ -30,9 +30,9 @@ def test_a_log_that_takes_no_steps_needs_silence() -> None:
     room = RoomReduction(Clock())
     room.heard(stats("a", 0.9))
     room.heard(stats("b", 0.9, "the disk is full"))
-    assert (room.percent(), room.reason) == (EVERYTHING, "the disk is full")
+    assert (room.percent(0.0), room.reason) == (EVERYTHING, "the disk is full")
     room.heard(stats("b", 0.9))
-    assert (room.percent(), room.reason) == (0, "")
+    assert (room.percent(0.0), room.reason) == (0, "")
 
 
 def test_a_worker_that_ends_or_says_nothing_does_not_count() -> None:
@@ -40,7 +40,14 @@ def test_a_worker_that_ends_or_says_nothing_does_not_count() -> None:
     room = RoomReduction(clock)
     room.heard(stats("a", 0.0))
     room.heard(stats("a", 0.0, ended=True))
-    assert room.percent() == 0
+    assert room.percent(0.0) == 0
     room.heard(stats("a", 0.0))
     clock.now += FRESH + 0.1
-    assert room.percent() == 0
+    assert room.percent(0.0) == 0
+
+
+def test_a_broker_that_stores_nothing_needs_silence() -> None:
+    room = RoomReduction(Clock())
+    assert [room.percent(delay) for delay in (0.0, STUCK - 1, STUCK)] == [0, 0, EVERYTHING]
+    assert room.reason == "JetStream stores no events"
+    assert (room.percent(0.0), room.reason) == (0, "")

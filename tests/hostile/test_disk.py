@@ -16,6 +16,7 @@ from functions.runtime.replay import all_aggregates
 from tests import disks
 from tests.e2e import checks
 from tests.evcore.cores import Up, run, up
+from tests.eventing.brokers import until
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
 
@@ -54,10 +55,19 @@ async def registered(data: Path) -> set[str]:
         }
 
 
+def logs_elsewhere(data: Path, logs: Path) -> Path:
+    """Put the log files on another disk, where no line is lost. Return that of the N2 gateway."""
+    logs.mkdir()
+    data.mkdir()
+    (data / "logs").symlink_to(logs)
+    return logs / "gateway-n2.log"
+
+
 async def test_a_disk_that_is_full_for_a_moment(tmp_path: Path) -> None:
     """The broker is restarted when there is room; the UEs of before are there, others register."""
     with disks.small_disk(tmp_path / "disk", 64) as disk:
         data = disk / "data"
+        log = logs_elsewhere(data, tmp_path / "logs")
         async with up(data, "--config", configuration(tmp_path, 0)) as core:
             await provisioned(core)
             await loaded(core, *FIRST, "--procedures", "register")
@@ -71,11 +81,13 @@ async def test_a_disk_that_is_full_for_a_moment(tmp_path: Path) -> None:
                 "nats-server stores nothing: no space left on device; it is restarted as soon as"
             )
             assert before <= await registered(data)
+            await until(lambda: ": OVERLOAD START" in log.read_text())
             filler.unlink()
             await core.says("can be written again: nats-server is restarted")
             await core.says("nats-server runs again")
             status, said = await load
             assert status == 0, said
+            assert json.loads((tmp_path / "out.json").read_text())["overload_starts"] == 1
             await loaded(core, *FIRST, "--procedures", "register,idle,service-request")
             assert len(await registered(data)) == 40
             await core.says("functions core: 1 -> 0 workers$")
