@@ -74,6 +74,7 @@ async def site(
     objectives: tuple[ObjectiveConfig, ...] = (),
     timers: Timers | None = None,
     congestion: Congestion | None = None,
+    setup_within: float = 10.0,
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
@@ -86,7 +87,10 @@ async def site(
     )
     await populations.provision(data.root, population)
     n2 = N2Config(
-        udp_port=free_udp_port(), transport=Mode.USERSPACE_UDP, max_under_way=max_under_way
+        udp_port=free_udp_port(),
+        transport=Mode.USERSPACE_UDP,
+        max_under_way=max_under_way,
+        setup_within=setup_within,
     )
     n4 = N4Config(port=free_udp_port())
     config = Config(

@@ -136,8 +136,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     max_associations: int = 1024
-    """Maximum number of associations, including half-open ones. A further INIT is answered with
-    ABORT."""
+    """Maximum number of associations. A further INIT is answered with ABORT. In the kernel, a
+    further association is aborted."""
     streams: int = 64
     """Streams offered in each direction. The smaller offer of the two sides applies."""
     receive_window: int = 1 << 20
@@ -151,6 +151,19 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Retransmissions of a chunk or a heartbeat in a row before the peer counts as lost."""
     max_message: int = 1 << 18
     """The largest message that may be sent."""
+    max_waiting: int = 64 << 20
+    """Data of all associations together that may wait for the handler. From half of it, each
+    association has an equal part of the rest. Not in the kernel, which bounds it by
+    `net.sctp.sctp_mem`."""
+    max_unfinished: int = 32 << 20
+    """Data of partly received messages of all associations together. Beyond it, the association
+    with the oldest of them is aborted."""
+    unfinished_within: float = 30.0
+    """Longest time for which an association may have more than 16 KiB of partly received messages
+    without a break. In the kernel, longest time for which a message may arrive."""
+    max_unsent: int = 64 << 20
+    """Data of all associations together that may wait for the peers. Beyond it, the association
+    with the most is aborted. Not in the kernel."""
     connect_timeout: float = 15.0
     """Longest duration of `connect`."""
     mtu: int | None = None

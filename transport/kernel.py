@@ -20,6 +20,7 @@ from transport.contract import (
     TransportError,
     check_message,
 )
+from transport.kernel_parts import Parts, Unfinished
 from transport.kernel_socket import Piece, why_no_kernel_sctp
 
 __all__ = ["KernelAssociation", "KernelTransport", "why_no_kernel_sctp"]
@@ -31,6 +32,7 @@ _BATCH = 32
 _CLOSE_SECONDS = 1.0
 _ACCEPT_AGAIN_SECONDS = 1.0
 _BACKLOG = 128
+_AGE_AGAIN_SECONDS = 0.1
 
 
 class KernelAssociation:
@@ -43,9 +45,7 @@ class KernelAssociation:
         self.address = str(sock.getpeername()[0])
         self.outbound_streams = kernel_socket.outbound_streams(sock)
         self.alive = True
-        self.parts: list[bytes] = []
-        """Parts of a message that has not arrived completely."""
-        self.parts_octets = 0
+        self.parts = Parts()
         self._transport = transport
 
     def __repr__(self) -> str:
@@ -98,6 +98,8 @@ class KernelTransport:
         self._listens = accept
         self._accepting = False
         self._paused = False
+        self._unfinished = Unfinished(limits)
+        self._aging: asyncio.TimerHandle | None = None
         self._closing: asyncio.Future[None] | None = None
         self._closed = False
         if accept:
@@ -144,6 +146,7 @@ class KernelTransport:
         """See `Transport.resume`."""
         if self._paused and not self._closed:
             self._paused = False
+            self._unfinished.postpone(self._loop.time())
             for association in self._associations:
                 self._loop.add_reader(association.fd, self._readable, association)
 
@@ -199,6 +202,8 @@ class KernelTransport:
             pass
         finally:
             self._closed = True
+            if self._aging is not None:
+                self._aging.cancel()
             for association in list(self._associations):
                 association.alive = False
                 self._end(association, "aborted", abort=True)
@@ -270,21 +275,36 @@ class KernelTransport:
     def _take(self, association: KernelAssociation, piece: Piece) -> None:
         payload = piece.data
         if association.parts or not piece.last:
-            association.parts.append(payload)
-            association.parts_octets += len(payload)
-            if association.parts_octets > self.limits.receive_window:
-                _log.error("%r sent a message over the receive window; aborting it", association)
-                association.abort()
+            too_much = self._unfinished.add(association, payload, self._loop.time())
+            if isinstance(too_much, KernelAssociation):
+                _log.warning("too much of unfinished messages; aborting %r", too_much)
+                self._unfinished.take(too_much)
+                too_much.abort()
+            if self._aging is None:
+                self._age()
+            if not piece.last or not association.alive:
                 return
-            if not piece.last:
-                return
-            payload = b"".join(association.parts)
-            association.parts.clear()
-            association.parts_octets = 0
+            payload = self._unfinished.take(association)
         try:
             self._handler.received(association, piece.stream, piece.ppid, payload)
         except Exception:
             self._failed(association)
+
+    def _age(self) -> None:
+        """Abort associations with a message that takes too long, and look again later."""
+        self._aging = None
+        if not self._paused:
+            while True:
+                old = self._unfinished.too_old(self._loop.time())
+                if not isinstance(old, KernelAssociation):
+                    break
+                _log.warning("a message is unfinished for too long; aborting %r", old)
+                self._unfinished.take(old)
+                old.abort()
+        due = self._unfinished.due
+        if due is not None:
+            delay = max(due - self._loop.time(), _AGE_AGAIN_SECONDS)
+            self._aging = self._loop.call_later(delay, self._age)
 
     def _noticed(self, association: KernelAssociation, notice: int) -> KernelAssociation:
         """Return the association to continue with."""
@@ -293,8 +313,7 @@ class KernelTransport:
         elif notice == kernel_socket.SHUTDOWN_COMPLETE:
             self._end(association, "closed")
         elif notice == kernel_socket.DELIVERY_ABORTED:
-            association.parts.clear()
-            association.parts_octets = 0
+            self._unfinished.take(association)
         elif notice == kernel_socket.RESTART:
             return self._restart(association)
         return association
@@ -310,6 +329,7 @@ class KernelTransport:
         self._loop.remove_reader(old.fd)
         self._loop.remove_writer(old.fd)
         self._associations.remove(old)
+        self._unfinished.take(old)
         self._down(old, "restarted by the peer")
         self._add(new)
         return new
@@ -341,6 +361,7 @@ class KernelTransport:
         if association not in self._associations:
             return
         self._associations.remove(association)
+        self._unfinished.take(association)
         self._loop.remove_reader(association.fd)
         self._loop.remove_writer(association.fd)
         if abort:

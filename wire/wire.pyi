@@ -690,12 +690,22 @@ class SctpEndpoint:
         rto_max: float = 5.0,
         max_retransmissions: int = 10,
         max_message: int = 262144,
+        max_waiting: int = 67108864,
+        max_unfinished: int = 33554432,
+        max_unsent: int = 67108864,
+        unfinished_within: float = 30.0,
     ) -> Self:
         """Return an endpoint on SCTP port `port`. Sizes are in octets, times in seconds.
 
-        `max_associations` includes half-open associations. Above this limit a new association
-        replaces the oldest half-open one; if there is none, its INIT is answered with ABORT.
-        Without `accept`, every INIT is answered with ABORT.
+        An INIT takes no memory: the state cookie has all state of a new association, with a message
+        authentication code. Above `max_associations`, or without `accept`, an INIT is answered with
+        ABORT.
+
+        Three bounds apply to all associations together. From half of `max_waiting`, the receive
+        window of each association is an equal part of the rest. Beyond `max_unfinished` octets of
+        partly received messages, the association with the oldest ends. Beyond `max_unsent` queued
+        octets, the association with the most ends. An association also ends if more than 16 KiB
+        of it have been unfinished for `unfinished_within` without a break.
 
         Raises:
             WireError: kind ``sctp``: a limit is invalid.

@@ -5,13 +5,11 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use dcsctp::api::{
-    DcSctpSocket, Message, Options, PpId, SendOptions, Socket, SocketState, SocketTime, StreamId,
+    DcSctpSocket, HandoverReadiness, Message, Options, PpId, SendOptions, Socket, SocketState,
+    SocketTime, StreamId,
 };
 
 use super::window::Window;
-
-/// The longest time from the INIT of an association to its establishment.
-pub const HALF_OPEN: Duration = Duration::from_secs(30);
 
 /// Octets of messages that are collected before they are sent. Messages sent together share
 /// packets.
@@ -47,6 +45,10 @@ pub struct Association {
     streams: BTreeSet<u16>,
     outbound: u16,
     max_message: usize,
+    /// The part of the endpoint's sum of unfinished messages.
+    pub counted: usize,
+    /// Octets that may be queued for sending: an upper bound.
+    pub unsent: usize,
 }
 
 impl Association {
@@ -67,7 +69,16 @@ impl Association {
             streams: BTreeSet::new(),
             outbound: 0,
             max_message: options.max_message_size,
+            counted: 0,
+            unsent: 0,
         }
+    }
+
+    /// Whether dcsctp has messages that have not arrived completely, or whose turn has not come.
+    pub fn holds(&self) -> bool {
+        let held = HandoverReadiness::STREAM_HAS_UNASSEMBLED_CHUNKS.0
+            | HandoverReadiness::STREAM_RESET_DEFERRED.0;
+        self.window.may_hold() && self.socket.get_handover_readiness().0 & held != 0
     }
 
     /// The association after its peer restarted: the same state machine, without previous user
@@ -89,11 +100,6 @@ impl Association {
         self.outbound = metrics.map_or(0, |m| m.negotiated_maximum_outgoing_streams);
     }
 
-    /// Whether the peer's INIT was answered, and the peer has not continued.
-    pub fn half_open(&self) -> bool {
-        !self.up && self.socket.state() == SocketState::Closed
-    }
-
     /// Whether this side is connecting with that verification tag.
     pub fn awaits(&self, tag: u32) -> bool {
         let connecting = self.socket.state() == SocketState::Connecting;
@@ -105,21 +111,19 @@ impl Association {
         self.socket.advance_time(SocketTime::zero() + age);
     }
 
-    /// The time of the next `advance`.
-    pub fn next_due(&self) -> Option<u64> {
-        let age = if self.half_open() {
-            HALF_OPEN
-        } else {
-            let at = self.socket.poll_timeout();
-            if at == SocketTime::infinite_future() {
-                return None;
-            }
-            at - SocketTime::zero()
-        };
-        Some(
+    /// The time of the next `advance`. `patience` is how long a message may be unfinished.
+    pub fn next_due(&self, patience: u64) -> Option<u64> {
+        let at = self.socket.poll_timeout();
+        let timer = (at != SocketTime::infinite_future()).then(|| {
+            let age = (at - SocketTime::zero()).as_nanos();
             self.born
-                .saturating_add(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)),
-        )
+                .saturating_add(u64::try_from(age).unwrap_or(u64::MAX))
+        });
+        let unfinished = self
+            .window
+            .since()
+            .map(|since| since.saturating_add(patience));
+        timer.into_iter().chain(unfinished).min()
     }
 
     /// Remember a tag offered to the peer. Return a tag to be forgotten, but never the tag in use:
@@ -151,6 +155,7 @@ impl Association {
             )));
         }
         self.room = self.room.saturating_sub(octets);
+        self.unsent += octets;
         self.outbox_octets += octets;
         self.streams.insert(stream);
         self.outbox
@@ -167,7 +172,8 @@ impl Association {
     pub fn measure_room(&mut self, send_buffer: usize) -> bool {
         let amount = |stream: &u16| self.socket.buffered_amount(StreamId(*stream));
         let queued: usize = self.streams.iter().map(amount).sum();
-        self.room = send_buffer.saturating_sub(queued + self.outbox_octets);
+        self.unsent = queued + self.outbox_octets;
+        self.room = send_buffer.saturating_sub(self.unsent);
         self.has_room()
     }
 

@@ -1,6 +1,10 @@
 //! Many SCTP associations on one datagram socket, without I/O: packets and the time go in, packets,
 //! events and messages come out.
 
+mod bounds;
+mod ends;
+mod handshake;
+
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -8,13 +12,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use dcsctp::api::{DcSctpSocket, Options, Socket, SocketEvent};
 
 use super::association::{Association, Refused};
+use super::cookie::{self, CookieKey};
 use super::inbox::{Inbox, Received};
 use super::packet;
 use super::window::Window;
-
-/// The cause codes of RFC 9260 clause 3.3.10 for a refused INIT.
-const OUT_OF_RESOURCE: u16 = 4;
-const USER_INITIATED_ABORT: u16 = 12;
 
 /// Why the state machine gave up, as text for users. The text may come from the peer.
 fn reason(kind: &str, text: &str) -> String {
@@ -48,6 +49,13 @@ pub struct Limits {
     pub max_associations: usize,
     /// Octets that may be queued for sending before a message is refused.
     pub send_buffer: usize,
+    /// Octets of all associations together: of messages that wait for the reader, of unfinished
+    /// messages, and of messages that are queued for sending.
+    pub max_waiting: usize,
+    pub max_unfinished: usize,
+    pub max_unsent: usize,
+    /// How long much of an association may be unfinished, in nanoseconds.
+    pub patience: u64,
     pub options: Options,
 }
 
@@ -61,8 +69,10 @@ pub struct Endpoint {
     associations: HashMap<u64, Association>,
     by_peer: HashMap<(SocketAddr, u16), u64>,
     by_tag: HashMap<u32, u64>,
-    /// Associations with an answered INIT and no further packet, the oldest first.
-    half_open: BTreeSet<u64>,
+    cookies: CookieKey,
+    /// The sums over all associations.
+    unfinished: usize,
+    unsent: usize,
     timers: BTreeSet<(u64, u64)>,
     /// Associations with accepted messages that the state machine does not have yet.
     unflushed: BTreeSet<u64>,
@@ -83,7 +93,9 @@ impl Endpoint {
             associations: HashMap::new(),
             by_peer: HashMap::new(),
             by_tag: HashMap::new(),
-            half_open: BTreeSet::new(),
+            cookies: CookieKey::new(),
+            unfinished: 0,
+            unsent: 0,
             timers: BTreeSet::new(),
             unflushed: BTreeSet::new(),
             inbox: Inbox::default(),
@@ -114,25 +126,13 @@ impl Endpoint {
         id
     }
 
-    /// Make room for one more association, in place of the oldest half-open one if necessary.
-    /// Return whether there is room.
-    fn make_room(&mut self) -> bool {
-        if self.count() < self.limits.max_associations {
-            return true;
-        }
-        let Some(id) = self.half_open.first().copied() else {
-            return false;
-        };
-        self.forget(id);
-        true
-    }
-
     /// Start an association. `None` if there are too many, or one with this peer exists.
     pub fn connect(&mut self, peer: SocketAddr, port: u16, now: u64) -> Option<u64> {
         self.now = now;
-        if self.by_peer.contains_key(&(peer, port)) || !self.make_room() {
+        if self.by_peer.contains_key(&(peer, port)) || !self.has_room() {
             return None;
         }
+        cookie::reseed();
         let id = self.insert(peer, port);
         self.run(id, DcSctpSocket::connect);
         Some(id)
@@ -146,7 +146,11 @@ impl Endpoint {
             self.dropped += 1;
             return;
         };
-        if let Some(id) = self.owner(head, from) {
+        if head.first_chunk == packet::INIT && !packet::valid_init(data) {
+            self.refuse_init(head, data, from, packet::INVALID_MANDATORY_PARAMETER);
+        } else if head.first_chunk == packet::COOKIE_ECHO {
+            self.receive_cookie(head, data, from);
+        } else if let Some(id) = self.owner(head, from) {
             self.receive_for(id, head, data, from);
         } else if head.first_chunk == packet::INIT {
             self.receive_init(head, data, from);
@@ -158,23 +162,6 @@ impl Endpoint {
             {
                 self.packets.push_back((from, answer));
             }
-        }
-    }
-
-    fn receive_init(&mut self, head: packet::Head, data: &[u8], from: SocketAddr) {
-        let refusal = if !self.accept {
-            USER_INITIATED_ABORT
-        } else if self.make_room() {
-            let id = self.insert(from, head.source);
-            self.half_open.insert(id);
-            self.run(id, |socket| socket.handle_input(data));
-            return;
-        } else {
-            OUT_OF_RESOURCE
-        };
-        self.dropped += 1;
-        if let Some(answer) = packet::refuse_init(head, data, refusal) {
-            self.packets.push_back((from, answer));
         }
     }
 
@@ -200,6 +187,7 @@ impl Endpoint {
     }
 
     fn receive_for(&mut self, id: u64, head: packet::Head, data: &[u8], from: SocketAddr) {
+        let share = self.share();
         let Some(association) = self.associations.get_mut(&id) else {
             return;
         };
@@ -210,11 +198,33 @@ impl Endpoint {
             association.peer = from;
             self.by_peer.insert((from, association.port), id);
         }
+        if head.first_chunk == packet::INIT_ACK
+            && association.awaits(head.tag)
+            && !packet::valid_init(data)
+        {
+            if let Some(answer) =
+                packet::refuse_init(head, data, packet::INVALID_MANDATORY_PARAMETER)
+            {
+                self.packets.push_back((from, answer));
+            }
+            self.remove(id, "the INIT ACK of the peer is invalid".to_owned());
+            return;
+        }
         if head.first_chunk == packet::ABORT && association.awaits(head.tag) {
             // dcsctp ignores an ABORT that answers an INIT.
             self.remove(id, "refused by the peer".to_owned());
             return;
         }
+        let moderate = packet::without_excess(data);
+        let data = moderate.as_deref().unwrap_or(data);
+        let streams = self.limits.options.announced_maximum_incoming_streams;
+        if association.socket.verification_tag() == head.tag
+            && let Some(reason) = packet::violation(data, streams)
+        {
+            self.kill(id, reason);
+            return;
+        }
+        association.window.share(share);
         let admitted = association.window.incoming(data, head);
         if let Some(answer) = admitted.answer {
             self.packets.push_back((from, answer));
@@ -246,6 +256,7 @@ impl Endpoint {
         }
         if let Some(id) = self.collect_events(id) {
             self.collect_messages(id);
+            self.settle(id);
             self.set_timer(id);
         }
     }
@@ -267,6 +278,7 @@ impl Endpoint {
                         }
                     }
                     association.window.outgoing(&mut data);
+                    self.cookies.seal(&mut data, association.peer, self.now);
                     self.packets.push_back((association.peer, data));
                 }
                 SocketEvent::OnConnected() => id = self.established(id),
@@ -290,7 +302,10 @@ impl Endpoint {
             return;
         };
         while let Some(message) = association.socket.get_next_message() {
-            association.window.fill(Window::cost(&message.payload));
+            let length = message.payload.len();
+            association
+                .window
+                .fill(length, Window::cost(&message.payload));
             self.inbox.push(Received {
                 association: id,
                 stream: message.stream_id.0,
@@ -304,7 +319,7 @@ impl Endpoint {
         let Some(association) = self.associations.get_mut(&id) else {
             return;
         };
-        let due = association.next_due();
+        let due = association.next_due(self.limits.patience);
         if due == association.due {
             return;
         }
@@ -321,7 +336,6 @@ impl Endpoint {
             // Both sides sent an INIT, and the peer's was the last: the association starts again.
             id = self.renumber(id);
         }
-        self.half_open.remove(&id);
         if let Some(association) = self.associations.get_mut(&id) {
             association.established();
             let (peer, port) = (association.peer, association.port);
@@ -340,6 +354,8 @@ impl Endpoint {
             return old;
         };
         let id = self.number();
+        self.unfinished -= association.counted;
+        self.unsent = self.unsent.saturating_sub(association.unsent);
         if let Some(due) = association.due {
             self.timers.remove(&(due, old));
             self.timers.insert((due, id));
@@ -360,48 +376,9 @@ impl Endpoint {
         id
     }
 
-    fn remove(&mut self, id: u64, reason: String) {
-        if self.detach(id) {
-            self.end(id, reason);
-        }
-    }
-
-    /// Remove an association from every table. Return false if it does not exist.
-    fn detach(&mut self, id: u64) -> bool {
-        let Some(association) = self.associations.remove(&id) else {
-            return false;
-        };
-        let key = (association.peer, association.port);
-        if self.by_peer.get(&key) == Some(&id) {
-            self.by_peer.remove(&key);
-        }
-        for tag in &association.tags {
-            if self.by_tag.get(tag) == Some(&id) {
-                self.by_tag.remove(tag);
-            }
-        }
-        if let Some(due) = association.due {
-            self.timers.remove(&(due, id));
-        }
-        self.half_open.remove(&id);
-        self.unflushed.remove(&id);
-        true
-    }
-
-    /// Report the end of an association, at once or after its last message was read.
-    fn end(&mut self, id: u64, reason: String) {
-        if let Some(reason) = self.inbox.end(id, reason) {
-            self.events.push_back(Event::Down {
-                association: id,
-                reason,
-            });
-        }
-    }
-
-    /// Drop an association that was never established, without an event.
-    fn forget(&mut self, id: u64) {
-        self.detach(id);
-        self.inbox.clear(id);
+    /// Whether there may be one more association.
+    fn has_room(&self) -> bool {
+        self.count() < self.limits.max_associations
     }
 
     pub fn send(
@@ -424,14 +401,22 @@ impl Endpoint {
         let Some(association) = self.associations.get_mut(&id).filter(open) else {
             return Err(Refused::NoAssociation);
         };
-        if !has_room && !association.measure_room(self.limits.send_buffer) {
+        let before = association.unsent;
+        let full = !has_room && !association.measure_room(self.limits.send_buffer);
+        let queued = if full {
             association.refused = true;
-            return Err(Refused::Full);
-        }
-        if association.queue(stream, ppid, payload)? {
+            Err(Refused::Full)
+        } else {
+            association.queue(stream, ppid, payload)
+        };
+        self.unsent = (self.unsent + association.unsent).saturating_sub(before);
+        if queued? {
             self.flush(id);
         } else {
             self.unflushed.insert(id);
+        }
+        if self.unsent > self.limits.max_unsent {
+            self.bound_unsent();
         }
         Ok(())
     }
@@ -454,7 +439,9 @@ impl Endpoint {
             && let Some((message, ended)) = self.inbox.pop()
         {
             let id = message.association;
+            let share = self.share();
             if let Some(association) = self.associations.get_mut(&id) {
+                association.window.share(share);
                 let (probe, update) = association.window.drain(Window::cost(&message.payload));
                 if let Some(update) = update {
                     self.packets.push_back((association.peer, update));
@@ -483,39 +470,13 @@ impl Endpoint {
             .map(|(_, id)| *id)
             .collect();
         for id in due {
-            if self.half_open.contains(&id) {
-                self.forget(id);
-            } else {
-                self.run(id, |_| {});
-            }
+            self.run(id, |_| {});
         }
     }
 
     /// The time of the next `advance`.
     pub fn timeout(&self) -> Option<u64> {
         self.timers.first().map(|(due, _)| *due)
-    }
-
-    pub fn shutdown(&mut self, id: u64, now: u64) {
-        self.now = now;
-        self.flush(id);
-        self.run(id, DcSctpSocket::shutdown);
-    }
-
-    pub fn abort(&mut self, id: u64, now: u64) {
-        self.now = now;
-        let lingered = self.inbox.clear(id);
-        if let Some(association) = self.associations.get_mut(&id) {
-            let _ = catch_unwind(AssertUnwindSafe(|| association.socket.close()));
-            while let Some(event) = association.socket.poll_event() {
-                if let SocketEvent::SendPacket(data) = event {
-                    self.packets.push_back((association.peer, data));
-                }
-            }
-        }
-        if self.detach(id) || lingered {
-            self.end(id, "aborted".to_owned());
-        }
     }
 
     pub fn packets(&mut self) -> Vec<(SocketAddr, Vec<u8>)> {

@@ -2,6 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
+use super::window::Window;
+
 /// A completely received user message.
 pub struct Received {
     pub association: u64,
@@ -14,6 +16,8 @@ pub struct Received {
 #[derive(Default)]
 pub struct Inbox {
     waiting: HashMap<u64, VecDeque<Received>>,
+    /// The cost of all waiting messages.
+    octets: usize,
     turns: VecDeque<u64>,
     /// The end reasons of associations with waiting messages.
     ended: HashMap<u64, String>,
@@ -22,6 +26,7 @@ pub struct Inbox {
 impl Inbox {
     pub fn push(&mut self, message: Received) {
         let id = message.association;
+        self.octets += Window::cost(&message.payload);
         let queue = self.waiting.entry(id).or_default();
         if queue.is_empty() {
             self.turns.push_back(id);
@@ -34,6 +39,7 @@ impl Inbox {
         let id = self.turns.pop_front()?;
         let queue = self.waiting.get_mut(&id)?;
         let message = queue.pop_front()?;
+        self.octets -= Window::cost(&message.payload);
         if queue.is_empty() {
             self.waiting.remove(&id);
             return Some((message, self.ended.remove(&id)));
@@ -53,10 +59,19 @@ impl Inbox {
 
     /// Drop the waiting messages of an association. Return true if it had already ended.
     pub fn clear(&mut self, id: u64) -> bool {
-        if self.waiting.remove(&id).is_some() {
+        if let Some(queue) = self.waiting.remove(&id) {
+            self.octets -= queue
+                .iter()
+                .map(|m| Window::cost(&m.payload))
+                .sum::<usize>();
             self.turns.retain(|turn| *turn != id);
         }
         self.ended.remove(&id).is_some()
+    }
+
+    /// The cost of all waiting messages, as in the windows of their associations.
+    pub fn octets(&self) -> usize {
+        self.octets
     }
 
     /// The number of ended associations with unread messages.

@@ -1,6 +1,7 @@
 //! Userspace SCTP over UDP (RFC 6951) or a raw IP socket, on the sans-IO dcsctp.
 
 mod association;
+mod cookie;
 mod endpoint;
 mod inbox;
 mod packet;
@@ -43,7 +44,8 @@ impl SctpEndpoint {
     #[pyo3(signature = (
         port, *, accept=false, mtu=1400, streams=64, max_associations=1024,
         receive_window=1 << 20, send_buffer=1 << 20, heartbeat=30.0, rto_max=5.0,
-        max_retransmissions=10, max_message=1 << 18,
+        max_retransmissions=10, max_message=1 << 18, max_waiting=64 << 20,
+        max_unfinished=32 << 20, max_unsent=64 << 20, unfinished_within=30.0,
     ))]
     #[allow(clippy::too_many_arguments)]
     fn new(
@@ -58,6 +60,10 @@ impl SctpEndpoint {
         rto_max: f64,
         max_retransmissions: u32,
         max_message: usize,
+        max_waiting: usize,
+        max_unfinished: usize,
+        max_unsent: usize,
+        unfinished_within: f64,
     ) -> PyResult<Self> {
         let seconds = |name: &str, value: f64| {
             Duration::try_from_secs_f64(value)
@@ -71,6 +77,7 @@ impl SctpEndpoint {
         }
         let rto_max = seconds("rto_max", rto_max)?;
         let heartbeat = seconds("heartbeat", heartbeat)?;
+        let patience = seconds("unfinished_within", unfinished_within)?;
         let mut rto_initial = Options::default().rto_initial.min(rto_max);
         if !heartbeat.is_zero() {
             // dcsctp waits this long for the answer to a heartbeat. It forgets the outstanding one
@@ -104,6 +111,10 @@ impl SctpEndpoint {
             Limits {
                 max_associations,
                 send_buffer,
+                max_waiting,
+                max_unfinished,
+                max_unsent,
+                patience: u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX),
                 options,
             },
         )))

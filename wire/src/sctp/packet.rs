@@ -2,6 +2,8 @@
 //! find the association, to change the receive window, and to answer packets out of the blue
 //! (clause 8.4).
 
+use std::ops::Range;
+
 const HEADER: usize = 12;
 
 pub const DATA: u8 = 0;
@@ -28,6 +30,30 @@ const SACK_WINDOW: usize = 8;
 const SACK_DUPLICATES: usize = 14;
 const SACK_FIXED: usize = 16;
 
+/// The parameter State Cookie of an INIT ACK.
+const STATE_COOKIE: u16 = 7;
+
+/// Octets of an INIT or INIT ACK before its parameters.
+const INIT_FIXED: usize = 20;
+
+/// Octets of a DATA chunk before its user data, and the offset of its stream.
+const DATA_FIXED: usize = 16;
+const DATA_STREAM: usize = 8;
+
+/// The B and E bits of DATA: the first and the last fragment of a message.
+const COMPLETE: u8 = 3;
+
+/// The least window of an INIT (RFC 9260 clause 3.3.2).
+const LEAST_WINDOW: u32 = 1500;
+
+/// Chunks other than DATA that are processed in one packet. Many chunk types are answered with a
+/// packet each.
+const MAX_CONTROL: usize = 16;
+
+/// Cause codes (clause 3.3.10).
+pub const STALE_COOKIE: u16 = 3;
+pub const INVALID_MANDATORY_PARAMETER: u16 = 7;
+
 /// The common header and the type of the first chunk.
 #[derive(Clone, Copy)]
 pub struct Head {
@@ -35,6 +61,17 @@ pub struct Head {
     pub destination: u16,
     pub tag: u32,
     pub first_chunk: u8,
+}
+
+impl Head {
+    /// The head of a packet in the other direction.
+    pub fn reversed(self) -> Self {
+        Self {
+            source: self.destination,
+            destination: self.source,
+            ..self
+        }
+    }
 }
 
 /// A chunk of a packet: its type, its start and its end including padding.
@@ -49,7 +86,7 @@ fn u16_at(data: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(data.get(at..at + 2)?.try_into().ok()?))
 }
 
-fn u32_at(data: &[u8], at: usize) -> Option<u32> {
+pub fn u32_at(data: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(data.get(at..at + 4)?.try_into().ok()?))
 }
 
@@ -82,6 +119,121 @@ pub fn chunks(data: &[u8]) -> impl Iterator<Item = Chunk> + '_ {
 /// The tag that this packet asks the peer to use from now on: the tag of an INIT or INIT ACK.
 pub fn offered_tag(data: &[u8]) -> Option<u32> {
     matches!(data.get(HEADER), Some(&(INIT | INIT_ACK))).then(|| u32_at(data, HEADER + 4))?
+}
+
+/// Whether the mandatory fields of an INIT or INIT ACK have valid values (clauses 3.3.2 and 3.3.3).
+/// A zero tag is invalid too.
+pub fn valid_init(data: &[u8]) -> bool {
+    let chunk = HEADER;
+    let tag = u32_at(data, chunk + 4).unwrap_or_default();
+    let window = u32_at(data, chunk + 8).unwrap_or_default();
+    let outbound = u16_at(data, chunk + 12).unwrap_or_default();
+    let inbound = u16_at(data, chunk + 14).unwrap_or_default();
+    tag != 0 && window >= LEAST_WINDOW && outbound != 0 && inbound != 0
+}
+
+/// The state cookie in an INIT ACK.
+pub fn state_cookie(data: &[u8]) -> Option<Range<usize>> {
+    if data.get(HEADER) != Some(&INIT_ACK) {
+        return None;
+    }
+    let mut at = HEADER + INIT_FIXED;
+    loop {
+        let length = usize::from(u16_at(data, at + 2)?).max(4);
+        if u16_at(data, at)? == STATE_COOKIE {
+            return (at + length <= data.len()).then_some(at + 4..at + length);
+        }
+        at += length.next_multiple_of(4);
+    }
+}
+
+/// Replace the state cookie of an INIT ACK.
+pub fn replace_state_cookie(data: &mut Vec<u8>, at: Range<usize>, cookie: &[u8]) {
+    let (start, end) = (at.start - 4, at.end.next_multiple_of(4).min(data.len()));
+    let mut parameter = STATE_COOKIE.to_be_bytes().to_vec();
+    parameter.extend(short(4 + cookie.len()));
+    parameter.extend(cookie);
+    parameter.resize(parameter.len().next_multiple_of(4), 0);
+    data.splice(start..end, parameter);
+    // The chunk of an INIT ACK is the only one of its packet.
+    let length = short(data.len() - HEADER);
+    data[HEADER + 2..HEADER + 4].copy_from_slice(&length);
+    seal(data);
+}
+
+/// The cookie in a COOKIE ECHO, the first chunk of its packet.
+pub fn echoed_cookie(data: &[u8]) -> Option<Range<usize>> {
+    let length = usize::from(u16_at(data, HEADER + 2)?);
+    (length >= 4 && HEADER + length <= data.len()).then_some(HEADER + 4..HEADER + length)
+}
+
+/// The packet with another cookie in its COOKIE ECHO.
+pub fn replace_echoed_cookie(data: &[u8], at: Range<usize>, cookie: &[u8]) -> Vec<u8> {
+    let mut out = data[..HEADER].to_vec();
+    out.extend([COOKIE_ECHO, 0]);
+    out.extend(short(4 + cookie.len()));
+    out.extend(cookie);
+    out.resize(out.len().next_multiple_of(4), 0);
+    out.extend_from_slice(&data[at.end.next_multiple_of(4).min(data.len())..]);
+    seal(&mut out);
+    out
+}
+
+/// The ERROR that answers a cookie which is too old by `over` microseconds (clause 5.1.5).
+pub fn stale_cookie(head: Head, tag: u32, over: u32) -> Vec<u8> {
+    let mut cause = STALE_COOKIE.to_be_bytes().to_vec();
+    cause.extend([0, 8]);
+    cause.extend(over.to_be_bytes());
+    build(head.destination, head.source, tag, ERROR, 0, &cause)
+}
+
+fn short(length: usize) -> [u8; 2] {
+    u16::try_from(length).unwrap_or(u16::MAX).to_be_bytes()
+}
+
+/// Why the DATA of a packet ends its association; `None` if it does not. dcsctp would accept any
+/// stream, and keep state for each.
+pub fn violation(data: &[u8], streams: u16) -> Option<&'static str> {
+    let mut of_data = chunks(data).filter(|chunk| chunk.kind == DATA);
+    of_data.find_map(|chunk| {
+        let length = usize::from(u16_at(data, chunk.start + 2)?);
+        if length <= DATA_FIXED {
+            return Some("DATA without user data");
+        }
+        let stream = u16_at(data, chunk.start + DATA_STREAM)?;
+        (stream >= streams).then_some("invalid stream identifier")
+    })
+}
+
+/// The packet without its last chunks, if it has too many that are not DATA.
+pub fn without_excess(data: &[u8]) -> Option<Vec<u8>> {
+    let control = |chunk: &Chunk| chunk.kind != DATA;
+    if chunks(data).filter(control).count() <= MAX_CONTROL {
+        return None;
+    }
+    let mut out = data[..HEADER].to_vec();
+    let mut count = 0;
+    for chunk in chunks(data) {
+        count += usize::from(control(&chunk));
+        if count > MAX_CONTROL {
+            break;
+        }
+        out.extend_from_slice(&data[chunk.start..chunk.end]);
+    }
+    seal(&mut out);
+    Some(out)
+}
+
+/// The payload lengths of the DATA chunks, each with true if it is a whole message.
+pub fn pieces(data: &[u8]) -> impl Iterator<Item = (usize, bool)> + '_ {
+    chunks(data)
+        .filter(|chunk| chunk.kind == DATA)
+        .map(|chunk| {
+            let flags = data.get(chunk.start + 1).copied().unwrap_or_default();
+            let length = usize::from(u16_at(data, chunk.start + 2).unwrap_or_default());
+            let whole = flags & COMPLETE == COMPLETE;
+            (length.saturating_sub(DATA_FIXED), whole)
+        })
 }
 
 /// Whether the CRC32c of the packet is right (RFC 9260 clause 6.8).

@@ -13,6 +13,24 @@ use super::packet::{self, Head};
 /// The overhead of a waiting message, so that tiny messages are limited too.
 const OVERHEAD: usize = 64;
 
+/// The overhead of a fragment of an unfinished message in dcsctp.
+const PIECE: usize = 96;
+
+/// The least length for which a message counts as several fragments.
+const LONG: usize = 512;
+
+/// Octets of unfinished messages that have no age. A busy peer often has a message on its way.
+const FLOOR: usize = 16 * 1024;
+
+/// The difference that rounding makes between `Window::size` and the window that dcsctp announces.
+const ROUNDING: usize = 16;
+
+/// The number of fragments of a message, by its length. The estimate is generous to the peer, whose
+/// packets may be shorter than the MTU.
+fn fragments(length: usize) -> usize {
+    1 + length / LONG
+}
+
 pub struct Window {
     /// The window that dcsctp announces when it is empty.
     size: usize,
@@ -26,6 +44,14 @@ pub struct Window {
     probe: Option<Vec<u8>>,
     /// The number of the last heartbeat sent.
     heartbeat: u32,
+    /// The most that may wait for the reader now: less than `size` if other associations wait too.
+    cap: usize,
+    /// Octets in dcsctp at the last SACK, without the messages moved out since.
+    held: usize,
+    /// Fragments in dcsctp: an estimate, which is exact when there are none.
+    pieces: usize,
+    /// Since when more than `FLOOR` is unfinished without a break.
+    since: Option<u64>,
 }
 
 /// The result of checking a received packet.
@@ -50,21 +76,61 @@ impl Window {
             sack: None,
             probe: None,
             heartbeat: 0,
+            cap: size,
+            held: 0,
+            pieces: 0,
+            since: None,
         }
+    }
+
+    /// Set the share of this association of all that may wait for the reader.
+    pub fn share(&mut self, share: usize) {
+        self.cap = self.size.min(share.max(self.mtu));
+    }
+
+    /// Whether dcsctp may have unfinished messages.
+    pub fn may_hold(&self) -> bool {
+        self.held > 0 || self.pieces > 0
+    }
+
+    /// Note whether dcsctp has unfinished messages. Their age starts again while the window is
+    /// closed, because the peer cannot finish them.
+    pub fn settle(&mut self, unfinished: bool, now: u64) {
+        if !unfinished {
+            (self.held, self.pieces) = (0, 0);
+        }
+        if self.unfinished() <= FLOOR {
+            self.since = None;
+        } else if self.since.is_none() || self.open(self.size) == 0 {
+            self.since = Some(now);
+        }
+    }
+
+    /// Since when much is unfinished.
+    pub fn since(&self) -> Option<u64> {
+        self.since
+    }
+
+    /// The memory that unfinished messages take.
+    pub fn unfinished(&self) -> usize {
+        self.held + self.pieces * PIECE
     }
 
     pub fn cost(payload: &[u8]) -> usize {
         payload.len() + OVERHEAD
     }
 
-    /// Add a message that waits for the reader.
-    pub fn fill(&mut self, cost: usize) {
+    /// Move a message of `length` octets from dcsctp to the reader's queue.
+    pub fn fill(&mut self, length: usize, cost: usize) {
+        self.held = self.held.saturating_sub(length);
+        self.pieces = self.pieces.saturating_sub(fragments(length));
         self.waiting += cost;
     }
 
     /// The part of `room` that is free, without small windows that invite small packets (RFC 9260
     /// 6.2.1).
     fn open(&self, room: usize) -> usize {
+        let room = room.saturating_sub(self.size - self.cap);
         let left = room.saturating_sub(self.waiting);
         if left < self.mtu { 0 } else { left }
     }
@@ -83,6 +149,7 @@ impl Window {
         }
         let Some(sack) = sack else { return };
         let room = packet::announced_window(packet).unwrap_or_default() as usize;
+        self.held = self.size.saturating_sub(room + ROUNDING);
         self.announced = self.open(room);
         if self.announced != room {
             packet::announce_window(packet, sack, narrow(self.announced));
@@ -97,8 +164,11 @@ impl Window {
         // counter.
         let slow = packet::announced_window(data).is_some_and(|room| (room as usize) < self.mtu);
         let alive = slow.then(|| packet::heartbeat_ack(head, self.heartbeat));
-        let full = self.waiting >= self.size && self.sack.is_some();
+        let full = self.waiting >= self.cap && self.sack.is_some();
         if !full || !packet::chunks(data).any(|chunk| chunk.kind == packet::DATA) {
+            self.pieces += packet::pieces(data)
+                .map(|(length, whole)| if whole { fragments(length) } else { 1 })
+                .sum::<usize>();
             return Admitted {
                 packet: Cow::Borrowed(data),
                 alive,
@@ -106,7 +176,7 @@ impl Window {
             };
         }
         let (probe, rest) = packet::split_data(data);
-        self.probe = Some(probe);
+        self.probe = Some(probe).filter(|probe| probe.len() <= 2 * self.mtu);
         Admitted {
             packet: Cow::Owned(rest),
             alive,
