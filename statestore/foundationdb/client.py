@@ -29,6 +29,9 @@ _TOO_LARGE = {
     2103: "a value is larger than the 100 kB that FoundationDB accepts",
 }
 _TOO_SLOW = {1004, 1031}
+_OF_THE_CLUSTER = {1000, 1501, 1510, 1514, 1521}
+"""Errors that no retry of the client mends, but an operator: operation_failed, large_alloc_failed,
+io_error, file_not_writable, io_timeout."""
 
 
 async def ready(*futures: Future) -> None:
@@ -101,6 +104,8 @@ class Client:
         except self._api.FDBError as err:
             if err.code in _TOO_SLOW:
                 raise StoreUnavailable(f"FoundationDB is too slow: {err}") from None
+            if err.code in _OF_THE_CLUSTER:
+                raise StoreUnavailable(f"FoundationDB cannot be used now: {err}") from None
             raise StoreError(
                 _TOO_LARGE.get(err.code, f"FoundationDB rejects the transaction: {err}")
             ) from None

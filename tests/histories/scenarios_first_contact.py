@@ -10,6 +10,7 @@ import wire
 from schemas.network import SecurityPolicy, TrackingArea
 from tests.functions import test_emergency as emergency
 from tests.functions.phone import Phone
+from tests.functions.test_room import FullWorld
 from tests.functions.world import NETWORK, SLICE, World
 
 Scenario = Callable[[], World]
@@ -95,6 +96,24 @@ def service_request_in_security_mode() -> World:
     return phone.world
 
 
+def disk_nearly_full() -> World:
+    """A registered UE goes on, and two others are put off: without a security context, and with."""
+    world = FullWorld()
+    here, left, stranger = (Phone(world, number) for number in (1, 2, 3))
+    here.register()
+    here.idle()
+    left.register()
+    left.say(left.deregistration())
+    left.ngap("UEContextReleaseComplete")
+    left.hear()
+    world.lacks = 120
+    here.open_again(here.request("mobility-registration-updating"))
+    here.finish()
+    left.open_again(left.request())
+    stranger.initial(wire.nas_encode(stranger.request()))
+    return world
+
+
 SCENARIOS: Final[dict[str, Scenario]] = {
     "emergency-session": emergency_session,
     "emergency-registration": emergency_registration,
@@ -102,4 +121,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     "periodic-update-ims-vops": periodic_update_in_two_areas,
     "cause-3-operator": unknown_at_an_operator,
     "service-request-security-mode": service_request_in_security_mode,
+    "disk-nearly-full": disk_nearly_full,
 }

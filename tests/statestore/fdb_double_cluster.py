@@ -46,6 +46,8 @@ class Fault(Enum):
     """The commit is applied, and the client gets no answer."""
     REFUSED = auto()
     """An error that a retry cannot resolve."""
+    FAILING_DISK = auto()
+    """An error of a disk (io_error)."""
 
 
 class Future:
@@ -203,6 +205,8 @@ class Cluster:
     def _commit(self, fault: Fault | None, commit: Commit) -> None:
         if fault is Fault.REFUSED:
             raise FDBError(2000)
+        if fault is Fault.FAILING_DISK:
+            raise FDBError(1510)
         if fault is Fault.CONFLICT:
             self.conflicts += 1
             raise FDBError(NOT_COMMITTED)

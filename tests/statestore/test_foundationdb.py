@@ -295,6 +295,13 @@ async def test_an_error_that_no_retry_mends_is_told(fdb: FoundationDbEngine, dou
     assert await fdb.append([step(UE, 1)]) == [OK]
 
 
+async def test_an_error_of_a_disk_is_not_permanent(fdb: FoundationDbEngine, double: DoubleBackend):
+    double.cluster.faults = iter([Fault.FAILING_DISK])
+    with pytest.raises(StoreUnavailable, match="FoundationDB cannot be used now: error 1510"):
+        await fdb.append([step(UE, 1)])
+    assert await fdb.append([step(UE, 1)]) == [OK]
+
+
 async def test_the_loop_goes_on_while_a_call_waits(fdb: FoundationDbEngine, double: DoubleBackend):
     """The network thread blocks until the loop has turned. No other thread waits."""
     turned = threading.Event()
