@@ -6,7 +6,7 @@ WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/hostile tests/k
 QUICK ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile release fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile audit release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -81,6 +81,9 @@ kill: setup-dev ## Kill every kind of process under load: no UE notices (about 2
 
 hostile: setup-dev ## Attack cores: forged peers, open doors, floods, full disks, a soak (about 25 minutes)
 	@$(PY) -m tests.hostile
+
+audit: setup-dev ## Compare the dependencies with known vulnerabilities and allowed licences (needs a network)
+	@$(PY) scripts/audit.py
 
 release: setup-dev ## Release the version of the tree, then begin NEXT=x.y.z (docs/releasing.md)
 	@$(PY) scripts/release.py --next "$(NEXT)"

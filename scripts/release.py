@@ -1,23 +1,29 @@
 """Release evcore: ``make release NEXT=0.2.0`` (docs/releasing.md).
 
 It releases the version that the tree has, and then gives the tree the next one. It changes nothing
-before all checks have passed, and pushes nothing.
+before all checks have passed and everything is built, and pushes nothing.
 """
 
 import argparse
 import hashlib
+import os
 import re
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from datetime import UTC, datetime
 from pathlib import Path
+
+import audit
 
 ROOT = Path(__file__).resolve().parent.parent
 HISTORIES = ROOT / "tests" / "histories"
 SUMS = "SHA256SUMS"
 VERSION = re.compile(r"\d+\.\d+\.\d+")
 UNRELEASED = "## [Unreleased]\n"
+SBOM_OF_CRATES = ".dist-info/sboms/wire.cyclonedx.json"
 PLACES = {
     "pyproject.toml": '\nversion = "{}"\n',
     "wire/Cargo.toml": '\nversion = "{}"\n',
@@ -118,8 +124,19 @@ def commit(subject: str) -> None:
 
 
 def build() -> None:
-    """Build the wheel into dist/, and the image if buildah or podman is there."""
-    run(".venv/bin/maturin", "build", "--release", "--out", "dist")
+    """Build the wheel and its SBOMs into dist/, and the image if buildah or podman is there.
+
+    Raises:
+        ReleaseError: the wheel, an SBOM or the image cannot be built.
+    """
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    if cache.is_dir():  # as scripts/setup.sh does, so that little is compiled again
+        os.environ.setdefault("CARGO_TARGET_DIR", str(cache / "evcore" / "cargo-target"))
+    dist = ROOT / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    run(".venv/bin/maturin", "build", "--release", "--out", dist)
+    (wheel,) = dist.glob("evcore-*.whl")
+    write_sboms(wheel, version())
     tool = next((name for name in ("buildah", "podman", "docker") if shutil.which(name)), None)
     if tool is None:
         sys.stdout.write("release: no buildah, podman or docker here: the image is not built\n")
@@ -127,20 +144,50 @@ def build() -> None:
     run(tool, "build", "--file", "Containerfile", "--tag", f"evcore:{version()}", ".")
 
 
+def write_sboms(wheel: Path, this: str) -> None:
+    """Write the SBOMs of a wheel beside it, as CycloneDX JSON.
+
+    One has the Python packages of an installation, in the versions of constraints.txt. The other
+    has the crates that are linked into the wheel.
+
+    Raises:
+        ReleaseError: a tool cannot be installed, or the wheel has no SBOM of its crates.
+    """
+    python, rust = (wheel.parent / f"evcore-{this}-{part}.cdx.json" for part in ("python", "rust"))
+    with zipfile.ZipFile(wheel) as file:  # maturin has put it there (PEP 770)
+        name = next((one for one in file.namelist() if one.endswith(SBOM_OF_CRATES)), None)
+        if name is None:
+            raise ReleaseError(f"{wheel.name} has no SBOM of its crates: is maturin too old?")
+        rust.write_bytes(file.read(name))
+    try:
+        tool = audit.python_tool("cyclonedx-py")
+    except audit.ToolError as err:
+        raise ReleaseError(str(err)) from None
+    with tempfile.TemporaryDirectory() as folder:
+        installed = Path(folder, "bin", "python")
+        run(audit.uv(), "venv", "--quiet", "--python", sys.executable, folder)
+        options = ("--quiet", "--python", installed, "--constraint", "constraints.txt")
+        run(audit.uv(), "pip", "install", *options, wheel)
+        run(
+            *(tool, "environment", "--output-reproducible", "--pyproject", "pyproject.toml"),
+            *("--output-format", "JSON", "--output-file", python, installed),
+        )
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Return the exit status."""
     parser = argparse.ArgumentParser(prog="make release", description=__doc__)
     parser.add_argument("--next", dest="following", required=True, metavar="VERSION")
-    parser.add_argument("--no-build", action="store_true", help="neither wheel nor image")
+    parser.add_argument("--no-build", action="store_true", help="neither wheel, SBOMs nor image")
     options = parser.parse_args(arguments)
     try:
         this = version()
         check(this, options.following)
+        if not options.no_build:
+            build()
         freeze(this)
         commit(f"release: {this}")
         run("git", "tag", "--annotate", f"v{this}", "--message", f"evcore {this}")
-        if not options.no_build:
-            build()
         begin(this, options.following)
         commit(f"release: begin {options.following}")
     except ReleaseError as err:

@@ -1,11 +1,13 @@
 """`make release`, in a copy of the tree."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,7 @@ FOLDERS = (
 FILES = (
     "pyproject.toml",
     "CHANGELOG.md",
+    "constraints.txt",
     "wire/Cargo.toml",
     "wire/Cargo.lock",
     "tests/__init__.py",
@@ -53,7 +56,8 @@ class Tree:
         self.git("init", "--quiet", "--initial-branch", "main")
         self.git("config", "user.name", "test")
         self.git("config", "user.email", "test@example.org")
-        (root / ".gitignore").write_text("__pycache__/\n")
+        (root / ".tools").symlink_to(ROOT / ".tools")  # uv, if it is not on the PATH
+        (root / ".gitignore").write_text("__pycache__/\n/.tools\n")
         self.commit()
 
     def git(self, *arguments: str) -> str:
@@ -76,6 +80,20 @@ class Tree:
             check=False,
         )
         return done.returncode, done.stdout + done.stderr
+
+    def sboms(self, wheel: Path) -> tuple[int, str]:
+        code = (
+            "import pathlib, sys; sys.path.insert(0, 'scripts'); import release; "
+            "release.write_sboms(pathlib.Path(sys.argv[1]), '0.1.0')"
+        )
+        done = subprocess.run(
+            (sys.executable, "-c", code, wheel),
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        return done.returncode, done.stderr
 
     def read(self, name: str) -> str:
         return (self.root / name).read_text()
@@ -130,3 +148,41 @@ def test_histories_that_are_not_current(tree: Tree) -> None:
     status, said = tree.release("0.2.0")
     assert status == 1
     assert "the recorded histories are not current:\nrecorded 0.1.0/suci-null.jsonl" in said
+
+
+CRATES = {"bomFormat": "CycloneDX", "components": [{"name": "pyo3", "version": "0.29.3"}]}
+
+
+def wheel_of(folder: Path, *files: tuple[str, str]) -> Path:
+    """Return a wheel of evcore that needs msgspec, with more files in its .dist-info."""
+    made = folder / "evcore-0.1.0-py3-none-any.whl"
+    info = "evcore-0.1.0.dist-info"
+    metadata = "Metadata-Version: 2.1\nName: evcore\nVersion: 0.1.0\nRequires-Dist: msgspec>=0.20\n"
+    wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+    with zipfile.ZipFile(made, "w") as file:
+        for name, text in (("METADATA", metadata), ("WHEEL", wheel), *files, ("RECORD", "")):
+            file.writestr(f"{info}/{name}", text)
+    return made
+
+
+@pytest.mark.slow
+def test_the_sboms_of_a_wheel(tree: Tree, tmp_path: Path) -> None:
+    wheel = wheel_of(tmp_path, ("sboms/wire.cyclonedx.json", json.dumps(CRATES)))
+    status, said = tree.sboms(wheel)
+    if "cannot be installed" in said:
+        pytest.skip(said)
+    assert status == 0, said
+    python = json.loads((tmp_path / "evcore-0.1.0-python.cdx.json").read_text())
+    assert (python["bomFormat"], python["specVersion"]) == ("CycloneDX", "1.6")
+    root = python["metadata"]["component"]
+    assert (root["name"], root["version"]) == ("evcore", "0.1.0")
+    (pinned,) = re.findall(r"(?m)^msgspec==(.*)$", tree.read("constraints.txt"))
+    found = {one["name"]: one["version"] for one in python["components"]}
+    assert found["msgspec"] == pinned
+    assert json.loads((tmp_path / "evcore-0.1.0-rust.cdx.json").read_text()) == CRATES
+
+
+def test_a_wheel_without_an_sbom_of_its_crates(tree: Tree, tmp_path: Path) -> None:
+    status, said = tree.sboms(wheel_of(tmp_path))
+    assert status == 1
+    assert "has no SBOM of its crates" in said
