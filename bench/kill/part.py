@@ -2,7 +2,7 @@
 
 import asyncio
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -77,30 +77,29 @@ async def run(part: Part, folder: Path) -> Outcome:
     ):
         if not await upfs.associated():
             raise TimeoutError("the emulated UPFs are not associated with the core")
-        await _idle(core)
+        await idle(core)
         async with Victims(core) as victims:
             procedures = Procedures()
-            driver = _driver(config, population, part.seconds, upfs, procedures)
+            load = load_of(config, population, duration=part.seconds)
+            driver = driver_of(load, upfs, procedures)
             killing = asyncio.ensure_future(victims.kill(part.victims, part.seconds))
             try:
                 report = await driver.run()
                 await killing
             finally:
                 killing.cancel()
-        await _idle(core)
+        await idle(core)
     differing = await _differing(data)
     figures = figures_of(report, procedures, victims.outages, len(upfs.violations), len(differing))
     findings = _findings(report, procedures, victims.outages)
     return Outcome(figures, [*findings, *upfs.violations[:SHOWN], *differing[:SHOWN]])
 
 
-def _driver(
-    config: Config,
-    population: Population,
-    seconds: float,
-    upfs: EmulatedUpfs,
-    procedures: Procedures,
-) -> Driver:
+def load_of(config: Config, population: Population, **more: Any) -> LoadConfig:
+    """Return the load of UEs that repeat `PROGRAMME` without a pause.
+
+    `more` has the values of other fields of `LoadConfig`, or other values.
+    """
     load = LoadConfig(
         port=config.n2.port,
         udp_port=config.n2.udp_port,
@@ -109,18 +108,24 @@ def _driver(
         population=population,
         programme=PROGRAMME,
         repeat=None,
-        duration=seconds,
         drain=90.0,
         seed=1,
         timers=PATIENT,
     )
+    load = replace(load, **more)
     load.check()
+    return load
+
+
+def driver_of(load: LoadConfig, upfs: EmulatedUpfs, procedures: Procedures) -> Driver:
+    """Return the driver of a load. The UPFs deliver its downlink packets."""
     return Driver(
         load, connector_of(load), None, upfs.downlink_data, upfs.downlink_tunnel, procedures
     )
 
 
-async def _idle(core: LocalCore) -> None:
+async def idle(core: LocalCore) -> None:
+    """Wait until the core has decided every event."""
     async with asyncio.timeout(60):
         await wait_until_idle(core.broker.monitor_url)
 

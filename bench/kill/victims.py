@@ -1,7 +1,9 @@
 """What is killed, and when its successor serves."""
 
 import asyncio
+import contextlib
 import os
+import signal
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
@@ -11,6 +13,7 @@ import msgspec
 from nats.js.kv import KeyValue
 
 from bench.kill.figures import Outage
+from bench.memory import family
 from evcore.local.core import LocalCore
 from evcore.local.lag import wait_until_served
 from eventing.jetstream.connection import connected, when_reconnected
@@ -42,8 +45,11 @@ class Victims:
             "workers": self._workers,
             "nats-server": self._brokers,
             "n4": self._n4,
+            "n2": self._n2,
+            "fork-server": self._fork_server,
         }
-        """What can be killed, by name."""
+        """What can be killed, by name. UEs notice the loss of the N2 gateway: their gNBs lose the
+        association."""
 
     async def __aenter__(self) -> Self:
         client = await self._stack.enter_async_context(
@@ -110,3 +116,18 @@ class Victims:
         gateway.kill()
         await gateway.wait()
         await self._core.start_gateway_n4()
+
+    async def _n2(self) -> None:
+        gateway = self._core.gateway
+        if gateway is None:
+            raise RuntimeError(f"the core of process {os.getpid()} has no N2 gateway")
+        gateway.kill()
+        await gateway.wait()
+        await self._core.start_gateway()
+
+    async def _fork_server(self) -> None:
+        """Kill the fork server. Workers start without it, until the next one runs."""
+        for pid, name in family(os.getpid()).items():
+            if name == "evcore.local.fork_server":
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)

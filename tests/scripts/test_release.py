@@ -32,12 +32,10 @@ FILES = (
     "tests/histories/__init__.py",
     "tests/histories/history.py",
     "tests/histories/record.py",
-    "tests/histories/scenarios.py",
-    "tests/histories/scenarios_assistance.py",
-    "tests/histories/scenarios_first_contact.py",
-    "tests/histories/scenarios_network.py",
-    "tests/histories/scenarios_plmns.py",
-    "tests/histories/scenarios_sessions.py",
+    *(
+        str(path.relative_to(ROOT))
+        for path in sorted((ROOT / "tests/histories").glob("scenarios*.py"))
+    ),
 )
 
 
