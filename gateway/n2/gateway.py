@@ -55,6 +55,9 @@ OVERLOAD_AFTER: Final = 0.5
 """Seconds beyond the bound after which the gateway sends OVERLOAD START."""
 DEPTH_POLL: Final = 1.0
 """Seconds between two checks of the octets that wait in the stream."""
+STALLED: Final = 30.0
+"""Seconds for which the send buffer of an association may stay full. SCTP lets a peer keep its
+window closed for ever (RFC 9260 6.1 A)."""
 RELIEF: Final = 0.25
 """The share of the bound at which the gateway reads from gNBs again."""
 
@@ -204,11 +207,12 @@ class N2Gateway:
         if ppid != NGAP_PPID:
             # TS 38.412 clause 7 assigns 60 to NGAP; another payload cannot be read.
             self.counters.wrong_ppid += 1
-            log.warning("association %s: a message with the PPID %d", peer.id, ppid)
+            if self.counters.wrong_ppid & (self.counters.wrong_ppid - 1) == 0:
+                log.warning("association %s: a message with the PPID %d", peer.id, ppid)
             return
         self.counters.uplink += 1
         if len(payload) > MAX_PDU:
-            log.warning("association %s: a message of %d octets", peer.id, len(payload))
+            log.info("association %s: a message of %d octets", peer.id, len(payload))
             payload = payload[:MAX_PDU]
         found = self._route(peer, payload)
         if found is not None:
@@ -219,6 +223,7 @@ class N2Gateway:
         """Send the waiting PDUs of an association that was full."""
         peer = self._peers.get(id(association))
         if peer is not None:
+            peer.full_since = 0.0
             self._flush(peer)
 
     # Uplink
@@ -496,12 +501,21 @@ class N2Gateway:
             try:
                 peer.association.send(stream, pdu)
             except BufferFull:
+                if not peer.full_since:
+                    peer.full_since = self._loop.time()
+                    self._loop.call_later(STALLED, self._end_stalled, peer, peer.full_since)
                 return
             except TransportError as err:
                 self._undeliverable(peer, str(err))
             else:
                 self.counters.downlink += 1
             peer.downlink.popleft()
+
+    def _end_stalled(self, peer: GnbPeer, since: float) -> None:
+        """Abort an association with a full send buffer, which would otherwise keep it for good."""
+        if peer.full_since == since:
+            self._undeliverable(peer, f"it has read nothing for {STALLED:.0f} s")
+            peer.association.abort()
 
     def _undeliverable(self, peer: GnbPeer, why: str) -> None:
         self.counters.undeliverable += 1

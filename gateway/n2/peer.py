@@ -42,6 +42,7 @@ class GnbPeer:
         "downlink",
         "dropped",
         "early",
+        "full_since",
         "gnb",
         "id",
         "identities",
@@ -67,6 +68,8 @@ class GnbPeer:
         self.early: deque[CorePdu] = deque()
         """The PDUs that wait for NG SETUP RESPONSE."""
         self.dropped = 0
+        self.full_since = 0.0
+        """When the send buffer of the association became full; 0 if it has room."""
         self.identities = 0
         """How many identities the association has had."""
 

@@ -231,3 +231,22 @@ async def test_paging_without_room_is_dropped(
         sent = [ng_setup_response(), *map(paging, range(1, full + 3)), downlink_nas(9, 9)]
         assert [m.payload for m in heard] == sent
         assert ran.heard.down_ == []
+
+
+async def test_an_association_that_reads_nothing_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SCTP itself lets a peer keep its window closed for ever (RFC 9260 6.1 A)."""
+    monkeypatch.setattr(module, "STALLED", 0.5)
+    async with edges.running(tmp_path, limits=NARROW) as edge:
+        ran, slow = await edge.ran(limits=NARROW), await edge.ran(limits=NARROW)
+        event, other = await ran.set_up(), await slow.set_up()
+        ran.transport.pause()
+        slow.transport.pause()
+        await fill(edge, event, 50)
+        await fill(edge, other, 50)
+        slow.transport.resume()
+        await slow.heard.got(51)
+        await ran.heard.downs()
+        assert edge.gateway.gnbs == [slow.id]
+        assert slow.heard.down_ == []

@@ -259,3 +259,8 @@ async def test_up_and_down_that_fail(world: World, caplog: pytest.LogCaptureFixt
     await client.downs(len(client.up_))
     assert "up is too much" in caplog.text
     assert "down is too much" in caplog.text
+
+
+async def test_an_association_knows_the_address_of_its_peer(world: World) -> None:
+    pair = await Pair(world).open()
+    assert pair.to_client.address == pair.to_server.address == world.host
