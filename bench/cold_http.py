@@ -13,6 +13,7 @@ from evcore.local.broker import Broker, free_port
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process
 from eventing.cloudevents import http_binding
+from eventing.dispatcher.credentials import Token
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import BusConfig, ensure
 from schemas.config.reading import Config, NatsConfig
@@ -26,19 +27,19 @@ async def first_responses(folder: Path, runs: int) -> list[float]:
     """Return the seconds from the start of the process to its response to an NG SETUP, once per
     run."""
     data = DataDirectory(folder)
-    data.prepare()
+    token = Token(data.prepare().http_tokens)
     broker = await Broker.start(data.broker, data.log("nats-server"))
     port = free_port()
     command = [
         *(sys.executable, "-m", "evcore", "function", "serve", "ran"),
-        *("--host", "127.0.0.1", "--port", str(port)),
+        *("--port", str(port)),
         *("--config", str(data.config_file), "--secrets", str(data.secrets_file)),
     ]
     try:
         data.write_config(Config(nats=NatsConfig(url=broker.url)))
         async with connected(broker.url, "bench") as client:
             await ensure(client, BusConfig())
-        async with aiohttp.ClientSession() as session:
+        async with aiohttp.ClientSession(headers=token.headers) as session:
             found: list[float] = []
             for number in range(runs):
                 begun = time.perf_counter()

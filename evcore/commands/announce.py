@@ -1,8 +1,10 @@
 """`evcore announce`: POST domain events of the log to a sink, such as a Knative Broker."""
 
 import asyncio
+import os
 import re
 import signal
+import ssl
 from enum import StrEnum
 from typing import Annotated, Final
 
@@ -10,10 +12,11 @@ import typer
 import uvloop
 from nats.errors import Error as NatsError
 
-from evcore.commands.dispatch import CeOverrides, check_sink, extensions_of
+from evcore.commands.dispatch import CeOverrides, TokenFile, check_sink, extensions_of
 from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
+from eventing.dispatcher.credentials import OIDC_TOKEN, Token, tls_context
 from eventing.jetstream.connection import connected
 from eventing.process import beating
 from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
@@ -55,13 +58,14 @@ def announce(
         int, typer.Option(metavar="N", min=1, max=4096, help="Requests at the same time.")
     ] = 32,
     extensions: CeOverrides = "",
+    token_file: TokenFile = OIDC_TOKEN,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
     """POST the domain events of UEs, PDU sessions, gNBs and UPFs to a sink, until SIGTERM.
 
     Each event is sent at least once; the events of one UE are sent in order. In the container of a
-    Knative ContainerSource, K_SINK and K_CE_OVERRIDES are in the environment.
+    Knative ContainerSource, K_SINK, K_CE_OVERRIDES and K_CA_CERTS are in the environment.
     """
     log_to_stderr()
     check_sink(sink)
@@ -81,7 +85,8 @@ def announce(
         concurrency=concurrency,
         replicas=settings.nats.replicas,
     )
-    uvloop.run(_run(settings, announcing, Vault(master_key)))
+    token, context = Token(file=token_file), tls_context(settings.http, os.environ)
+    uvloop.run(_run(settings, announcing, Vault(master_key), token, context))
 
 
 def types_named(text: str) -> frozenset[DomainType]:
@@ -104,11 +109,17 @@ def types_named(text: str) -> frozenset[DomainType]:
     return frozenset(found)
 
 
-async def _run(config: Config, announcing: AnnouncerConfig, vault: Vault) -> None:
+async def _run(
+    config: Config,
+    announcing: AnnouncerConfig,
+    vault: Vault,
+    token: Token,
+    context: ssl.SSLContext,
+) -> None:
     engine = await open_store(config.store.url, read_only=True)
     try:
         async with connected(config.nats.url, "evcore-announcer") as client, beating():
-            announcer = Announcer(announcing, client, EventLog(engine, vault))
+            announcer = Announcer(announcing, client, EventLog(engine, vault), token, context)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, announcer.stop)

@@ -1,7 +1,10 @@
 """`evcore dispatch`: POST events of JetStream to functions over HTTP."""
 
 import asyncio
+import os
 import signal
+import ssl
+from pathlib import Path
 from typing import Annotated, Final, TypeAlias
 from urllib.parse import urlsplit
 
@@ -10,14 +13,16 @@ import typer
 import uvloop
 
 from evcore.commands.errors import UsageError
-from evcore.commands.options import ConfigFile, procedures_named
+from evcore.commands.options import ConfigFile, SecretsFile, procedures_named
 from evcore.commands.running import log_to_stderr
+from eventing.dispatcher.credentials import OIDC_TOKEN, Token, tls_context
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
 from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config
 from eventing.process import beating
 from schemas.config import reading as configuration
+from schemas.config.http import tokens_of
 from schemas.config.reading import Config
 from schemas.version import VERSION
 
@@ -31,6 +36,14 @@ CeOverrides: TypeAlias = Annotated[
         metavar="JSON",
         envvar="K_CE_OVERRIDES",
         help='Attributes to add: {"extensions": {"name": "value"}}.',
+    ),
+]
+TokenFile: TypeAlias = Annotated[
+    Path,
+    typer.Option(
+        "--token-file",
+        metavar="FILE",
+        help="A token for the sink, if it exists.",
     ),
 ]
 
@@ -47,19 +60,25 @@ def dispatch(
         int, typer.Option(metavar="N", min=1, max=4096, help="Requests at the same time.")
     ] = 64,
     extensions: CeOverrides = "",
+    token_file: TokenFile = OIDC_TOKEN,
     config: ConfigFile = None,
+    secrets: SecretsFile = None,
 ) -> None:
     """Pull the events of procedures and POST them to the sink, in order for each UE, until SIGTERM.
 
-    In the container of a Knative ContainerSource, K_SINK and K_CE_OVERRIDES are in the environment.
+    In the container of a Knative ContainerSource, K_SINK, K_CE_OVERRIDES and K_CA_CERTS are in the
+    environment. Each request has the token of the file, or the first of http_tokens.
     """
     log_to_stderr()
     names = procedures_named(procedures)
     check_sink(sink)
     added = extensions_of(extensions)
     settings = configuration.load(config)
-    bus = bus_config(settings.nats)
-    uvloop.run(_run(settings, DispatcherConfig(names, bus, VERSION, concurrency), sink, added))
+    tokens = tokens_of(configuration.load_secrets(secrets).http_tokens)
+    token = Token(tokens[0] if tokens else "", token_file)
+    context = tls_context(settings.http, os.environ)
+    chosen = DispatcherConfig(names, bus_config(settings.nats), VERSION, concurrency)
+    uvloop.run(_run(settings, chosen, sink, added, token, context))
 
 
 def check_sink(url: str) -> None:
@@ -85,14 +104,21 @@ def extensions_of(text: str) -> dict[str, str]:
         raise UsageError(str(err)) from None
 
 
-async def _run(config: Config, chosen: DispatcherConfig, url: str, added: dict[str, str]) -> None:
-    connector = aiohttp.TCPConnector(limit=chosen.concurrency)
+async def _run(
+    config: Config,
+    chosen: DispatcherConfig,
+    url: str,
+    added: dict[str, str],
+    token: Token,
+    context: ssl.SSLContext,
+) -> None:
+    connector = aiohttp.TCPConnector(limit=chosen.concurrency, ssl=context)
     async with (
         connected(config.nats.url, "evcore-dispatcher") as client,
         aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session,
         beating(),
     ):
-        dispatcher = Dispatcher(chosen, client, FunctionSink(session, url, added))
+        dispatcher = Dispatcher(chosen, client, FunctionSink(session, url, added, token))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, dispatcher.stop)

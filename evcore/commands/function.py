@@ -57,18 +57,25 @@ def serve_(
     port: Annotated[
         int, typer.Option(metavar="PORT", min=1, max=65535, envvar="PORT", help="To listen on.")
     ] = 8080,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="To listen on.")] = "0.0.0.0",  # noqa: S104
+    host: Annotated[
+        str,
+        typer.Option(metavar="ADDRESS", help="To listen on; Knative's queue-proxy calls loopback."),
+    ] = "127.0.0.1",
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Accept requests without a token.")
+    ] = False,
     config: ConfigFile = None,
     secrets: SecretsFile = None,
 ) -> None:
     """Decide about events that are POSTed as CloudEvents, until SIGTERM.
 
-    The response holds what the decision puts out, as CloudEvents: `evcore dispatch` sends it.
+    The response has the messages to publish, as CloudEvents; `evcore dispatch` publishes them. A
+    caller shows one of http_tokens in the secrets file, or a token of the issuer in [http.oidc].
     """
-    from functions.runtime.serve import serve  # noqa: PLC0415 - a server's imports, here alone
+    from functions.runtime.serve import Address, serve  # noqa: PLC0415 - a server's imports, here alone
 
     log_to_stderr()
     names = procedures_named(procedures)
     settings = configuration.load(config)
     keys = configuration.load_secrets(secrets)
-    serve(settings, keys, names, host, port)
+    serve(settings, keys, names, Address(host, port), anonymous=anonymous)

@@ -94,7 +94,8 @@ class DataDirectory:
         The directory and all files in it get private (`private.tighten`): the log has the locations
         of subscribers. `say` gets a sentence if other users had rights to some of them. There is
         one key for the log, one for 5G-TMSIs, and a home network key for each SUCI
-        profile: number 1 for profile A, number 2 for profile B.
+        profile: number 1 for profile A, number 2 for profile B; and a token for functions over
+        HTTP.
 
         Raises:
             ConfigError: the directory cannot be used, is another user's, or has lost its keys.
@@ -129,6 +130,7 @@ class DataDirectory:
                 HomeNetworkKeyConfig(1, "A", random.token_hex(32)),
                 HomeNetworkKeyConfig(2, "B", random.token_hex(32)),
             ),
+            http_tokens=random.token_hex(32),
         )
         # Write the file atomically, and never replace one that another process has just created.
         number, name = tempfile.mkstemp(prefix=".secrets-", dir=self.root)

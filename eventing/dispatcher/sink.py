@@ -14,6 +14,7 @@ from msgspec import Struct
 from eventing.cloudevents import http_binding
 from eventing.cloudevents.nats_binding import BadEventError
 from eventing.dispatcher import replies
+from eventing.dispatcher.credentials import Token
 from eventing.dispatcher.load import Functions
 from eventing.dispatcher.replies import Reply
 from schemas.cloudevents import CloudEvent
@@ -25,6 +26,8 @@ MOST: Final = 1 << 28
 
 _TRIED: Final = frozenset({408, 409, 425})
 """Statuses below 500 of a sink that has processed the event, or has started to."""
+_NOT_ACCEPTED: Final = frozenset({401, 403})
+"""Statuses of a sink that wants another token: the event waits until there is one."""
 _NOT_NOW: Final = frozenset({502, 503, 504})
 """Statuses from 500 of a sink that has not: it scales from zero or is overloaded."""
 _ATTRIBUTE: Final = frozenset("abcdefghijklmnopqrstuvwxyz0123456789")
@@ -90,9 +93,17 @@ def overrides(text: str) -> dict[str, str]:
 class FunctionSink:
     """POSTs events to a URL."""
 
-    def __init__(self, session: aiohttp.ClientSession, url: str, extensions: Mapping[str, str]):
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        url: str,
+        extensions: Mapping[str, str],
+        token: Token | None = None,
+    ) -> None:
+        """`extensions` are attributes for every event; `token` is sent in each request."""
         self._session = session
         self._url = url
+        self._token = token or Token()
         self._extra = http_binding.extension_headers(extensions)
         self.functions = Functions()
         """The functions behind the URL, by their answers."""
@@ -100,7 +111,8 @@ class FunctionSink:
     async def post(self, event: CloudEvent, headers: Mapping[str, str]) -> PostOutcome:
         """POST an event in binary mode, with additional headers."""
         try:
-            sent = {**http_binding.to_binary(event), **self._extra, **headers}
+            own = self._token.headers
+            sent = {**http_binding.to_binary(event), **self._extra, **headers, **own}
             async with self._session.post(
                 self._url, data=event.data, headers=sent, allow_redirects=False
             ) as response:
@@ -139,6 +151,8 @@ def _outcome(status: int, headers: Mapping[str, str], body: bytes) -> PostOutcom
     reason = f"status {status}" + (f": {text}" if text else "")
     if status in http_binding.REFUSALS:
         return Refused(reason)
+    if status in _NOT_ACCEPTED:
+        reason = f"the sink does not accept this caller: {reason}"
     # Other statuses below 500, as 302, 401 or 404, are about the sink: each event gets the same.
     tried = status in _TRIED or (status >= 500 and status not in _NOT_NOW)
     return RetryLater(reason, _after(headers), tried)

@@ -8,6 +8,7 @@ at its end it is read again after 20 ms, then after longer and longer pauses up 
 
 import asyncio
 import logging
+import ssl
 from collections.abc import Awaitable, Mapping
 from contextlib import suppress
 from typing import Final, Literal, TypeVar
@@ -20,6 +21,7 @@ from nats.errors import Error
 
 from eventing import subjects
 from eventing.cloudevents.nats_binding import header_value
+from eventing.dispatcher.credentials import Token
 from eventing.dispatcher.lanes import Lanes
 from eventing.process import cancel_and_wait
 from functions.announcer.announcement import Announcement
@@ -72,8 +74,18 @@ class OtherStoreError(Exception):
 class Announcer:
     """One process of an announcer. Call `run` once."""
 
-    def __init__(self, config: AnnouncerConfig, client: Client, events: EventLog) -> None:
+    def __init__(
+        self,
+        config: AnnouncerConfig,
+        client: Client,
+        events: EventLog,
+        token: Token | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        """`token` and `context` are for the sink; see `Sink`."""
         self._config = config
+        self._token = token
+        self._context = context
         self._client = client
         self._events = events
         self._stopping = asyncio.Event()
@@ -140,7 +152,7 @@ class Announcer:
         """
         config = self._config
         window = Window(start, WINDOW)
-        async with Sink(config.sink, config.extensions) as sink:
+        async with Sink(config.sink, config.extensions, self._token, self._context) as sink:
 
             async def deliver(item: tuple[Announcement, Pending]) -> bool:
                 try:

@@ -8,6 +8,7 @@ Retry"), with one exception: responses about the sink and not about the event, s
 import asyncio
 import logging
 import random
+import ssl
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -17,6 +18,7 @@ from typing import Final, Self
 import aiohttp
 
 from eventing.cloudevents import http_binding
+from eventing.dispatcher.credentials import Token
 from functions.announcer.announcement import Announcement
 
 log = logging.getLogger(__name__)
@@ -37,13 +39,27 @@ class RefusedError(Exception):
 class Sink:
     """Sends events by HTTP POST, each until it is accepted or refused."""
 
-    def __init__(self, url: str, extensions: Mapping[str, str]) -> None:
-        """`extensions` are attributes that are added to every event, or replace its own."""
+    def __init__(
+        self,
+        url: str,
+        extensions: Mapping[str, str],
+        token: Token | None = None,
+        context: ssl.SSLContext | None = None,
+    ) -> None:
+        """Create a sink.
+
+        Args:
+            url: where it listens.
+            extensions: attributes that are added to every event, or replace its own.
+            token: is sent in each request; none if None.
+            context: the TLS settings; those of the system if None.
+        """
         self._url = url
+        self._token = token or Token()
         self._extra = http_binding.extension_headers(extensions)
         timeout = aiohttp.ClientTimeout(total=ATTEMPT)
         # No limit: the number of callers is already limited.
-        connector = aiohttp.TCPConnector(limit=0)
+        connector = aiohttp.TCPConnector(limit=0, ssl=context if context is not None else True)
         self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
         self._closing = asyncio.Event()
 
@@ -83,7 +99,7 @@ class Sink:
     async def _attempt(self, event: Announcement) -> tuple[str | None, float]:
         """Send an event once. Return the problem, None for success, and the sink's Retry-After in
         seconds."""
-        headers = {**event.headers, **self._extra}
+        headers = {**event.headers, **self._extra, **self._token.headers}
         try:
             async with self._session.post(
                 self._url, data=event.body, headers=headers, allow_redirects=False

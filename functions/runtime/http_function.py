@@ -5,12 +5,15 @@
 | 200 | processed; the response contains events to publish |
 | 204 | processed; nothing to publish |
 | 400, 413 | the event is not valid; do not retry |
+| 401, 403 | the caller has no valid token, or may not call |
+| 408 | the body took too long; retry |
 | 503 | retry after Retry-After seconds |
 """
 
 import asyncio
 import contextlib
 import math
+import time
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Final
@@ -25,12 +28,17 @@ from eventing.cloudevents import http_binding, nats_binding
 from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.dispatcher import load, replies
 from eventing.jetstream.delivery import Delivery, deliveries_of
+from functions.runtime.callers import Callers
 from functions.runtime.service import CallResult, Service
 from schemas.identity import partition_of
 from statestore.contract import Engine, StoreError
 
 MOST: Final = 1 << 20
 """Maximum octets of a request, which is JetStream's own limit for a message."""
+READY_FRESH: Final = 1.0
+"""Seconds for which an answer about the store counts: anybody may ask."""
+CLOSE: Final = {"connection": "close"}
+"""The header of a response that leaves the rest of its request unread."""
 DELIVERY: Final = "evcore-delivery"
 """The header with the reply subject of JetStream's delivery. It contains the age and the count."""
 
@@ -38,19 +46,40 @@ DELIVERY: Final = "evcore-delivery"
 class Function:
     """The handlers of the routes, with a running service and its store."""
 
-    def __init__(self, service: Service, engine: Engine, partitions: int) -> None:
+    def __init__(
+        self,
+        service: Service,
+        engine: Engine,
+        partitions: int,
+        callers: Callers,
+        body_within: float,
+    ) -> None:
         self._service = service
         self._engine = engine
         self._partitions = partitions
+        self._callers = callers
+        self._body_within = body_within
+        self._asking = asyncio.Lock()
+        self._asked_at = -READY_FRESH
+        self._problem = ""
+        """Why the store did not answer; empty if it did."""
 
     async def event(self, request: Request) -> Response:
         """Process ``POST /``: one CloudEvent, in binary or structured mode."""
+        refusal = await self._callers.refusal(request.headers)
+        if refusal is not None:
+            headers = CLOSE | {"www-authenticate": refusal.challenge}
+            return PlainTextResponse(f"{refusal.text}\n", refusal.status, headers)
         try:
-            body = await _body(request)
+            async with asyncio.timeout(self._body_within):
+                body = await _body(request)
         except ClientDisconnect:
             return Response(status_code=400)
+        except TimeoutError:
+            text = f"the body is not here within {self._body_within:g} s\n"
+            return PlainTextResponse(text, 408, CLOSE)
         if body is None:
-            return PlainTextResponse(f"more than {MOST} octets\n", 413)
+            return PlainTextResponse(f"more than {MOST} octets\n", 413, CLOSE)
         self._service.dispatchers.heard(request.headers)
         try:
             delivery = self._delivery(request.headers, body)
@@ -81,13 +110,23 @@ class Function:
 
     async def ready(self, _: Request) -> Response:
         """Process ``GET /healthz/ready``: whether the store answers."""
+        async with self._asking:
+            if time.monotonic() - self._asked_at >= READY_FRESH:
+                self._problem = await self._ask()
+                self._asked_at = time.monotonic()
+        if self._problem:
+            return PlainTextResponse(f"{self._problem}\n", 503)
+        return PlainTextResponse("ready\n")
+
+    async def _ask(self) -> str:
+        """Read from the store. Return the problem; empty if there is none."""
         try:
             async with asyncio.timeout(2):
                 await self._engine.owners([])
                 await self._engine.read("ready", 0, 1)
         except (StoreError, TimeoutError) as err:
-            return PlainTextResponse(f"the store does not answer: {err}\n", 503)
-        return PlainTextResponse("ready\n")
+            return f"the store does not answer: {err}"
+        return ""
 
 
 async def alive(_: Request) -> Response:
@@ -133,6 +172,8 @@ def application(
     opening: Callable[[], AbstractAsyncContextManager[tuple[Service, Engine]]],
     partitions: int,
     failed: Callable[[BaseException], None],
+    callers: Callers,
+    body_within: float,
 ) -> Starlette:
     """Return the ASGI application.
 
@@ -140,12 +181,14 @@ def application(
         opening: opens the store and creates the service, while the server runs.
         partitions: the number of partitions of the bus.
         failed: called when the service fails; the process must then end.
+        callers: checks who calls.
+        body_within: seconds for the body of a request.
     """
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncGenerator[None]:
         async with opening() as (service, engine):
-            function = Function(service, engine, partitions)
+            function = Function(service, engine, partitions, callers, body_within)
             app.router.routes += [
                 Route("/", function.event, methods=["POST"]),
                 Route("/healthz/ready", function.ready),

@@ -16,11 +16,13 @@ from msgspec import Meta, Struct, field
 
 from schemas.config import emergency as config_emergency
 from schemas.config import gnb as config_gnb
+from schemas.config import http as config_http
 from schemas.config import n4 as config_n4
 from schemas.config import values
 from schemas.config.causes import CausesConfig, causes_of
 from schemas.config.emergency import EmergencyConfig, services_of
 from schemas.config.gnb import GnbConfig
+from schemas.config.http import HttpConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.config.strangers import StrangerPolicy
@@ -41,7 +43,8 @@ from schemas.network import (
 KEY_OCTETS: Final = 32
 MASTER_KEY: Final = "EVCORE_MASTER_KEY"
 TMSI_KEY: Final = "EVCORE_TMSI_KEY"
-KEY_VARIABLES: Final = (MASTER_KEY, TMSI_KEY)
+HTTP_TOKENS: Final = "EVCORE_HTTP_TOKENS"
+KEY_VARIABLES: Final = (MASTER_KEY, TMSI_KEY, HTTP_TOKENS)
 """Environment variables with keys. The user of a process and root can read them (proc(5))."""
 
 MAX_PLMNS: Final = 12
@@ -59,7 +62,7 @@ class HomeNetworkKeyConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Secrets(Struct, frozen=True, forbid_unknown_fields=True):
-    """The secrets file: keys as 64 hexadecimal digits."""
+    """The secrets file: keys as 64 hexadecimal digits, and tokens."""
 
     master_key: str = ""
     """Encrypts the data keys of the event log. Environment: EVCORE_MASTER_KEY."""
@@ -67,6 +70,9 @@ class Secrets(Struct, frozen=True, forbid_unknown_fields=True):
     """Encrypts 5G-TMSIs; gateways need it too. Environment: EVCORE_TMSI_KEY."""
     home_network_keys: tuple[HomeNetworkKeyConfig, ...] = ()
     """Only `identification` needs these keys."""
+    http_tokens: str = ""
+    """The tokens that functions over HTTP accept, with spaces between them. Callers send the first.
+    Environment: EVCORE_HTTP_TOKENS."""
 
 
 class AmfConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -168,6 +174,7 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     upf: Annotated[tuple[UpfConfig, ...], Meta(max_length=1024)] = ()
     data_network: Annotated[tuple[DataNetworkConfig, ...], Meta(max_length=1024)] = ()
     objective: Annotated[tuple[ObjectiveConfig, ...], Meta(max_length=1024)] = ()
+    http: HttpConfig = field(default_factory=HttpConfig)
     nats: NatsConfig = field(default_factory=NatsConfig)
     store: StoreConfig = field(default_factory=StoreConfig)
 
@@ -200,6 +207,7 @@ def load_secrets(path: Path | None, environment: Mapping[str, str] | None = None
         secrets,
         master_key=environment.get(MASTER_KEY, secrets.master_key),
         tmsi_key=environment.get(TMSI_KEY, secrets.tmsi_key),
+        http_tokens=environment.get(HTTP_TOKENS, secrets.http_tokens),
     )
 
 
@@ -325,6 +333,7 @@ def _check(config: Config, path: Path) -> None:
     try:
         values.check(config.amf.full_name, config.amf.short_name, config.amf.time_zone)
         config_gnb.check(config.gnb)
+        config_http.check(config.http)
         config_n4.check(config.n4, config.upf, config.data_network)
         causes_of(config.causes)
         config_emergency.check(config.emergency)

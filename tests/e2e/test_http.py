@@ -52,16 +52,18 @@ class Deployed:
 
     async def serve(self, group: str) -> None:
         port = self._ports.setdefault(group, free_port())
-        command = [*EVCORE, "function", "serve", group, "--host", "127.0.0.1"]
-        command += ["--port", str(port), *self._files(secrets=True)]
+        command = [*EVCORE, "function", "serve", group, "--port", str(port)]
+        command += self._files(secrets=True)
         name = f"serve-{GROUPS.index(group)}"
         self.functions[group] = await Process.start(name, command, self._it.data.log(name))
 
     async def dispatch(self, group: str) -> None:
         sink = f"http://127.0.0.1:{self._ports[group]}/"
         command = [*EVCORE, "dispatch", group, "--sink", sink, *self._files(secrets=False)]
-        name = f"dispatch-{GROUPS.index(group)}"
-        self.dispatchers[group] = await Process.start(name, command, self._it.data.log(name))
+        name, token = f"dispatch-{GROUPS.index(group)}", self._it.data.secrets().http_tokens
+        self.dispatchers[group] = await Process.start(
+            name, command, self._it.data.log(name), environment={"EVCORE_HTTP_TOKENS": token}
+        )
 
     async def kill_each(self) -> None:
         """Kill one process after the other, and restart it."""

@@ -17,11 +17,13 @@ from msgspec.structs import replace
 import wire
 from eventing.cloudevents import http_binding
 from eventing.dispatcher import replies
+from eventing.dispatcher.credentials import Token
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
 from eventing.dispatcher.load import BACKLOG, FUNCTION
 from eventing.dispatcher.sink import FunctionSink
 from eventing.jetstream.connection import connected
 from functions.runtime import service as module
+from functions.runtime.callers import Callers
 from functions.runtime.deadlines import TIMER
 from functions.runtime.http_function import DELIVERY, application
 from functions.runtime.service import Service
@@ -41,6 +43,7 @@ from tests.runtime.store import Store, opened
 from tests.runtime.test_poison import leaving
 from tests.runtime.test_worker import holds
 
+TOKEN = "0123456789abcdef" * 2
 REGISTRATION_REJECT = 0x44
 """The message type (TS 24.501 table 9.7.1)."""
 
@@ -77,13 +80,14 @@ async def serving(
 
     services: list[Service] = []
     failures: list[BaseException] = []
-    app = application(opening, plant.config.partitions, failures.append)
+    callers = Callers((TOKEN,))
+    app = application(opening, plant.config.partitions, failures.append, callers, 10.0)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
         server = uvicorn.Server(uvicorn.Config(app, lifespan="on", log_config=None, ws="none"))
         task = asyncio.ensure_future(server.serve([listening]))
-        async with aiohttp.ClientSession() as session:
+        async with aiohttp.ClientSession(headers=Token(TOKEN).headers) as session:
             url = f"http://127.0.0.1:{listening.getsockname()[1]}/"
             try:
                 yield Called(url, store, session, services)
@@ -249,12 +253,26 @@ async def test_health(plant: Plant) -> None:
         async def gone(_: str) -> None:
             raise StoreUnavailable("the store is away")
 
+        async def ready(_: int = 0) -> tuple[int, str]:
+            async with called.session.get(f"{called.url}healthz/ready") as answer:
+                return answer.status, await answer.text()
+
         called.store.before = gone
-        async with called.session.get(f"{called.url}healthz/ready") as answer:
-            assert (answer.status, await answer.text()) == (
-                503,
-                "the store does not answer: the store is away\n",
-            )
+        away = (503, "the store does not answer: the store is away\n")
+
+        async def is_away() -> bool:
+            return await ready() == away
+
+        await until(is_away)
+        asked = 0
+
+        async def counted(_: str) -> None:
+            nonlocal asked
+            asked += 1
+
+        called.store.before = counted
+        await asyncio.gather(*map(ready, range(200)))
+        assert asked <= 4, "anybody may ask, so the store is asked once a second"
 
 
 async def test_too_many_at_a_time_are_told_to_come_again(

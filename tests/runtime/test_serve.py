@@ -6,7 +6,8 @@ from collections.abc import Generator
 import pytest
 
 from evcore.local.broker import free_port
-from functions.runtime.serve import serve
+from functions.runtime.serve import Address, serve
+from schemas.config.http import HttpConfig
 from schemas.config.reading import Config, ConfigError, Secrets
 from schemas.procedures import Procedure
 
@@ -21,6 +22,10 @@ def _signals() -> Generator[None]:
 
 
 def test_what_keeps_it_from_starting_is_raised() -> None:
-    secrets = Secrets(tmsi_key="00" * 32)
+    secrets = Secrets(tmsi_key="00" * 32, http_tokens="0" * 32)
+    address = Address("127.0.0.1", free_port())
     with pytest.raises(ConfigError, match="master_key is not set"):
-        serve(Config(), secrets, (Procedure.RAN,), "127.0.0.1", free_port())
+        serve(Config(), secrets, (Procedure.RAN,), address)
+    mutual = Config(http=HttpConfig(cert="/none", key="/none"))
+    with pytest.raises(ConfigError, match=r"http\.cert, http\.key or http\.ca cannot be used"):
+        serve(mutual, secrets, (Procedure.RAN,), address)
