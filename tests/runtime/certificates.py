@@ -12,6 +12,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
+from jwt.algorithms import RSAAlgorithm
 
 
 class Authority:
@@ -72,9 +73,7 @@ class Issuer:
     @property
     def jwks(self) -> str:
         """The set of its key (RFC 7517)."""
-        found: dict[str, Any] = json.loads(
-            jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key())
-        )
+        found: dict[str, Any] = json.loads(RSAAlgorithm.to_jwk(self.key.public_key()))
         return json.dumps({"keys": [{**found, "kid": self.kid, "alg": "RS256", "use": "sig"}]})
 
     def token(self, headers: dict[str, Any] | None = None, **changes: Any) -> str:
