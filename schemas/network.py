@@ -203,6 +203,8 @@ class GnbNode(Struct, frozen=True):
     """The Global RAN Node ID as in the log: ``"001-01-gnb-24-1"``."""
     ie_order: IeOrder | None = None
     """None for that of the network."""
+    weight: Annotated[float, Meta(ge=0.01, le=1000)] = 1.0
+    """Its share of a congested core, in shares of another RAN node. No decision reads it."""
 
 
 class EmergencyServices(Struct, frozen=True):
@@ -275,6 +277,11 @@ class Network(Struct, frozen=True, cache_hash=True):
     def upf(self, node_id: str) -> UpfNode | None:
         """Return the UPF of a Node ID, or None if it is not configured."""
         return next((upf for upf in self.upfs if upf.node_id == node_id), None)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The weights of RAN nodes for fair shares, by Global RAN Node ID; 1 for any other."""
+        return {node.id: node.weight for node in self.gnbs if node.weight != 1.0}
 
     def ie_order_of(self, gnb: str) -> IeOrder:
         """Return the order of IEs that a RAN node must keep, by its Global RAN Node ID."""

@@ -31,7 +31,8 @@ from eventing.cloudevents.nats_binding import REPEATED
 from eventing.dispatcher.lanes import Lanes
 from eventing.dispatcher.replies import Reply
 from eventing.dispatcher.sink import FunctionSink, Refused, RetryLater
-from eventing.jetstream.deadline_queue import opens
+from eventing.fair_shares import sender_of
+from eventing.jetstream.deadline_queue import opens, source_of
 from eventing.jetstream.delivery import Delivery, alone, dead_letter, event_of
 from eventing.jetstream.intake import Backlog, Intake
 from eventing.jetstream.messages import Outgoing
@@ -92,6 +93,10 @@ def _rank(item: _Item) -> tuple[int, int]:
     return (0, 0) if position is None else (position.sequence, position.index)
 
 
+def _sender(item: _Item) -> str:
+    return sender_of(source_of(item.delivery))
+
+
 class Dispatcher:
     """Pulls events from JetStream and POSTs them to a sink."""
 
@@ -117,7 +122,7 @@ class Dispatcher:
         self._is_reassigned = False
         # A later message of a UE may wait at its function for an earlier message of another
         # subject. Without the rank, waiting messages could occupy all places.
-        self._lanes: Lanes[str, _Item] = Lanes(self._deliver, config.concurrency, _rank)
+        self._lanes: Lanes[str, _Item] = Lanes(self._deliver, config.concurrency, _rank, _sender)
         self._warned_at = -WARN
         self._stopping = asyncio.Event()
 

@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from nats.aio.client import Client
@@ -18,6 +18,7 @@ from nats.aio.subscription import Subscription
 from nats.errors import Error as NatsError
 
 from eventing import subjects
+from eventing.fair_shares import NO_WEIGHTS
 from eventing.jetstream.connection import listen
 from eventing.jetstream.deadline_queue import UNLIMITED, DeadlineQueue, opens
 from eventing.jetstream.delivery import Delivery, acknowledgement, pending_after, split
@@ -81,6 +82,7 @@ class Intake:
         deadline: Callable[[Delivery], float] | None = None,
         *,
         reads_all: bool = False,
+        weights: Mapping[str, float] = NO_WEIGHTS,
     ) -> None:
         """Create an intake that pulls from no consumer.
 
@@ -89,12 +91,13 @@ class Intake:
             deadline: see `DeadlineQueue`.
             reads_all: whether `take` first reads all deliveries that are at this process. An urgent
                 one may be behind others.
+            weights: see `DeadlineQueue`.
         """
         self._client = client
         self._reads_all = reads_all
         self._inbox = ""
         self._pulls: dict[str, _Pull] = {}
-        self._ready = DeadlineQueue(deadline)
+        self._ready = DeadlineQueue(deadline, weights)
         self._messages = 0
         """Delivered messages; `_events` in them."""
         self._events = 0
@@ -275,6 +278,10 @@ class Intake:
             requests += each * pull.left * share
             others += each * pull.left * (1 - share)
         return Backlog(requests, others)
+
+    def senders(self) -> dict[str, list[float]]:
+        """Return the requests that are here by sender (`DeadlineQueue.requests`)."""
+        return self._ready.requests()
 
     async def _read_all(self) -> None:
         """Read all deliveries already at this process: an urgent one may be behind others."""

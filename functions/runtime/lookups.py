@@ -160,7 +160,7 @@ class WorkerLookups:
         self.addresses = Addresses(events.engine, network, partitions)
         self.coverage = Coverage(events.engine)
         self.ran_slices = RanSlices(events)
-        self.overload = Overload(network.congestion)
+        self.overload = Overload(network.congestion, weights=network.weights)
         self._partitions = partitions
 
     def for_decision(
@@ -168,7 +168,7 @@ class WorkerLookups:
     ) -> "DecisionLookups":
         """Return the lookups of one decision at a time in milliseconds."""
         slot = slot_of_aggregate(aggregate.name, event.slot or 0)
-        return DecisionLookups(self, aggregate, partition_of(slot, self._partitions), now)
+        return DecisionLookups(self, aggregate, partition_of(slot, self._partitions), event, now)
 
 
 class DecisionLookups:
@@ -184,6 +184,7 @@ class DecisionLookups:
         "_areas",
         "_attempts",
         "_back_off",
+        "_event",
         "_held",
         "_lack_of_room",
         "_missing",
@@ -198,9 +199,11 @@ class DecisionLookups:
         worker: WorkerLookups,
         aggregate: Aggregate,
         partition: int,
+        event: CloudEvent,
         now: int = 0,
     ) -> None:
         self._worker = worker
+        self._event = event
         self._now = now
         self._back_off: int | None = None
         self._lack_of_room: int | None = None
@@ -254,7 +257,7 @@ class DecisionLookups:
     def back_off(self) -> int:
         """See `Lookups.back_off`. One decision always gets the same answer."""
         if self._back_off is None:
-            self._back_off = self._worker.overload.back_off()
+            self._back_off = self._worker.overload.back_off(self._event)
         return self._back_off
 
     def lack_of_room(self) -> int:

@@ -10,10 +10,11 @@ All of it is soft state of one worker. Its decisions record what it answers (`Co
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import wire
+from eventing.fair_shares import NO_WEIGHTS
 from eventing.jetstream.deadline_queue import UNLIMITED, opens
 from eventing.jetstream.delivery import Delivery, event_of, stored_at
 from eventing.jetstream.intake import Backlog
@@ -21,6 +22,8 @@ from eventing.standing_queue import StandingQueue
 from eventing.stats import Load
 from eventing.subjects import is_republished
 from functions.runtime.deadlines import TIMER
+from functions.runtime.senders import SenderQueues
+from schemas.cloudevents import CloudEvent
 from schemas.network import Congestion
 
 log = logging.getLogger(__name__)
@@ -73,8 +76,9 @@ class Overload:
         policy: Congestion,
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
+        weights: Mapping[str, float] = NO_WEIGHTS,
     ) -> None:
-        """`clock` has seconds, `wall` seconds since 1970."""
+        """`clock` has seconds, `wall` seconds since 1970, `weights` the weights of gNBs."""
         self._longest = policy.t3346_max
         self._clock = clock
         self._wall = wall
@@ -82,8 +86,7 @@ class Overload:
         self._requests = MEMORY / EXPECTED
         """Served requests, with exponential decay, and the events of them and of all else."""
         self._events = float(MEMORY)
-        self._taken = 0
-        """Requests of the current batch that have no answer yet."""
+        self._senders = SenderQueues(weights)
         self._cost = 0.0
         """Seconds for an event; 0 before a measurement."""
         self._busy = 0.0
@@ -109,7 +112,11 @@ class Overload:
         self.load = Load()
 
     def begin(
-        self, deliveries: Sequence[Delivery], left: Backlog, cost: float | None
+        self,
+        deliveries: Sequence[Delivery],
+        left: Backlog,
+        cost: float | None,
+        senders: Mapping[str, Sequence[float]] = {},
     ) -> tuple[Sequence[Delivery], list[Delivery]]:
         """Judge the queue before a batch.
 
@@ -117,6 +124,7 @@ class Overload:
             deliveries: the batch.
             left: the events that wait behind it.
             cost: the seconds for an event in a full batch; None before a measurement.
+            senders: the requests behind it that are in this process (`DeadlineQueue.requests`).
 
         Returns:
             The deliveries to decide, and the requests that their UEs have given up.
@@ -127,7 +135,9 @@ class Overload:
         self._events = self._events * decay + len(deliveries)
         self._requests *= decay
         self._cost = cost or 0.0
-        self._taken = len(requests) - len(given_up)
+        late = {id(delivery) for delivery in given_up}
+        taken = [request for request in requests if id(request) not in late]
+        self._senders.begin(taken, left.requests, senders)
         load = self.load
         load.dropped += len(given_up)
         load.requests = left.requests
@@ -143,11 +153,10 @@ class Overload:
                 "event takes %.1f ms, a request %.1f events",
                 *(left.requests, left.others, load.wait, self._cost * 1000, self.each),
             )
-        self._allowance = max(0.0, self._allowance - self._taken)
+        self._allowance = max(0.0, self._allowance - len(taken))
         self._note_waits(deliveries)
         if not given_up:
             return deliveries, given_up
-        late = {id(delivery) for delivery in given_up}
         return [delivery for delivery in deliveries if id(delivery) not in late], given_up
 
     def _note_waits(self, deliveries: Sequence[Delivery]) -> None:
@@ -222,12 +231,11 @@ class Overload:
         """The requests that this worker can serve in a second; 0 if unknown."""
         return 1 / (self._cost * self.each) if self._cost else 0.0
 
-    def back_off(self) -> int:
+    def back_off(self, event: CloudEvent) -> int:
         """Return the seconds until this worker can serve a request; 0 to serve it now."""
         load, capacity = self.load, self.capacity
-        self._taken = max(0, self._taken - 1)
-        behind = (self._taken + load.requests) / capacity if capacity else 0.0
-        if not load.congested or behind <= self._queue.target or self.on_trial:
+        total = self._queue.target * capacity
+        if not load.congested or self.on_trial or not self._senders.exceeds(event, total):
             load.admitted += 1
             self._requests += 1.0
             return 0
@@ -235,6 +243,7 @@ class Overload:
         self._allowance += 1.0
         self._events -= REJECTED
         now = self._clock()
+        behind = self._senders.total / capacity
         self._free_at = max(self._free_at, now + behind) + 1 / capacity
         self._free_at = min(self._free_at, now + self._longest)
         return max(1, round(self._free_at - now))

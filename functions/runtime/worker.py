@@ -154,7 +154,12 @@ class Worker:
         self._subscribers = subscribers
         self._draw = draw
         self._deadlines = Deadlines(config.objectives)
-        self._intake = Intake(client, self._deadlines, reads_all=bool(config.objectives))
+        self._intake = Intake(
+            client,
+            self._deadlines,
+            reads_all=bool(config.objectives),
+            weights=config.network.weights,
+        )
         self._publisher = Publisher(client, config.bus.partitions)
         effects = Effects(events, config.bus.partitions)
         lease = config.lease()
@@ -193,7 +198,8 @@ class Worker:
                     settled_at = begun
                 overload.recovering = begun - settled_at < RECOVERY and work.quiet < SETTLED
                 left, cost = self._intake.backlog(), self._meter.cost
-                deliveries, given_up = overload.begin(deliveries, left, cost)
+                senders = self._intake.senders()
+                deliveries, given_up = overload.begin(deliveries, left, cost, senders)
                 for delivery in given_up:
                     await self._finisher.ack(delivery)
                 await work.run(deliveries, backlog=self._intake.waiting > 0)

@@ -1,9 +1,9 @@
 """The table [[gnb]] of the configuration: settings of single RAN nodes."""
 
 import re
-from typing import Final
+from typing import Annotated, Final
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from schemas.config.values import ConfigError, Text
 from schemas.network import GnbNode, IeOrder
@@ -22,11 +22,13 @@ class GnbConfig(Struct, frozen=True, forbid_unknown_fields=True):
     number of bits, and the identity as hexadecimal digits."""
     ie_order: IeOrder | None = None
     """That of [n2] if it is not set."""
+    weight: Annotated[float, Meta(ge=0.01, le=1000)] = 1.0
+    """Its share of a congested core, in shares of another RAN node."""
 
 
 def gnb_node(gnb: GnbConfig) -> GnbNode:
     """Return a RAN node as procedures see it."""
-    return GnbNode(gnb.id, gnb.ie_order)
+    return GnbNode(gnb.id, gnb.ie_order, gnb.weight)
 
 
 def check(gnbs: tuple[GnbConfig, ...]) -> None:

@@ -122,3 +122,25 @@ async def test_nothing_is_begun_once_it_is_cancelled() -> None:
     for _ in range(5):
         await asyncio.sleep(0)
     assert begun == ["a1"]
+
+
+async def test_places_are_shared_by_senders() -> None:
+    """A gNB with a hundred events does not delay those of another one."""
+    begun: list[str] = []
+    free = asyncio.Event()
+
+    async def work(item: str) -> bool:
+        begun.append(item)
+        await free.wait()
+        return True
+
+    lanes: Lanes[str, str] = Lanes(work, 4, lambda item: (int(item[1:]), 0), lambda item: item[0])
+    for number in range(100):
+        lanes.put(f"h{number}", f"h{number}")
+    for item in ("a200", "a201", "b202"):
+        lanes.put(item, item)
+    free.set()
+    await lanes.below(1)
+    assert {"a200", "a201", "b202"} <= set(begun[4:11]), "as soon as there are places"
+    assert begun[:4] == ["h0", "h1", "h2", "h3"]
+    assert [item for item in begun if item[0] == "h"] == [f"h{number}" for number in range(100)]

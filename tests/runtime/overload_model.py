@@ -1,24 +1,30 @@
 """A model of a core in overload: real queue, admission and reduction; modelled time, UEs and gNBs.
 
 One worker takes batches. A UE begins with a request. After each decision it sends its
-next one. A UE that is rejected, or refused by its gNB, comes again as the specifications say.
+next one. A UE that is rejected, or refused by its gNB, comes again as the specifications say. A
+hostile gNB sends requests of UEs that never answer, and ignores OVERLOAD START. Each of them costs
+the core a challenge, its repetitions by T3560 or T3570, and a release.
 """
 
 import heapq
 import random
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final
 
 from msgspec.structs import replace
 
 from eventing.jetstream.deadline_queue import DeadlineQueue
-from eventing.jetstream.delivery import Delivery
+from eventing.jetstream.delivery import Delivery, event_of
 from eventing.jetstream.intake import RECESS, Backlog
 from eventing.stats import Stats
 from functions.runtime.overload import Overload
 from gateway.n2.overload import PERIOD, LoadReduction
+from gateway.n2.routing import N2Route
+from gateway.n2.shares import RequestShare, reductions
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.network import Congestion
+from schemas.procedures import Procedure
 
 EVENTS: Final = 12
 """Events of a UE: a registration, a session and an AN release."""
@@ -34,6 +40,12 @@ T3510: Final = 15.0
 T3511: Final = 10.0
 T302: Final = 16
 START: Final = 1_700_000_000.0
+PROVED: Final = 4
+"""The event of a UE with which it has proved its identity."""
+REPEATS: Final = (6.0, 12.0, 18.0, 24.0, 30.0)
+"""Seconds after which the core works on a UE that does not answer."""
+HOSTILE: Final = "hostile"
+_STRANGER: Final = N2Route(Procedure.REGISTRATION, "conn-1", 0)
 
 _REQUEST = CloudEvent("m-1", "/n2/g/a", EventType.NGAP_UPLINK, "", slot=0, sequence=0)
 
@@ -49,6 +61,8 @@ class Outcome:
         self.took: list[float] = []
         """The times from the last request to the end, of served UEs."""
         self.refused = self.rejected = self.expired = 0
+        self.strangers = 0
+        """Requests of the hostile gNB that the core has got."""
 
     def served(self, begin: float, end: float) -> int:
         """Return the UEs that were served in a span of time."""
@@ -73,11 +87,15 @@ class Model:
         self._overload = Overload(Congestion(), lambda: self.now, lambda: START + self.now)
         self.reduction = LoadReduction(Congestion().after, lambda: self.now)
         self._queue = DeadlineQueue()
+        self.shares = {gnb: RequestShare(lambda: self.now) for gnb in ("g", HOSTILE)}
+        self.asked = dict.fromkeys(self.shares, 0)
+        """By gNB, the reduction in per cent of the last OVERLOAD START."""
         self._todo: list[tuple[float, int, Callable[[], None]]] = []
         self._count = 0
         self._attempts: dict[int, int] = {}
         self._asked: dict[int, float] = {}
         self._credit = 0.0
+        self._flooded = False
         self._stalled_until = 0.0
         self._free_at = 0.0
 
@@ -94,6 +112,17 @@ class Model:
             self.at(when, self._connect(ue))
             when += self._rng.expovariate(rate)
 
+    def flood(self, rate: float, begin: float, end: float) -> None:
+        """Let the hostile gNB send requests of UEs that never answer."""
+        self._flooded = True
+        for number in range(int(rate * (end - begin))):
+            self.at(begin + number / rate, partial(self._request, HOSTILE, -1 - number))
+
+    @property
+    def waiting(self) -> int:
+        """The events in the queue of the worker."""
+        return len(self._queue)
+
     def stall(self, begin: float, seconds: float) -> None:
         """Let the worker stand still."""
 
@@ -104,8 +133,10 @@ class Model:
 
     def run(self, until: float) -> None:
         """Run until a time, or until all UEs are served."""
-        free_at, change_at = 0.0, PERIOD
-        while self.now < until and len(self.outcome.done) < len(self.outcome.begun):
+        free_at, change_at = 0.0, self.now + PERIOD
+        while self.now < until and (
+            len(self.outcome.done) < len(self.outcome.begun) or self._flooded
+        ):
             following = [change_at, *(when for when, _, _ in self._todo[:1])]
             if len(self._queue):
                 following.append(max(free_at, self._stalled_until))
@@ -116,8 +147,30 @@ class Model:
                 change_at += PERIOD
                 self.reduction.heard(Stats("w", "1", 1, load=replace(self._overload.load)))
                 self.reduction.change()
+                self._indicate()
             if len(self._queue) and self.now >= max(free_at, self._stalled_until):
                 free_at = self._batch()
+
+    def _indicate(self) -> None:
+        """Do what a gateway does once a period."""
+        for gnb, share in self.shares.items():
+            self._publish(gnb)
+            share.measure(PERIOD, self.reduction.capacity, self.asked[gnb])
+        load = self.reduction
+        found = reductions([*self.shares.items()], load.share, load.offered, load.capacity)
+        for (gnb, share), percent in zip(self.shares.items(), found, strict=True):
+            self.asked[gnb] = percent
+            share.asked(percent)
+
+    def _request(self, gnb: str, ue: int) -> None:
+        """Let a gNB send the request of a UE."""
+        if self.shares[gnb].offer(ue, _STRANGER, b""):
+            self._send(ue, 0)()
+
+    def _publish(self, gnb: str) -> None:
+        while (found := self.shares[gnb].next()) is not None:
+            assert isinstance(found.connection, int)
+            self._send(found.connection, 0)()
 
     def _batch(self) -> float:
         """Decide a batch. Return when it is done."""
@@ -130,13 +183,20 @@ class Model:
             self._overload.worked(idle + RECESS, 0.0)
             self._free_at += RECESS
             return self._free_at
-        deliveries, given_up = self._overload.begin(taken, left, cost)
+        senders = self._queue.requests()
+        deliveries, given_up = self._overload.begin(taken, left, cost, senders)
         del given_up  # their UEs have tried again
         done = self._free_at = self.now + BATCH_COST + EACH * len(deliveries)
         self._overload.worked(idle, done - self.now)
         for delivery in deliveries:
             ue, number = map(int, delivery.data.split())
-            seconds = self._overload.back_off() if number == 0 else 0
+            seconds = self._overload.back_off(event_of(delivery)) if number == 0 else 0
+            if ue < 0:
+                self._decide_stranger(ue, number, done, rejected=seconds > 0)
+                continue
+            if seconds or number == PROVED:
+                self.shares["g"].proved(ue)
+                self._publish("g")
             if seconds:
                 self.outcome.rejected += 1
                 self._asked.pop(ue, None)
@@ -149,6 +209,17 @@ class Model:
                 self.outcome.took.append(done - self._asked.get(ue, done))
         return done
 
+    def _decide_stranger(self, ue: int, number: int, done: float, *, rejected: bool) -> None:
+        if number:
+            return
+        self.outcome.strangers += 1
+        if rejected:
+            self.shares[HOSTILE].released(ue)
+            self._publish(HOSTILE)
+            return
+        for after in REPEATS:
+            self.at(done + after, self._send(ue, 1))
+
     def _again(self, ue: int, now: float, seconds: float) -> None:
         """Let a rejected UE come again."""
         attempts = self._attempts[ue] = self._attempts.get(ue, 0) + 1
@@ -158,7 +229,7 @@ class Model:
 
     def _connect(self, ue: int) -> Callable[[], None]:
         def connect() -> None:
-            keep = 1 - self.reduction.percent / 100 if self._obey else 1.0
+            keep = 1 - self.asked["g"] / 100 if self._obey else 1.0
             self._credit += keep
             if self._credit < 1.0:
                 self.outcome.refused += 1
@@ -173,7 +244,7 @@ class Model:
                     self._again(ue, self.now, T3511)
 
             self.at(self.now + T3510, expired)
-            self._send(ue, 0)()
+            self._request("g", ue)
 
         return connect
 
@@ -184,6 +255,8 @@ class Model:
             key: dict[str, Any] = {"partitionkey": f"conn-{ue}"}
             if number:
                 key = {"partitionkey": f"ngap-{ue}", "sequence": max(1, number)}
+            if ue < 0:
+                key["source"] = "/ue/unidentified" if number else f"/n2/{HOSTILE}/a"
             event = replace(_REQUEST, **key)
             data = b"%d %d" % (ue, number)
             self._queue.append(Delivery("", data, {}, reply, 1, "registration-0000", event))

@@ -61,7 +61,7 @@ class Bench:
         """Decide a batch with requests and what follows from them. Return the back-offs."""
         some = [delivery(stored=self.now)] * requests
         self.control.begin(some, Backlog(waiting, others), COST)
-        answers = [self.control.back_off() for _ in some]
+        answers = [self.control.back_off(EVENT) for _ in some]
         follow = sum(1 if answer else int(EXPECTED) - 1 for answer in answers)
         self.control.begin([self._uplink()] * follow, Backlog(waiting, others), COST)
         return answers
@@ -162,7 +162,7 @@ def test_no_ue_waits_longer_than_the_configuration_allows() -> None:
 def test_a_worker_without_a_measurement_puts_no_ue_off(cost: float | None) -> None:
     control = Overload(Congestion())
     control.begin([delivery()], Backlog(100_000, 0), cost)
-    assert control.back_off() == 0
+    assert control.back_off(EVENT) == 0
 
 
 def test_it_can_be_switched_off() -> None:
@@ -184,7 +184,7 @@ def test_the_capacity_follows_what_a_request_causes(monkeypatch: pytest.MonkeyPa
     bench = Bench(after=1.0)
     for _ in range(4000):
         bench.control.begin([delivery(stored=bench.now), *[UPLINK] * 5], Backlog(0, 0), COST)
-        bench.control.back_off()
+        bench.control.back_off(EVENT)
     assert 1 / bench.capacity == pytest.approx(6 * COST, rel=0.1)
 
 

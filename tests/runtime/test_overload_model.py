@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.runtime.overload_model import CAPACITY, Model
+from tests.runtime.overload_model import CAPACITY, HOSTILE, Model
 
 SECONDS = 20.0
 
@@ -59,3 +59,31 @@ def test_no_ue_is_put_off_in_a_short_burst() -> None:
     model.run(SECONDS)
     assert len(model.outcome.done) == len(model.outcome.begun)
     assert (model.outcome.rejected, model.outcome.refused, model.outcome.expired) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("times", [3.0, 10.0])
+def test_a_hostile_gnb_delays_no_ue_of_another(times: float) -> None:
+    """Its requests are many times the capacity, and none of its UEs ever answers."""
+    model = Model()
+    model.arrive(0.5 * CAPACITY, 0.0, 40.0)
+    model.flood(times * CAPACITY, 5.0, 35.0)
+    model.run(45.0)
+    found = model.outcome
+    assert len(found.done) == len(found.begun)
+    assert (found.rejected, found.refused, found.expired) == (0, 0, 0)
+    took = sorted(found.took)
+    assert took[int(0.99 * len(took))] <= 1.0
+    assert took[-1] <= 2.0
+    assert model.asked["g"] == 0
+    model.run(90.0)
+    assert model.waiting == 0
+    assert model.asked[HOSTILE] == 0
+    assert model.shares[HOSTILE].unproved == model.shares[HOSTILE].waiting == 0
+
+
+def test_a_hostile_gnb_gets_a_bounded_part_of_the_core() -> None:
+    model = Model()
+    model.flood(10 * CAPACITY, 0.0, 60.0)
+    model.run(60.0)
+    assert model.outcome.strangers <= 0.5 * 60 * CAPACITY
+    assert model.asked[HOSTILE] >= 90

@@ -131,6 +131,7 @@ WRONG: dict[str, str] = {
     "[n2]\nudp_port = -1": r"`\$\.n2\.udp_port`",
     "[n2]\nie_order = 'any'": r"Invalid enum value 'any' - at `\$\.n2\.ie_order`",
     "[[gnb]]\nie_order = 'strict'": "Object missing required field `id`",
+    "[[gnb]]\nid = '001-01-gnb-24-1'\nweight = 0": r">= 0.01 - at `\$\.gnb\[0\]\.weight`",
     "[[gnb]]\nid = '001-01-gnb-24-1'\nname = 'x'": "unknown field `name`",
     "[[gnb]]\nid = '001-01-gnb-24-1'\n" * 2: "gnb 001-01-gnb-24-1 is configured twice",
     **{
