@@ -64,6 +64,7 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
             bus.max_bytes,
             after,
             places=places,
+            weights=network.weights,
         )
         limits = Limits(max_associations=n2.max_associations + SPARE)
         transport = await listen(

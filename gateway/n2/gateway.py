@@ -2,15 +2,17 @@
 
 The gateway publishes each uplink PDU to JetStream. The number of PDUs that wait for JetStream has a
 bound. Beyond the bound the gateway reads from no gNB (their SCTP windows close) and sends OVERLOAD
-START. It drops no PDU that it has read. If workers do not keep up, OVERLOAD START asks for the
-reduction of traffic that they need (`gateway.n2.overload`).
+START. If workers do not keep up, OVERLOAD START asks for the reduction of traffic that they need
+(`gateway.n2.overload`), of the gNBs with more than their share (`gateway.n2.indications`). Requests
+of a gNB with too many unproved ones wait here (`gateway.n2.shares`). Other messages that the
+gateway has read are dropped only in a flood (`gateway.n2.limits`).
 """
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from typing import Any, Final
 
-from msgspec import Struct
 from nats.aio.client import Client
 from nats.aio.subscription import Subscription
 
@@ -18,19 +20,19 @@ import wire
 from eventing import subjects
 from eventing.cloudevents import nats_binding
 from eventing.cloudevents.nats_binding import BadEventError
+from eventing.fair_shares import NO_WEIGHTS
 from eventing.jetstream.connection import BusError, listen
 from eventing.jetstream.messages import opened
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener, SealError
 from eventing.jetstream.streams import waiting_bytes
-from eventing.stats import Stats, StatsWatch
 from gateway.n2 import downlink
 from gateway.n2.admission import DEFAULT_PLACES, Places
+from gateway.n2.counters import N2Counters
 from gateway.n2.downlink import DownlinkPdu
-from gateway.n2.overload import EVERYTHING, OVERLOAD_STOP, PERIOD, LoadReduction, overload_start
+from gateway.n2.indications import Indications
 from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
 from gateway.n2.reception import Reception
-from gateway.n2.room import RoomReduction
 from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
 from gateway.sent_events import SentEvents
@@ -62,24 +64,6 @@ RELIEF: Final = 0.25
 """The share of the bound at which the gateway reads from gNBs again."""
 
 
-class N2Counters(Struct):
-    """Counts since the start of the gateway."""
-
-    uplink: int = 0
-    downlink: int = 0
-    malformed: int = 0
-    wrong_ppid: int = 0
-    undeliverable: int = 0
-    """Downlink PDUs dropped because the association is full or lost. Unless it is PAGING, a full
-    association ends."""
-    repeated: int = 0
-    """Downlink PDUs, or messages with several, dropped because they were sent before."""
-    refused: int = 0
-    """Messages from the bus that were not sealed for their association with the key of this core.
-    """
-    overloads: int = 0
-
-
 class N2Gateway:
     """A `transport.Handler` between gNBs and JetStream."""
 
@@ -93,6 +77,7 @@ class N2Gateway:
         max_bytes: int,
         after: float = 0.0,
         places: Places = DEFAULT_PLACES,
+        weights: Mapping[str, float] = NO_WEIGHTS,
     ) -> None:
         """Create a gateway without gNBs.
 
@@ -105,6 +90,7 @@ class N2Gateway:
             max_bytes: the bound of the octets in the stream.
             after: see `LoadReduction`.
             places: the places for associations.
+            weights: the weights of gNBs by Global RAN Node ID.
         """
         self._client = client
         self._outbox = Outbox(publisher, self._relax)
@@ -119,27 +105,29 @@ class N2Gateway:
         self._chores: set[asyncio.Task[None]] = set()
         self._sent = SentEvents()
         self._paused_since = 0.0
-        self._overloaded = False
-        """Whether nothing is read from gNBs for so long that they get OVERLOAD START."""
-        self._load = LoadReduction(after)
-        self._room = RoomReduction()
-        self._stats = StatsWatch(self._heard)
-        self._reduction = 0
-        """The reduction of traffic, in per cent, that gNBs are asked for."""
+        self.counters = N2Counters()
+        self._indications = Indications(
+            self._peers,
+            self.counters,
+            self._flush,
+            self._publish_waiting,
+            lambda: self._outbox.delay,
+            after,
+            weights,
+        )
         self._reducing: asyncio.Task[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._transport: Transport | None = None
         self._watching: asyncio.Task[None] | None = None
         self.reception = Reception(places)
         self._receiving: asyncio.Task[None] | None = None
-        self.counters = N2Counters()
 
     def start(self, transport: Transport) -> None:
         """Start to publish. `transport` is paused when JetStream does not keep up."""
         self._transport = transport
         self._outbox.start()
         self._watching = self._loop.create_task(self._watch_depth())
-        self._reducing = self._loop.create_task(self._reduce())
+        self._reducing = self._loop.create_task(self._indications.run(self._client))
         watch = self.reception.watch(lambda: bool(self._paused_since))
         self._receiving = self._loop.create_task(watch)
 
@@ -216,8 +204,7 @@ class N2Gateway:
             payload = payload[:MAX_PDU]
         found = self._route(peer, payload)
         if found is not None:
-            route, sequence = found
-            self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
+            self._publish(peer, found[0], payload, found[1])
 
     def writable(self, association: Association) -> None:
         """Send the waiting PDUs of an association that was full."""
@@ -229,12 +216,13 @@ class N2Gateway:
     # Uplink
 
     def _route(self, peer: GnbPeer, payload: bytes) -> tuple[N2Route, int | None] | None:
-        """Return the route of a PDU, and its number on its UE connection; None to drop it."""
+        """Return the route of a message, and its number on its connection; None if it is not to be
+        published now, because its gNB or its UE sends too many."""
         try:
             peek = wire.ngap_peek(payload)
         except wire.WireError:
             self.counters.malformed += 1
-            return self._router.node(peer.gnb), None
+            return self._of_node(peer)
         if peek.message == "NGSetupRequest" and peek.global_ran_node_id is not None:
             gnb = subjects.token(peek.global_ran_node_id)
             if peer.named and peer.gnb != gnb:
@@ -244,33 +232,58 @@ class N2Gateway:
                 return None
             peer.claim(gnb)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
-        of_ue = ran_ue_ngap_id is not None or peek.amf_ue_ngap_id is not None
-        if not peer.ready or not of_ue:
-            return self._router.node(peer.gnb), None
-        if peek.message == "InitialUEMessage" and ran_ue_ngap_id is not None:
-            peer.opened(ran_ue_ngap_id)
-            return self._router.initial(peek, f"{peer.id}-{ran_ue_ngap_id:x}"), 0
-        if peek.amf_ue_ngap_id is None:
-            return self._router.node(peer.gnb), None
+        if peer.ready and peek.message == "InitialUEMessage" and ran_ue_ngap_id is not None:
+            connection = peer.opened(ran_ue_ngap_id)
+            route = self._router.initial(peek, f"{peer.id}-{ran_ue_ngap_id:x}")
+            if peer.requests.offer(connection, route, payload):
+                return route, 0
+            self.counters.put_off += 1
+            return None
+        if not peer.ready or peek.amf_ue_ngap_id is None:
+            return self._of_node(peer)
         return self._connected(peer, peek, ran_ue_ngap_id)
+
+    def _admits(self, peer: GnbPeer) -> bool:
+        """Whether a message of a gNB that is not on a connection may be published."""
+        admitted = peer.node.admits()
+        if not admitted:
+            self._excess(peer, "itself or unknown UEs")
+        return admitted
+
+    def _excess(self, peer: GnbPeer, about: str) -> None:
+        self.counters.excess += 1
+        peer.excess += 1
+        if peer.excess & (peer.excess - 1) == 0:
+            log.warning(
+                "%s: %d message(s) dropped, the last about %s", peer.gnb, peer.excess, about
+            )
+
+    def _of_node(self, peer: GnbPeer) -> tuple[N2Route, None] | None:
+        """Return the route of a message about a gNB itself."""
+        return (self._router.node(peer.gnb), None) if self._admits(peer) else None
 
     def _connected(
         self, peer: GnbPeer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
-    ) -> tuple[N2Route, int | None]:
+    ) -> tuple[N2Route, int | None] | None:
         """Return the route of a message with UE IDs, and its number on the connection."""
         if ran_ue_ngap_id is None:
-            return self._router.connected(peek, None), None
-        if peek.message in OPENING:
+            return (self._router.connected(peek, None), None) if self._admits(peer) else None
+        opens = peek.message in OPENING
+        connection = None if opens else peer.connections.get(ran_ue_ngap_id)
+        if connection is not None:
+            if not connection.limit.admits():
+                self._excess(peer, f"the UE {ran_ue_ngap_id}")
+                return None
+            connection.sequence += 1
+            if peek.message == "UEContextReleaseComplete":
+                del peer.connections[ran_ue_ngap_id]
+            return self._router.connected(peek, connection.hint), connection.sequence
+        if not self._admits(peer):
+            return None
+        if opens:
             # After a handover the count starts again with the first message of the target gNB.
             peer.opened(ran_ue_ngap_id)
-            return self._router.connected(peek, None), 0
-        connection = peer.connections.get(ran_ue_ngap_id)
-        if connection is None:
-            return self._router.connected(peek, None), None
-        connection.sequence += 1
-        if peek.message == "UEContextReleaseComplete":
-            del peer.connections[ran_ue_ngap_id]
-        return self._router.connected(peek, connection.hint), connection.sequence
+        return self._router.connected(peek, None), 0 if opens else None
 
     def _enqueue(
         self,
@@ -295,6 +308,15 @@ class N2Gateway:
         self._outbox.put(event)
         if not self._paused_since and self.waiting >= self._bound:
             self._hold()
+
+    def _publish(self, peer: GnbPeer, route: N2Route, payload: bytes, sequence: int | None) -> None:
+        self._enqueue(peer, route, EventType.NGAP_UPLINK, payload, NGAP_MEDIA_TYPE, sequence)
+
+    def _publish_waiting(self, peer: GnbPeer) -> None:
+        """Publish the waiting requests of a gNB for which there is room now."""
+        while (found := peer.requests.next()) is not None:
+            self._publish(peer, found.route, found.pdu, 0)
+        self.counters.given_up += peer.requests.take_dropped()
 
     # Flow control
 
@@ -330,59 +352,16 @@ class N2Gateway:
         if self._paused_since != since:
             return
         self.counters.overloads += 1
-        self._overloaded = True
+        self._indications.everything = True
         log.warning("%d events wait for JetStream: OVERLOAD START", self.waiting)
-        self._ask_all()
-
-    def _heard(self, stats: Stats) -> None:
-        self._load.heard(stats)
-        self._room.heard(stats)
-
-    async def _reduce(self) -> None:
-        """Ask gNBs for the reduction of traffic that the workers and the event log need."""
-        await self._stats.start(self._client)
-        while True:
-            await asyncio.sleep(PERIOD)
-            room = self._room.percent(self._outbox.delay)
-            before, percent = self._reduction, max(self._load.change(), room)
-            if percent == before:
-                continue
-            why = self._room.reason or f"requests wait for {self._load.wait:.1f} s"
-            if not before:
-                self.counters.overloads += 1
-                log.warning("%s: OVERLOAD START", why)
-            elif not percent:
-                log.warning("%s: OVERLOAD STOP", why)
-            self._reduction = percent
-            self._ask_all()
-
-    def _ask_all(self) -> None:
-        for peer in self._peers.values():
-            self._ask(peer)
-
-    def _ask(self, peer: GnbPeer) -> None:
-        """Send OVERLOAD START or OVERLOAD STOP, if the gNB was asked for something else before.
-
-        A later OVERLOAD START replaces an earlier one (TS 38.413 8.7.7.2).
-        """
-        wanted = EVERYTHING if self._overloaded else self._reduction
-        if not peer.ready or peer.reduction == wanted:
-            return
-        if not wanted:
-            peer.reduction = 0
-            # Even beyond MAX_DOWNLINK: a gNB without OVERLOAD STOP would never send UEs again.
-            peer.downlink.append((0, OVERLOAD_STOP))
-            self._flush(peer)
-        elif len(peer.downlink) < MAX_DOWNLINK:
-            peer.reduction = wanted
-            self._send(peer, 0, overload_start(wanted))
+        self._indications.ask_all()
 
     def _resume(self) -> None:
         self._paused_since = 0.0
-        self._overloaded = False
+        self._indications.everything = False
         if self._transport is not None:
             self._transport.resume()
-        self._ask_all()
+        self._indications.ask_all()
 
     # Downlink
 
@@ -440,7 +419,7 @@ class N2Gateway:
         while peer.ready and peer.early:
             early = peer.early.popleft()
             self._dispatch(peer, wire.ngap_peek(early.pdu), early)
-        self._ask(peer)
+        self._indications.ask(peer)
 
     def _dispatch(self, peer: GnbPeer, peek: wire.NgapPeek, message: CorePdu) -> None:
         pdu, procedure, counted = message
@@ -448,8 +427,13 @@ class N2Gateway:
         connection = peer.connections.get(ran_ue_ngap_id) if ran_ue_ngap_id is not None else None
         stream = peer.stream_for(peek.amf_ue_ngap_id)
         if connection is None:
-            self._send(peer, stream, pdu, paging=peek.message == "Paging")
+            paging = peek.message == "Paging"
+            if not paging:
+                peer.node.answered()
+            self._send(peer, stream, pdu, paging=paging)
         else:
+            if peer.requests.told(connection, peek):
+                self._publish_waiting(peer)
             if procedure in _PROCEDURES:
                 connection.hint = Procedure(procedure)
             self._send_in_order(

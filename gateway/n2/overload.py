@@ -78,9 +78,9 @@ class LoadReduction:
         self._reports: dict[str, _Report] = {}
         self._seen: dict[str, Load] = {}
         """The loads at the last change."""
-        self._capacity = 0.0
+        self.capacity = 0.0
         """Requests a second that the workers can serve; 0 if unknown."""
-        self._offered = 0.0
+        self.offered = 0.0
         """Requests a second that would come without a reduction."""
         self._changed_at = clock()
         self._before = 1.0
@@ -110,7 +110,7 @@ class LoadReduction:
         if not fresh or seconds <= 0:
             # Whether the core is overloaded is not known.
             self._before, self.share = self.share, min(1.0, self.share * STEP)
-            self._capacity = self._offered = 0.0
+            self.capacity = self.offered = 0.0
             self._seen = {}
             return self.percent
         if all(report.at <= self._changed_at for report in self._reports.values()):
@@ -125,14 +125,14 @@ class LoadReduction:
         rate = max(0.0, left + waits - waited) / seconds
         self._measure(served / seconds, rate, stood=waited > 0 and waits > 0)
         kept, self._before = (self.share + self._before) / 2, self.share
-        self._offered += SMOOTHING * (rate / kept - self._offered)
+        self.offered += SMOOTHING * (rate / kept - self.offered)
         waiting = sum(load.requests for load in fresh.values())
-        self.wait = waiting / self._capacity if self._capacity else 0.0
+        self.wait = waiting / self.capacity if self.capacity else 0.0
         self._stands = self.wait >= self._target * (END if self._stands else BEGIN) > 0
         if self._stands or self.share < 1.0:
             aim = AIM * self._target
-            wanted = self._capacity * max(DRAINING, 1 + (aim - self.wait) / HORIZON)
-            share = wanted / self._offered if self._offered > 0 else 1.0
+            wanted = self.capacity * max(DRAINING, 1 + (aim - self.wait) / HORIZON)
+            share = wanted / self.offered if self.offered > 0 else 1.0
             share = min(self.share * STEP, max(self.share / STEP, share))
             self.share = max(LEAST, min(share, WHOLE if self._stands else 1.0))
             if self.share >= WHOLE and not self._stands:
@@ -142,12 +142,12 @@ class LoadReduction:
     def _measure(self, served: float, rate: float, *, stood: bool) -> None:
         """Adapt the capacity. The workers estimate theirs. What they serve while requests wait is
         their capacity; if none waits, it is at least what arrives."""
-        if stood and self._capacity:
-            self._capacity += SMOOTHING * (served - self._capacity)
-        elif self.share == 1.0 or not self._capacity:
-            self._capacity = sum(load.capacity for load in self._seen.values())
+        if stood and self.capacity:
+            self.capacity += SMOOTHING * (served - self.capacity)
+        elif self.share == 1.0 or not self.capacity:
+            self.capacity = sum(load.capacity for load in self._seen.values())
         else:
-            self._capacity = max(self._capacity, rate)
+            self.capacity = max(self.capacity, rate)
 
     def _fresh(self, now: float) -> dict[str, Load]:
         self._reports = {

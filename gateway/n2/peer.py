@@ -4,6 +4,8 @@ from collections import OrderedDict, deque
 from typing import Final, NamedTuple
 
 from gateway.n2.downlink import DownlinkOrder
+from gateway.n2.limits import NodeLimit, UeLimit
+from gateway.n2.shares import RequestShare
 from schemas.procedures import Procedure
 from transport import Association
 
@@ -25,12 +27,13 @@ class CorePdu(NamedTuple):
 class UeConnection:
     """A UE's N2 connection: its message counter, its last procedure, the order of its downlink."""
 
-    __slots__ = ("downlink", "hint", "sequence")
+    __slots__ = ("downlink", "hint", "limit", "sequence")
 
     def __init__(self) -> None:
         self.sequence = 0
         self.hint: Procedure | None = None
         self.downlink = DownlinkOrder()
+        self.limit = UeLimit()
 
 
 class GnbPeer:
@@ -42,13 +45,16 @@ class GnbPeer:
         "downlink",
         "dropped",
         "early",
+        "excess",
         "full_since",
         "gnb",
         "id",
         "identities",
         "named",
+        "node",
         "ready",
         "reduction",
+        "requests",
     )
 
     def __init__(self, identifier: str, association: Association) -> None:
@@ -72,6 +78,11 @@ class GnbPeer:
         """When the send buffer of the association became full; 0 if it has room."""
         self.identities = 0
         """How many identities the association has had."""
+        self.requests = RequestShare()
+        """Its requests under way, and those that wait in the gateway."""
+        self.node = NodeLimit()
+        self.excess = 0
+        """Messages dropped because it, or one of its UEs, sent too many."""
 
     @property
     def address(self) -> str:
@@ -91,6 +102,7 @@ class GnbPeer:
         self.gnb = gnb
         self.named, self.ready = True, False
         self.reduction = 0
+        self.requests.forget()
 
     @property
     def source(self) -> str:

@@ -10,7 +10,7 @@ import wire
 from eventing import subjects
 from eventing.stats import Load, Stats
 from gateway.n2 import gateway as module
-from gateway.n2 import room
+from gateway.n2 import indications, room
 from gateway.n2.peer import GnbPeer
 from tests.eventing.brokers import until
 from tests.gateway import edge as edges
@@ -25,7 +25,7 @@ OVERLOAD = ("OverloadStart", "OverloadStop")
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "OVERLOAD_AFTER", 0.05)
     monkeypatch.setattr(module, "DEPTH_POLL", 0.02)
-    monkeypatch.setattr(module, "PERIOD", 0.02)
+    monkeypatch.setattr(indications, "PERIOD", 0.02)
 
 
 pytestmark = pytest.mark.usefixtures("_soon")
@@ -192,9 +192,9 @@ async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
                 await ran.messages(*OVERLOAD)
                 patched.setattr(peer.association, "send", full)
                 start = wire.ngap_encode({"message": "OverloadStart", "ies": []})
-                peer.downlink.extend([(0, start)] * module.MAX_DOWNLINK)
+                peer.downlink.extend([(0, start)] * indications.MAX_DOWNLINK)
             await until(lambda: not peer.reduction)
-            assert len(peer.downlink) == module.MAX_DOWNLINK + 1
+            assert len(peer.downlink) == indications.MAX_DOWNLINK + 1
         edge.gateway.writable(peer.association)
         await until(lambda: names(ran)[-1] == "OverloadStop")
 
