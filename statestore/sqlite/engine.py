@@ -24,7 +24,7 @@ from statestore.contract import (
 )
 from statestore.filelock import WriteLock
 from statestore.sqlite.append import append_batch, correct
-from statestore.sqlite.file import PATIENCE, Errors, connect
+from statestore.sqlite.file import PATIENCE, Errors, connect, connect_to_read
 from statestore.sqlite.remove import remove
 
 _CURSOR_OCTETS = 8
@@ -111,7 +111,10 @@ class SqliteEngine:
         """
         path = Path(path)
         if read_only:
-            return cls(path, connect(path, read_only=True, patience=patience), None, patience)
+            db, at_rest = connect_to_read(path, patience)
+            made = cls(path, db, None, patience)
+            made._errors.of_the_disk = at_rest
+            return made
         if not path.parent.is_dir():
             raise StoreError(f"the directory {path.parent} of the store does not exist")
         lock = WriteLock(path, patience)
@@ -280,9 +283,12 @@ class SqliteEngine:
         """
         if not self._errors.of_the_disk:
             return
-        only, patience = self._lock is None, self._patience
+        path, patience, again = self._path, self._patience, False
         try:
-            db = connect(self._path, read_only=only, patience=patience, create=False)
+            if self._lock is None:
+                db, again = connect_to_read(path, patience)
+            else:
+                db = connect(path, read_only=False, patience=patience, create=False)
         except StoreDamaged:
             raise
         except StoreError as err:
@@ -290,7 +296,7 @@ class SqliteEngine:
         # Close the old connection last: the last one of a file removes its write-ahead log.
         before, self._db, self._cursor = self._db, db, db.cursor()
         before.close()
-        self._errors.of_the_disk = False
+        self._errors.of_the_disk = again
 
     @contextmanager
     def _reading(self) -> Generator[sqlite3.Cursor]:

@@ -140,12 +140,18 @@ def _translated(path: Path, error: sqlite3.Error) -> StoreError:
 
 
 def connect(
-    path: Path, *, read_only: bool, patience: float = PATIENCE, create: bool = True
+    path: Path,
+    *,
+    read_only: bool,
+    patience: float = PATIENCE,
+    create: bool = True,
+    at_rest: bool = False,
 ) -> sqlite3.Connection:
     """Return an open connection to the store at `path`.
 
     A connection that may write creates the store if it does not exist, unless `create` is false.
-    Its caller holds the write lock.
+    Its caller holds the write lock. With `at_rest` no process writes the store, and no file is made
+    beside it.
 
     Raises:
         StoreError: the file cannot be opened, or a newer evcore created it.
@@ -157,7 +163,7 @@ def connect(
     if create and not read_only:
         _create(path)
     mode = "ro" if read_only else "rwc" if create else "rw"
-    uri = f"file:{quote(str(path))}?mode={mode}"
+    uri = f"file:{quote(str(path))}?mode={mode}" + ("&immutable=1" if at_rest else "")
     try:
         db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=patience)
     except sqlite3.Error as err:
@@ -170,6 +176,23 @@ def connect(
         db.close()
         raise
     return db
+
+
+def connect_to_read(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Connection, bool]:
+    """Return an open connection to read the store at `path`, and whether the store is at rest.
+
+    SQLite needs a file beside the store, also to read. On a full or read-only disk that file cannot
+    be made. If no process writes the store, it is read without; then open it again for each read.
+
+    Raises:
+        StoreError: as `connect`.
+    """
+    try:
+        return connect(path, read_only=True, patience=patience), False
+    except StoreUnavailable:
+        if path.with_name(f"{path.name}-wal").exists():
+            raise  # a process writes, or died before the last steps were in the store itself
+    return connect(path, read_only=True, patience=patience, at_rest=True), True
 
 
 def _create(path: Path) -> None:

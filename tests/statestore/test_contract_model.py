@@ -105,7 +105,7 @@ steps = st.builds(
     ).map(tuple),
 )
 batches = st.lists(st.lists(steps, max_size=8), max_size=8)
-TROUBLE = [f for f in Fault if f not in {Fault.REFUSED, Fault.SILENT}]
+TROUBLE = [f for f in Fault if f not in {Fault.REFUSED, Fault.SILENT, Fault.FAILING_DISK}]
 faults = st.lists(st.sampled_from([None, *TROUBLE]))
 
 

@@ -65,6 +65,27 @@ async def test_a_store_opens_on_a_disk_with_room_again(disk: Path) -> None:
     assert await append() == [OK]
 
 
+async def test_a_store_is_read_on_a_full_disk_and_the_reader_sees_what_comes_after(
+    disk: Path,
+) -> None:
+    """SQLite itself must make a file beside the store to read it."""
+    path = disk / "store.db"
+    engine = await SqliteEngine.open(path)
+    await engine.append([step(UE, 1)])
+    await engine.close()
+    filler = disks.fill(disk)
+    reader = await SqliteEngine.open(path, read_only=True)
+    assert [record.seq for record in await reader.read(UE)] == [1]
+    filler.unlink()
+    engine = await SqliteEngine.open(path)
+    await engine.append([step(UE, 2)])
+    assert [record.seq for record in await reader.read(UE)] == [1, 2]
+    await engine.append([step(UE, 3)])
+    await engine.close()
+    assert [record.seq for record in await reader.read(UE)] == [1, 2, 3]
+    await reader.close()
+
+
 async def test_without_descriptors_the_store_is_unavailable_and_then_goes_on(
     tmp_path: Path,
 ) -> None:
