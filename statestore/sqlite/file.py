@@ -190,7 +190,8 @@ def connect_to_read(path: Path, patience: float = PATIENCE) -> tuple[sqlite3.Con
     try:
         return connect(path, read_only=True, patience=patience), False
     except StoreUnavailable:
-        if path.with_name(f"{path.name}-wal").exists():
+        log = path.with_name(f"{path.name}-wal")
+        if log.exists() and log.stat().st_size:
             raise  # a process writes, or died before the last steps were in the store itself
     return connect(path, read_only=True, patience=patience, at_rest=True), True
 
