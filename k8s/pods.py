@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from schemas.config.reading import HTTP_TOKENS
 from schemas.procedures import Procedure
 
 Manifest: TypeAlias = dict[str, Any]
@@ -47,6 +48,8 @@ class Needs(Struct, frozen=True):
     """Names in the Secret evcore-keys."""
     home_network: bool = False
     """The private keys that decipher SUCIs."""
+    http_tokens: bool = False
+    """The tokens of functions over HTTP, in the Secret evcore-http."""
     writable: bool = True
     """Whether the FoundationDB client may rewrite the cluster file when the coordinators change. An
     init container copies the file for this. Knative allows no init container by default."""
@@ -76,23 +79,31 @@ def container(name: str, args: Sequence[str], needs: Needs, **rest: Any) -> Mani
         "name": name,
         "image": IMAGE,
         "args": [*args, *files],
-        "env": [_key(key) for key in needs.keys],
+        "env": [
+            *(_secret("evcore-keys", key) for key in needs.keys),
+            *([_secret("evcore-http", HTTP_TOKENS)] if needs.http_tokens else []),
+        ],
         **rest,
         "securityContext": UNPRIVILEGED,
         "volumeMounts": mounts,
     }
 
 
-def beating(made: Manifest) -> Manifest:
-    """Return the container with probes that check the file which the process touches."""
+def beating(made: Manifest, *, startup: bool = True) -> Manifest:
+    """Return the container with probes that check the file which the process touches.
+
+    Without `startup`, there is only a liveness probe, which begins later.
+    """
     test = f"test -n \"$(find {ALIVE} -newermt '-{PATIENCE} seconds')\""
     probe = {"exec": {"command": ["sh", "-c", test]}, "timeoutSeconds": 3}
+    begin = {"startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60}}
+    later = {} if startup else {"initialDelaySeconds": 10}
     mount = {"name": "run", "mountPath": ALIVE.rpartition("/")[0]}
     return {
         **made,
         "env": [*made["env"], {"name": "EVCORE_HEARTBEAT", "value": ALIVE}],
-        "startupProbe": {**probe, "periodSeconds": 1, "failureThreshold": 60},
-        "livenessProbe": {**probe, "periodSeconds": 10, "failureThreshold": 2},
+        **(begin if startup else {}),
+        "livenessProbe": {**probe, **later, "periodSeconds": 10, "failureThreshold": 2},
         "volumeMounts": [*made["volumeMounts"], mount],
     }
 
@@ -127,8 +138,8 @@ _CLUSTER_FILE: Final = {
 """The ConfigMap that the operator maintains for the FoundationDBCluster ``evcore-fdb``."""
 
 
-def _key(name: str) -> Manifest:
-    return {"name": name, "valueFrom": {"secretKeyRef": {"name": "evcore-keys", "key": name}}}
+def _secret(secret: str, name: str) -> Manifest:
+    return {"name": name, "valueFrom": {"secretKeyRef": {"name": secret, "key": name}}}
 
 
 def _copy_cluster_file() -> Manifest:

@@ -6,6 +6,7 @@ from typing import Any
 from k8s.pods import Manifest
 
 OUTSIDE = {
+    ("Secret", "evcore-http"),
     ("Secret", "evcore-keys"),
     ("Secret", "evcore-home-network"),
     ("ConfigMap", "evcore-fdb-config"),

@@ -6,7 +6,9 @@ from typing import Any, Final
 
 from k8s.pods import Manifest
 from k8s.references import pod_of
+from schemas.config.reading import HTTP_TOKENS
 
+VISIBILITY: Final = "networking.knative.dev/visibility"
 AUTOSCALING: Final = "autoscaling.knative.dev/"
 _COUNT: Final = re.compile(r"0|[1-9][0-9]{0,9}")
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]*")
@@ -33,6 +35,10 @@ def faults(manifest: Manifest, consumers: set[str], partitions: int) -> list[str
         found += _scaled_object(manifest["spec"], consumers, partitions)
     if kind == "Service" and group == "serving.knative.dev":
         found += _knative_service(manifest["spec"]["template"])
+        if manifest["metadata"].get("labels", {}).get(VISIBILITY) != "cluster-local":
+            found.append(
+                f"without the label {VISIBILITY}: cluster-local it is reached from outside"
+            )
     pod = pod_of(manifest)
     if pod is not None:
         found += _pod(pod)
@@ -101,6 +107,9 @@ def _knative_service(template: Manifest) -> Iterator[str]:
     if _COUNT.fullmatch(least) and _COUNT.fullmatch(most) and 0 < int(most) < int(least):
         yield f"max-scale {most} is below min-scale {least}"
     for container in template["spec"]["containers"]:
+        names = {one["name"] for one in container.get("env", ())}
+        if container.get("args", ())[:2] == ["function", "serve"] and HTTP_TOKENS not in names:
+            yield f"a function without {HTTP_TOKENS}"
         probe = container.get("readinessProbe", {})
         if not probe.get("periodSeconds") and {"timeoutSeconds", "failureThreshold"} & probe.keys():
             yield "readinessProbe: timeoutSeconds and failureThreshold need periodSeconds"

@@ -91,7 +91,7 @@ WRONG_TYPES = [
 ]
 WRONG_TYPES_OF_KNATIVE = [
     (KNATIVE, "timeoutSeconds: 30", "timeoutSeconds: 30s", "/spec/template/spec/timeoutSeconds"),
-    (KNATIVE_2, "periodSeconds: 1", "periodSeconds: soon", "Pod source-session"),
+    (KNATIVE_2, "periodSeconds: 1\n", "periodSeconds: soon\n", "Pod source-session"),
 ]
 # Faults that KEDA finds only at run time, or never.
 TRIGGERS = [
@@ -117,6 +117,15 @@ ANNOTATIONS = [
     (KNATIVE, "dev/window", "dev/windows", "dev/windows is not an annotation of the autoscaler"),
     (KNATIVE_2, "window: 30s", "window: soon", "window: 'soon' is not a valid value"),
     (KNATIVE, "          periodSeconds: 5\n", "", "timeoutSeconds and failureThreshold need"),
+]
+DOORS = [
+    (KNATIVE, "visibility: cluster-local", "visibility: no", "without the label"),
+    (
+        KNATIVE_2,
+        "name: EVCORE_HTTP_TOKENS",
+        "name: TOKENS",
+        "a function without EVCORE_HTTP_TOKENS",
+    ),
 ]
 REFERENCES = [
     (PULL, "kind: Deployment\n    name: reg", "kind: Deployment\n    name: req", "no Deployment"),
@@ -145,6 +154,7 @@ PRIVILEGES = [
         pytest.param("pull", TRIGGERS, id="triggers"),
         pytest.param("pull", FORMULA, id="formula"),
         pytest.param("knative", ANNOTATIONS, id="annotations"),
+        pytest.param("knative", DOORS, id="doors"),
         pytest.param("pull", REFERENCES, id="references"),
         pytest.param("pull", PRIVILEGES, id="privileges"),
     ],
