@@ -137,11 +137,18 @@ def build() -> None:
     run(".venv/bin/maturin", "build", "--release", "--out", dist)
     (wheel,) = dist.glob("evcore-*.whl")
     write_sboms(wheel, version())
-    tool = next((name for name in ("buildah", "podman", "docker") if shutil.which(name)), None)
+    tool = next((name for name in ("buildah", "podman", "docker") if works(name)), None)
     if tool is None:
-        sys.stdout.write("release: no buildah, podman or docker here: the image is not built\n")
+        sys.stdout.write("release: no buildah, podman or docker works: the image is not built\n")
         return
     run(tool, "build", "--file", "Containerfile", "--tag", f"evcore:{version()}", ".")
+
+
+def works(tool: str) -> bool:
+    """Whether a tool that builds images is there, and its daemon runs if it has one."""
+    if shutil.which(tool) is None:
+        return False
+    return subprocess.run((tool, "info"), capture_output=True, check=False).returncode == 0  # noqa: S603
 
 
 def write_sboms(wheel: Path, this: str) -> None:
