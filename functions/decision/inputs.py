@@ -5,6 +5,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 import wire
+from functions.messages.nas import codec
 from functions.messages.trees import Tree
 from schemas.gmm.state import SecurityContext
 from schemas.ue.state import Ue
@@ -90,7 +91,7 @@ def _verify(context: SecurityContext, octets: bytes, *, pending: bool) -> Nas | 
             return None
         plain = err.plain or b""
         # A 5GSM message comes in an UL NAS TRANSPORT. A 5GSM message alone has no answer (5.4.5).
-        answer = wire.nas_answer(plain) if plain[:1] == b"\x7e" else None
+        answer = codec.answer(plain) if plain[:1] == b"\x7e" else None
         # The COUNTs of a pending context do not move before its first valid message.
         return Unreadable(str(err), None if pending else err.count, answer or b"")
     message_type = found.plain[2] if found.plain[0] == 0x7E else -1

@@ -126,7 +126,7 @@ def _without_session(d: UeDecision, message: Tree) -> None:
 def _faulty(d: UeDecision, psi: int, octets: bytes) -> None:
     """A 5GSM message that clause 7 has another answer to than its procedure: that, if any."""
     d.note(f"a 5GSM message that cannot be decoded: {octets[:8].hex()}")
-    answer = wire.nas_answer(octets)
+    answer = codec.answer(octets)
     if answer is not None:
         d.send_nas(gsm.transport(wire.nas_decode(answer), psi))
 

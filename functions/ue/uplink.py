@@ -9,6 +9,7 @@ from functions.decision.connection import Origin
 from functions.decision.inputs import Nas, NasReceived, NgapReceived, Unreadable, open_nas
 from functions.decision.ue_decision import UeDecision
 from functions.messages import ngap
+from functions.messages.nas import codec
 from functions.messages.trees import Tree
 from schemas.cloudevents import CloudEvent
 from schemas.connection.events import UplinkProcessed
@@ -25,6 +26,12 @@ from schemas.procedures import (
 
 Module = Callable[[Procedure], Any]
 """Returns the module of a procedure; raises if this process does not host it."""
+
+
+MAX_UNPROVED: Final = 32
+"""Number of uplink messages of a connection without a proof of the UE's identity. A registration
+has at most five of the UE before its SECURITY MODE COMPLETE, and each may be repeated four times
+(T3560, T3570). Without a bound, a sender could have each of its messages answered for ever."""
 
 
 # NGAP
@@ -269,13 +276,19 @@ def _nas(
         if initial:
             d.release(ngap.NAS_UNSPECIFIED)
         return procedure
+    if not opened.verified and (sequence or 0) > MAX_UNPROVED:
+        d.note("too many messages without a proof of the identity")
+        connection.abort(d, "too many messages")
+        d.release(ngap.NAS_UNSPECIFIED)
+        return procedure
     if not opened.verified and opened.type not in protocol_errors.PROCESSED_UNVERIFIED:
         protocol_errors.unverified(d, opened, initial=initial)
         return procedure
     read = wire.nas_read(opened.plain)
     if read.tree is None or read.answer is not None:
         reason = read.fault or "an unknown IE that must be understood"
-        protocol_errors.faulty(d, opened, reason, read.answer, initial=initial)
+        answer = None if codec.is_status(opened.plain) else read.answer
+        protocol_errors.faulty(d, opened, reason, answer, initial=initial)
     elif opened.type not in NAS_MESSAGES:
         protocol_errors.not_implemented(d, opened, read.tree, initial=initial)
     else:

@@ -85,6 +85,9 @@ class RequestCompleted(Event, frozen=True):
     """The complete REGISTRATION REQUEST arrived with integrity protection."""
 
     request: bytes
+    capability: bytes = b""
+    """The UE security capability in it, if it differs from that of the first request. It replaces
+    that of the current security context."""
 
 
 class GutiAllocated(Event, frozen=True):

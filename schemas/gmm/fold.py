@@ -105,7 +105,12 @@ def _registration_started(ue: Ue, event: e.RegistrationStarted) -> Ue:
 def _request_completed(ue: Ue, event: e.RequestCompleted) -> Ue:
     if ue.registration is None:
         return ue
-    return replace(ue, registration=replace(ue.registration, complete_request=event.request))
+    registration = replace(ue.registration, complete_request=event.request)
+    if not event.capability:
+        return replace(ue, registration=registration)
+    registration = replace(registration, capability=event.capability)
+    security = ue.security and replace(ue.security, capability=event.capability)
+    return replace(ue, registration=registration, security=security)
 
 
 def _guti_allocated(ue: Ue, event: e.GutiAllocated) -> Ue:

@@ -41,6 +41,8 @@ class Challenge(Struct, frozen=True, omit_defaults=True):
     eap_identifier: int = 0
     plmn: Plmn = ""
     """The serving network that the UE is authenticated for (TS 33.501 6.1.1.4)."""
+    ngksi_refused: int = 0
+    """How often the UE has answered that the ngKSI is in use (5GMM cause #71)."""
 
 
 class ConfiguredNssai(Struct, frozen=True):
@@ -71,6 +73,9 @@ class Registration(Struct, frozen=True, omit_defaults=True):
     """The plain REGISTRATION ACCEPT; it is sent again when T3550 expires (5.5.1.2.8 c)."""
     configured_nssai: ConfiguredNssai | None = None
     """The configured NSSAI in it; None for none."""
+    corrected: bool = False
+    """Whether the UE is authenticated again, because its complete request has other security
+    capabilities than the first one."""
 
 
 class Paging(Struct, frozen=True, omit_defaults=True):

@@ -138,7 +138,8 @@ class CheckedWorld(World):
             if isinstance(event, AuthenticationStarted):
                 rand = self.rands.setdefault(event.challenge.kamf, event.challenge.rand)
                 assert rand == event.challenge.rand, "two challenges, one K_AMF"
-                current = before.security
+                taken = any(isinstance(e, SecurityModeCompleted) for e in step.events)
+                current = after.security if taken else before.security
                 assert current is None or current.ngksi != event.challenge.ngksi
             if isinstance(event, SecurityModeStarted):
                 context = event.context

@@ -211,6 +211,10 @@ class Phone:
         """Complete the registration, and return the REGISTRATION ACCEPT."""
         accept = self.hear()[-1]
         assert accept["message-type"] == "registration-accept", accept
+        return self.finish_accept(accept)
+
+    def finish_accept(self, accept: dict[str, Any]) -> dict[str, Any]:
+        """Complete the registration of a REGISTRATION ACCEPT."""
         self.guti = accept["5g-guti"]["guti"]
         if accept["ngap"] == "InitialContextSetupRequest":
             self.ngap("InitialContextSetupResponse")

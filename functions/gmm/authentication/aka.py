@@ -40,6 +40,7 @@ def start(d: UeDecision, subscriber: Subscriber, *, failed: Challenge | None = N
     `failed` is the challenge before it, of a UE that has been re-synchronised since.
     """
     resynchronised = failed is not None
+    refused = failed.ngksi_refused if failed is not None else 0
     sqn = min(max(d.ue.sqn, subscriber.sqn) + SQN_STEP, SQN_MAX)
     rand, ngksi, plmn = d.env.random(16), _free_ngksi(d), d.plmn
     name = serving_network_name(plmn)
@@ -49,13 +50,17 @@ def start(d: UeDecision, subscriber: Subscriber, *, failed: Challenge | None = N
         autn, xres, k_aut, kseaf = eap.challenge(subscriber, d.ue.supi, name, rand, sqn)
         kamf = wire.kamf(kseaf, d.ue.supi, ABBA)
         challenge = Challenge(
-            ngksi, rand, autn, xres, kamf, resynchronised, k_aut, identifier, plmn=plmn
+            *(ngksi, rand, autn, xres, kamf, resynchronised, k_aut, identifier),
+            plmn=plmn,
+            ngksi_refused=refused,
         )
     else:
         vector = wire.aka_vector(subscriber.k, subscriber.opc, rand, sqn, subscriber.amf, name)
         kamf = wire.kamf(vector.kseaf, d.ue.supi, ABBA)
         challenge = Challenge(
-            ngksi, rand, vector.autn, vector.xres_star, kamf, resynchronised, plmn=plmn
+            *(ngksi, rand, vector.autn, vector.xres_star, kamf, resynchronised),
+            plmn=plmn,
+            ngksi_refused=refused,
         )
     d.emit(AuthenticationStarted(challenge, sqn))
     send(d, challenge)
@@ -149,12 +154,15 @@ def failure_retried(
     """Answer an AUTHENTICATION FAILURE by another challenge, where one may help.
 
     Synch failure: re-synchronise once (5.4.1.3.7 f). ngKSI already in use: the same challenge
-    under another ngKSI (e). Otherwise False, and the challenge is over.
+    under another ngKSI (e), until all values were tried. Otherwise False, and the challenge is
+    over.
     """
     cause = tree["5gmm-cause"]
     d.stop_timer("T3560")
-    if cause == "ng-ksi-already-in-use":
-        again = replace(challenge, ngksi=_free_ngksi(d, after=challenge.ngksi))
+    refused = challenge.ngksi_refused + 1
+    if cause == "ng-ksi-already-in-use" and refused < NGKSI_VALUES:
+        ngksi = _free_ngksi(d, after=challenge.ngksi)
+        again = replace(challenge, ngksi=ngksi, ngksi_refused=refused)
         d.emit(AuthenticationFailed(GmmCause.NGKSI_IN_USE.text))
         d.emit(AuthenticationStarted(again, d.ue.sqn))
         send(d, again)

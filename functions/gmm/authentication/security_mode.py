@@ -20,15 +20,20 @@ def select(priority: Sequence[int], capability: bytes, octet: int) -> int | None
     return next((number for number in priority if bits & 0x80 >> number), None)
 
 
+def algorithms(d: UeDecision, capability: bytes) -> tuple[int | None, int | None]:
+    """Return the numbers of the algorithms for integrity and ciphering; None for one that no
+    algorithm of the policy fits."""
+    policy = d.env.network.security
+    return select(policy.integrity, capability, 1), select(policy.ciphering, capability, 0)
+
+
 def start(d: UeDecision, challenge: Challenge, capability: bytes, eap_success: bytes = b"") -> bool:
     """Offer the context of an answered challenge in a SECURITY MODE COMMAND. Return False if no
     algorithms fit.
 
     `eap_success` ends the EAP exchange of the challenge (5.4.2.2); empty for 5G-AKA.
     """
-    policy = d.env.network.security
-    nia = select(policy.integrity, capability, 1)
-    nea = select(policy.ciphering, capability, 0)
+    nia, nea = algorithms(d, capability)
     if nia is None or nea is None:
         return False
     context = SecurityContext(

@@ -144,8 +144,11 @@ def _confirm_guti(d: UeDecision, registration: Registration) -> None:
 
     The UE has then received the previous REGISTRATION ACCEPT, without a REGISTRATION COMPLETE.
     """
-    used = wire.nas_peek(registration.request).guti
-    if d.ue.tmsi_pending and used is not None and used[-1] == d.ue.tmsi:
+    unproved = registration.retransmit and not registration.complete_request
+    if not d.ue.tmsi_pending or unproved:
+        return
+    used = wire.nas_peek(registration.complete_request or registration.request).guti
+    if used is not None and used[-1] == d.ue.tmsi:
         d.emit(GutiConfirmed())
 
 

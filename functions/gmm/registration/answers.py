@@ -1,20 +1,17 @@
 """What a UE says to a challenge and to a SECURITY MODE COMMAND (TS 24.501 5.4.1, 5.4.2)."""
 
-import wire
 from functions.decision import connection
 from functions.decision.inputs import NasReceived
 from functions.decision.ue_decision import UeDecision
 from functions.gmm.authentication import aka, eap, security_mode
 from functions.gmm.authentication.eap import Answer
 from functions.gmm.deregistration import procedure
-from functions.gmm.registration import accept, identity
-from functions.gmm.registration import request as registration_request
+from functions.gmm.registration import accept, identity, initial_message
 from functions.messages import ngap
-from functions.messages.trees import Tree, subtree
+from functions.messages.trees import subtree
 from schemas.causes import GmmCause
 from schemas.gmm.events import (
     PeiLearned,
-    RequestCompleted,
     SecurityModeCompleted,
     SecurityModeRejected,
 )
@@ -80,33 +77,13 @@ def security_mode_complete(d: UeDecision, received: NasReceived) -> None:
     if not nas.pending or nas.count is None:
         d.note("a SECURITY MODE COMPLETE under another context")
         return
+    known = d.ue.security
     d.stop_timer("T3560")
     d.emit(SecurityModeCompleted(nas.count + 1))
     imeisv = subtree(tree, "imeisv").get("imeisv")
     if imeisv is not None:
         d.emit(PeiLearned(f"imeisv-{imeisv}"))
-    container = _inner(received.container)
-    if d.ue.deregistering:
-        connection.proved(d)
-        procedure.complete(d, switch_off=procedure.is_switch_off(container))
-        return
-    registration = d.ue.registration
-    if registration is None:
-        return  # it was authenticated again, and that is all
-    if container.get("message-type") == "registration-request":
-        d.emit(RequestCompleted(received.container or b""))
-        request = container
-    else:
-        if registration.retransmit:
-            d.note("the UE did not send its complete REGISTRATION REQUEST again")
-        kept = registration.complete_request or registration.request
-        request = registration_request.again(kept)
-    accept.conclude(d, d.ue.registration or registration, request, nas.count)
-
-
-def _inner(container: bytes | None) -> Tree:
-    """The message in a container; empty where there is none that can be read."""
-    return {} if container is None else wire.nas_read(container).tree or {}
+    initial_message.complete(d, received.container, nas.count, known)
 
 
 def security_mode_reject(d: UeDecision, received: NasReceived) -> None:

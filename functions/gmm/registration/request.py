@@ -75,9 +75,9 @@ def begin(d: UeDecision, nas: Nas, request: Tree, *, suci_told: bool = False) ->
     d.emit(RegistrationStarted(registration))
     if not d.ue.supi and d.key.startswith("imsi-"):
         d.emit(SubscriberIdentified(d.key))
-    refused = _refused(d, request, registration, known_before=not suci_told)
-    if refused is not None:
-        accept.reject(d, refused)
+    cause = refused(d, request, registration.capability, known_before=not suci_told)
+    if cause is not None:
+        accept.reject(d, cause)
     elif not d.ue.supi:
         identity.request(d)
     elif d.env.subscriber is None:
@@ -93,11 +93,12 @@ _PEIS: Final = frozenset({"imei", "imeisv", "mac-address", "eui-64"})
 """The permanent equipment identifiers among the 5GS mobile identities (9.11.3.4)."""
 
 
-def _refused(
-    d: UeDecision, request: Tree, registration: Registration, *, known_before: bool
+def refused(
+    d: UeDecision, request: Tree, capability: bytes, *, known_before: bool
 ) -> GmmCause | None:
     """Return the cause to reject a request for its contents (5.5.1.2.5, 5.5.1.3.5), None for none.
 
+    `capability` is the UE security capability in it, or a stored one; empty for none.
     `known_before` is whether the identity in the request is that of the UE.
     """
     kind = kind_of(request)
@@ -106,11 +107,11 @@ def _refused(
     cause = None
     if kind in DISASTER:
         cause = GmmCause.DISASTER_ROAMING_NOT_ALLOWED
-    elif not registration.capability and kind in UPDATES:
+    elif not capability and kind in UPDATES:
         # A periodic update has no algorithms of the UE (8.2.6.4), and none are stored. With this
         # cause the UE starts an initial registration at once.
         cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
-    elif not registration.capability:
+    elif not capability:
         # An initial registration has them (8.2.6.4, 5.5.1.2.8 b).
         cause = GmmCause.INVALID_MANDATORY_INFORMATION
     elif not _PEIS.isdisjoint(identities):
@@ -121,7 +122,7 @@ def _refused(
     elif emergency or kind == ONBOARDING:
         # With this cause the USIM stays valid, and the UE tries another network.
         cause = GmmCause.PROTOCOL_ERROR
-    elif kind == PERIODIC and not d.ue.supi:
+    elif kind == PERIODIC and not (d.ue.supi and known_before):
         cause = GmmCause.IDENTITY_CANNOT_BE_DERIVED
     elif (
         kind in UPDATES

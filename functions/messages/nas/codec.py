@@ -81,3 +81,17 @@ def _read(octets: bytes) -> bytes:
 @lru_cache(maxsize=KEPT)
 def _decoded(octets: bytes) -> bytes:
     return _tree.encode(wire.nas_decode(octets))
+
+
+def answer(octets: bytes) -> bytes | None:
+    """Return the answer to a faulty message by TS 24.501 clause 7; None for no answer.
+
+    No STATUS answers a STATUS: two sides that do this never stop.
+    """
+    return None if is_status(octets) else wire.nas_answer(octets)
+
+
+def is_status(octets: bytes) -> bool:
+    """Whether a plain message is 5GMM STATUS or 5GSM STATUS (TS 24.501 9.7)."""
+    gmm = octets[:1] == b"\x7e"
+    return octets[2:3] == b"\x64" if gmm else octets[3:4] == b"\xd6"

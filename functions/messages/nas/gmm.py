@@ -22,6 +22,26 @@ def kind_of(request: Tree) -> Any:
     return subtree(request, "5gs-registration-type").get("registration-type")
 
 
+_CLEARTEXT: Final = frozenset(
+    {
+        "message-type",
+        "5gs-registration-type",
+        "ngksi",
+        "5gs-mobile-identity",
+        "ue-security-capability",
+        "additional-guti",
+        "ue-status",
+        "eps-nas-message-container",
+    }
+)
+"""The cleartext IEs of a REGISTRATION REQUEST (4.4.6)."""
+
+
+def in_the_clear(request: Tree) -> Tree:
+    """Return a REGISTRATION REQUEST without the IEs that a UE must not send in the clear."""
+    return {name: ie for name, ie in request.items() if name in _CLEARTEXT}
+
+
 def sessions_of(tree: Tree, name: str) -> list[int] | None:
     """Return the PDU sessions in a PDU session status or an uplink data status; None without it.
 
