@@ -18,6 +18,7 @@ from eventing.jetstream.connection import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config.objectives import ObjectiveConfig
 from schemas.config.reading import Config, DataNetworkConfig, N2Config, N4Config, UpfConfig
+from schemas.config.strangers import DEFAULT_POLICY, StrangerPolicy
 from schemas.network import Congestion, Timers
 from transport import Mode
 
@@ -75,6 +76,7 @@ async def site(
     timers: Timers | None = None,
     congestion: Congestion | None = None,
     setup_within: float = 10.0,
+    strangers: StrangerPolicy = DEFAULT_POLICY,
 ) -> AsyncGenerator[Site]:
     """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
     data = DataDirectory(folder / "data")
@@ -101,6 +103,7 @@ async def site(
         objective=objectives,
         timers=timers or Timers(),
         congestion=congestion or Congestion(),
+        strangers=strangers,
     )
     try:
         async with local_core(data, config, groups) as core:

@@ -22,7 +22,7 @@ async def verified(data: DataDirectory) -> Verification:
     async with opened(data.root) as access:
         names = [name async for name, _ in all_aggregates(access.log)]
         result = await verify_aggregates(access, names)
-        assert result.differing == []
+        assert result.differing == [], result.differing[:5]
         for name in names:
             triggers = Counter([step.trigger.id async for step in access.log.steps(name)])
             twice = {trigger for trigger, count in triggers.items() if count > 1}

@@ -115,10 +115,12 @@ def test_a_gnb_without_any_of_the_slices_of_the_ue() -> None:
     phone.world.subscribers[phone.supi] = subscriber(slices=(SubscribedSlice(SLICE, True),))
     phone.world.uplink(setup_request(tac=2, slice_={"s-NSSAI": {"sST": 2}}))
     phone.world.sent()
-    phone.initial(wire.nas_encode(phone.request()))
+    request = phone.request()
+    phone.initial(wire.nas_encode(request))
     phone.authenticate()
     phone.hear()
-    phone.say({"message-type": "security-mode-complete"}, 4)
+    complete = {"message-type": "security-mode-complete", "nas-message-container": request}
+    phone.say(complete, 4)
     reject = phone.hear()[0]
     assert reject["5gmm-cause"] == "no-network-slices-available"
     assert rejected(reject) == [(ONE, IN_AREA)]

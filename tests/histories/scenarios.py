@@ -16,6 +16,7 @@ from tests.functions.world import NETWORK, OTHER_SLICE, World, subscriber
 from tests.histories import (
     scenarios_assistance,
     scenarios_first_contact,
+    scenarios_hostile,
     scenarios_network,
     scenarios_plmns,
     scenarios_sessions,
@@ -734,4 +735,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     **scenarios_plmns.SCENARIOS,
     **scenarios_sessions.SCENARIOS,
     **scenarios_first_contact.SCENARIOS,
+    **scenarios_hostile.SCENARIOS,
 }
