@@ -157,8 +157,9 @@ def python_result(report: str, errors: str) -> Result:
 def audit_rust(*checks: str) -> Result:
     """Run checks of cargo-deny on the crates of wire."""
     manifest, config = ROOT / "wire" / "Cargo.toml", ROOT / "wire" / "deny.toml"
-    options = ("--manifest-path", manifest, "--log-level", "error", "--color", "never")
-    done = run(cargo_deny(), *options, "check", "--config", config, *checks)
+    options = ("--manifest-path", manifest, "--config", config)
+    quiet = ("--log-level", "error", "--color", "never")
+    done = run(cargo_deny(), *options, *quiet, "check", *checks)
     return rust_result(done.returncode, done.stdout + done.stderr, checks)
 
 
