@@ -71,7 +71,8 @@ def drive(phone: Phone, clear: Tree, container: Tree | None) -> list[Tree]:
 def outcome(world: World, told: list[Tree]) -> tuple[Any, ...]:
     """What is left of the registration: the answer, and the state without keys and identities."""
     answers = ("registration-accept", "registration-reject")
-    final = next((m for m in reversed(told) if m[MESSAGE] in answers), {})
+    nothing: Tree = {}
+    final = next((m for m in reversed(told) if m[MESSAGE] in answers), nothing)
     answer = {k: v for k, v in final.items() if k not in ("5g-guti", "ngap", "security")}
     ue: Ue = world.states.get("ue/imsi-001010000000001", Ue())
     context = ue.security if ue.registered else None
@@ -194,6 +195,7 @@ def test_capabilities_that_change_again_are_cause_23() -> None:
         return {**phone.request(), "ue-security-capability": {"octets": next(octets)}}
 
     begun(phone, in_the_clear(request()))
+    heard: list[Tree] = []
     for _ in range(2):
         complete = {MESSAGE: "security-mode-complete", "nas-message-container": request()}
         phone.say(complete, 4)

@@ -89,7 +89,7 @@ def without_a_proof() -> World:
     for number in range(34):
         phone.hear()
         status = {"octets": f"{number % 2:02x}"}
-        phone.uplink(wire.nas_encode(phone.request(**{"ue-status": status})))
+        phone.uplink(wire.nas_encode(phone.request() | {"ue-status": status}))
     phone.hear()
     phone.ngap("UEContextReleaseComplete")
     return phone.world

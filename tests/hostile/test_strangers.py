@@ -71,16 +71,6 @@ def test_a_registered_ue_cannot_refuse_the_ngksi_for_ever() -> None:
     assert challenges(world) - before <= 7
 
 
-def _identity(kind: str, phone: Phone) -> Tree:
-    return {
-        "imeisv": {
-            MESSAGE: "identity-response",
-            "mobile-identity": {"octets": "0500000000000000f0"},
-        },
-        "guti": {MESSAGE: "identity-response", "mobile-identity": phone.identity()},
-    }[kind]
-
-
 @pytest.mark.parametrize(
     "repeated",
     ["registration", "service-request", "unknown", "wrong identity", "ngksi", "response"],
@@ -94,7 +84,7 @@ def test_a_sender_without_a_proof_is_not_answered_for_ever(repeated: str) -> Non
     answers = 0
     for number in range(200):
         message: Tree | bytes = {
-            "registration": phone.request(**{"ue-status": {"octets": f"{number % 2:02x}"}}),
+            "registration": phone.request() | {"ue-status": {"octets": f"{number % 2:02x}"}},
             "service-request": bytes.fromhex("7e004c0000070000000000000000"),
             "unknown": b"\x7e\x00\x7a",
             "wrong identity": b"\x7e\x00\x5c\x00\x09\x05\x00\x00\x00\x00\x00\x00\x00\xf0",
@@ -323,6 +313,26 @@ def test_a_message_without_a_mac_is_discarded_after_the_secure_exchange(
 # A gNB that acts for the UEs of another
 
 
+WITH_IDS_ALONE = (
+    "UEContextSuspendRequest",
+    "UEContextResumeRequest",
+    "HandoverRequired",
+    "UplinkRANStatusTransfer",
+    "PDUSessionResourceModifyIndication",
+    "SecondaryRATDataUsageReport",
+    "LocationReport",
+    "InitialContextSetupResponse",
+    "PDUSessionResourceSetupResponse",
+    "PDUSessionResourceModifyResponse",
+    "PDUSessionResourceReleaseResponse",
+    "UEContextModificationResponse",
+    "HandoverRequestAcknowledge",
+    "TraceFailureIndication",
+    "UplinkUEAssociatedNRPPaTransport",
+)
+"""An error of the ids comes before any other (TS 38.413 10.5), so these need no other IE."""
+
+
 def of_other_gnb(phone: Phone) -> dict[str, Tree]:
     """Messages about the victim, with its ids, from the association of another gNB."""
     pair: list[Tree] = [{"AMF-UE-NGAP-ID": phone.amf_id}, {"RAN-UE-NGAP-ID": phone.ran_id}]
@@ -332,6 +342,7 @@ def of_other_gnb(phone: Phone) -> dict[str, Tree]:
     return {
         "UEContextReleaseRequest": {"ies": [*pair, cause]},
         "UEContextReleaseComplete": {"ies": pair},
+        "HandoverFailure": {"ies": [pair[0], cause]},
         "UplinkNASTransport": {"ies": [*pair, nas, location]},
         "InitialContextSetupFailure": {"ies": [*pair, cause]},
         "UEContextModificationFailure": {"ies": [*pair, cause]},
@@ -343,7 +354,7 @@ def of_other_gnb(phone: Phone) -> dict[str, Tree]:
         "HandoverCancel": {"ies": [*pair, cause]},
         "HandoverNotify": {"ies": [*pair, location]},
         "PDUSessionResourceNotify": {"ies": [*pair, location]},
-        "UEContextSuspendRequest": {"ies": pair},
+        **{name: {"ies": pair} for name in WITH_IDS_ALONE},
         "RRCInactiveTransitionReport": {"ies": [*pair, {"RRCState": "inactive"}, location]},
     }
 
