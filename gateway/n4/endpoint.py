@@ -42,13 +42,16 @@ class N4Counters(Struct):
     duplicates: int = 0
     """Repeated requests of UPFs, and repeated responses to requests."""
     unmatched: int = 0
-    """Responses without a request."""
+    """Responses without a request: no pending request has their address, sequence number, type and
+    SEID."""
     malformed: int = 0
     """Octets from either side that are not a message."""
     unknown_source: int = 0
     """Messages from addresses that no UPF may send from."""
     overloads: int = 0
     """Requests of UPFs dropped because JetStream does not keep up."""
+    excess: int = 0
+    """Messages dropped because more of their kind came from one UPF than a UPF sends."""
 
 
 def log_seldom(count: int, text: str, *arguments: object) -> None:
@@ -144,6 +147,13 @@ async def open_endpoint(
         ) from None
     _, endpoint = await loop.create_datagram_endpoint(lambda: Endpoint(received), sock=listening)
     return endpoint
+
+
+def is_same_place(one: Address, other: Address) -> bool:
+    """Whether two socket addresses have the same host and port."""
+    if one[1] != other[1]:
+        return False
+    return one[0] == other[0] or one[0].partition("%")[0] == other[0].partition("%")[0]
 
 
 def address_text(address: Address) -> str:

@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 from gateway.n4.path import State
 from gateway.n4.peer import UpfPeer
-from gateway.n4.pfcp import FIRST_OF_SESSIONS
 from gateway.outbox import Outbox
 from schemas.cloudevents import (
     MSGPACK_MEDIA_TYPE,
@@ -41,15 +40,6 @@ def route_of_session(seid: int, message: str) -> N4Route:
     return N4Route(procedure, index_seid(seid), slot_of_seid(seid))
 
 
-def route_of_request(
-    peer: UpfPeer, message_type: int, seid: int | None, message: str
-) -> N4Route | None:
-    """Return the route of a UPF's request; None for a session request without SEID (7.2.2.2)."""
-    if message_type < FIRST_OF_SESSIONS:
-        return route_of_node(peer)
-    return None if seid is None else route_of_session(seid, message)
-
-
 def route_of_response(request: CloudEvent, message: str) -> N4Route:
     """Return the route of the response to a request of the core, or of its timeout."""
     other = Procedure.UPF if request.partitionkey.startswith(_UPF) else Procedure.SESSION
@@ -69,18 +59,18 @@ class N4Events:
         """Whether JetStream does not keep up: the gateway drops messages that UPFs repeat."""
         return self._outbox.waiting >= self._bound
 
-    def uplink(self, peer: UpfPeer, route: N4Route, octets: bytes) -> CloudEvent:
-        """Publish a message of a UPF, and return its event."""
-        return self._put(peer, route, EventType.PFCP_UPLINK, octets)
+    def uplink(self, source: str, route: N4Route, octets: bytes) -> CloudEvent:
+        """Publish a message of a UPF, and return its event. `source` is as in `Senders.source`."""
+        return self._put(source, route, EventType.PFCP_UPLINK, octets)
 
     def unanswered(self, peer: UpfPeer, request: CloudEvent, octets: bytes) -> None:
         """Publish that the UPF has not answered a request of the core."""
-        self._put(peer, route_of_response(request, ""), EventType.PFCP_UNANSWERED, octets)
+        self._put(peer.source, route_of_response(request, ""), EventType.PFCP_UNANSWERED, octets)
 
     def ended(self, peer: UpfPeer, request: CloudEvent, octets: bytes, incarnation: int) -> None:
         """Publish that a restart of the UPF has ended a request of the core."""
         route = route_of_response(request, "")
-        self._put(peer, route, EventType.PFCP_ENDED, octets, incarnation=incarnation)
+        self._put(peer.source, route, EventType.PFCP_ENDED, octets, incarnation=incarnation)
 
     def path(self, peer: UpfPeer, state: State, stamp: int) -> None:
         """Publish the state of a UPF's path. `served` is dropped under load: it is repeated."""
@@ -88,12 +78,12 @@ class N4Events:
             return
         data = encode(UpfPath(peer.node_id, state, stamp))
         route = route_of_node(peer)
-        self._put(peer, route, EventType.UPF_PATH, data, MSGPACK_MEDIA_TYPE)
+        self._put(peer.source, route, EventType.UPF_PATH, data, MSGPACK_MEDIA_TYPE)
 
     def load(self, peer: UpfPeer, load: UpfLoadReported) -> None:
         """Publish the load that a UPF reports."""
         route = route_of_node(peer)
-        self._put(peer, route, EventType.UPF_LOAD, encode(load), MSGPACK_MEDIA_TYPE)
+        self._put(peer.source, route, EventType.UPF_LOAD, encode(load), MSGPACK_MEDIA_TYPE)
 
     def again(self, event: CloudEvent) -> None:
         """Publish an event again. A core that has processed it sends the same response."""
@@ -101,7 +91,7 @@ class N4Events:
 
     def _put(
         self,
-        peer: UpfPeer,
+        source: str,
         route: N4Route,
         event_type: EventType,
         data: bytes,
@@ -110,7 +100,7 @@ class N4Events:
     ) -> CloudEvent:
         event = CloudEvent(
             id=self._outbox.next_id(),
-            source=peer.source,
+            source=source,
             type=event_type,
             partitionkey=route.partitionkey,
             data=data,

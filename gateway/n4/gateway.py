@@ -27,8 +27,9 @@ from gateway.n4.peer import UpfPeer
 from gateway.n4.pfcp import HEARTBEAT_REQUEST
 from gateway.n4.received import ReceivedRequests
 from gateway.n4.relay import DownlinkRelay, UplinkRelay
-from gateway.n4.requests import PendingRequest, Requests, Sequences, first_sequence
+from gateway.n4.requests import PendingRequest, Requests
 from gateway.n4.senders import Senders
+from gateway.n4.sequences import Sequences
 from gateway.outbox import Outbox
 from schemas.config.n4 import N4Config, UpfConfig
 
@@ -59,7 +60,7 @@ class N4Gateway:
         self._outbox = Outbox(publisher)
         self._events = N4Events(self._outbox, config.max_under_way)
         self._senders = Senders(upfs)
-        sequences = Sequences(first_sequence())
+        sequences = Sequences()
         for peer in self._senders.all:
             self._equip(peer, sequences)
         received = ReceivedRequests(len(upfs))
@@ -157,9 +158,10 @@ class N4Gateway:
         if self._endpoint is not None:
             self._endpoint.send(octets, address)
 
-    def _send_to(self, peer: UpfPeer, octets: bytes) -> None:
+    def _send_to(self, peer: UpfPeer, octets: bytes) -> Address | None:
         if peer.address is not None:
             self._send(octets, peer.address)
+        return peer.address
 
     def _timed_out(self, peer: UpfPeer, pending: PendingRequest) -> None:
         if pending.event is None:

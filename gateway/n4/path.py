@@ -32,6 +32,9 @@ IGNORED_MOST: Final = 640.0
 doubled each time up to the longest. After the longest pause without a report it is the first one
 again."""
 
+VERIFY_PAUSE: Final = 0.25
+"""Seconds between two heartbeats that verify the UPF's own heartbeats."""
+
 State = Literal["served", "up", "down", "unknown", "ignoring"]
 
 
@@ -72,11 +75,13 @@ class Path:
         self._ignoring_pause = 0.0
         self._ignoring_next = 0.0
         """Time of the next possible `ignoring`, in seconds of the event loop."""
+        self._verify_next = 0.0
+        """Time of the next possible verification, in seconds of the event loop."""
         self.associated = False
         self.core_stamp: int | None = None
         """The core's Recovery Time Stamp for this UPF, once a message has carried it."""
         self.stamp: int | None = None
-        """The UPF's Recovery Time Stamp in its last heartbeat."""
+        """The UPF's Recovery Time Stamp in its last heartbeat response."""
 
     def start(self) -> None:
         """Report that the gateway serves the UPF, now and until the UPF is associated."""
@@ -117,13 +122,20 @@ class Path:
     def heartbeat_received(self, stamp: int) -> None:
         """Note a heartbeat request of the UPF.
 
-        A request with an older Recovery Time Stamp may be late: the gateway sends a heartbeat.
+        Anyone can send one with the UPF's address. If it says that the UPF has restarted, or is
+        back, a heartbeat of the gateway verifies it.
         """
-        if self.stamp is not None and stamp < self.stamp:
-            if self.core_stamp is not None and not self._under_way:
-                self._beat_now()
+        if stamp != self.stamp or self._down:
+            self.verify()
+
+    def verify(self) -> None:
+        """Send a heartbeat, unless one is under way or was just sent: its response shows the
+        current Recovery Time Stamp."""
+        now = self._loop.time()
+        if self.core_stamp is None or self._under_way or now < self._verify_next:
             return
-        self._alive(stamp)
+        self._verify_next = now + VERIFY_PAUSE
+        self._beat_now()
 
     def heartbeat_answered(self, stamp: int, *, own: bool) -> None:
         """Note a heartbeat response, to a request of the gateway (`own`) or of the core."""

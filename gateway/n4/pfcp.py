@@ -18,6 +18,8 @@ SESSION_ESTABLISHMENT_RESPONSE: Final = 51
 ACCEPTED: Final = 1
 NO_ASSOCIATION: Final = 72
 """Values of Cause (8.2.1)."""
+FIRST_REFUSAL: Final = 64
+"""The lowest cause of a request that is not accepted."""
 
 SEQUENCES: Final = 1 << 24
 """Number of sequence numbers."""
@@ -36,6 +38,11 @@ class PfcpHeader(NamedTuple):
     message_type: int
     seid: int | None
     sequence: int
+
+
+def header(peek: wire.PfcpPeek) -> PfcpHeader:
+    """Return the header of a peeked message."""
+    return PfcpHeader(peek.version, peek.message_type, peek.seid, peek.sequence)
 
 
 def header_of(octets: bytes) -> PfcpHeader | None:

@@ -2,7 +2,7 @@
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from gateway.n4.endpoint import Address
@@ -40,9 +40,13 @@ class ReceivedRequest:
         self.published = now
         """Time when the event was last published."""
 
+    def answer(self, response: bytes) -> None:
+        """Keep the core's response."""
+        self.response, self.event = response, None
+
 
 class ReceivedRequests:
-    """The recent requests of all UPFs, by partition key, sequence number and type (6.4).
+    """The recent requests of all UPFs, by source, partition key, sequence number and type (6.4).
 
     The key is that of the session or of the UPF, so two UPFs behind one address cannot be confused.
     A repeated request gets the same response. A request with other octets, from another port or of
@@ -54,10 +58,11 @@ class ReceivedRequests:
         """`upfs` is the number of UPFs of the gateway."""
         self._upfs = upfs
         self._clock = clock
-        self._requests: OrderedDict[tuple[str, int, int], ReceivedRequest] = OrderedDict()
+        self._requests: OrderedDict[tuple[str, str, int, int], ReceivedRequest] = OrderedDict()
 
     def find(
         self,
+        source: str,
         key: str,
         sequence: int,
         message_type: int,
@@ -70,7 +75,7 @@ class ReceivedRequests:
         `incarnation` is the Recovery Time Stamp of the UPF for a request about a session, None for
         other requests.
         """
-        found = self._requests.get((key, sequence, message_type))
+        found = self._requests.get((source, key, sequence, message_type))
         if found is None or found.since + KEPT <= self._clock():
             return None
         same = (found.octets, found.address, found.incarnation) == (octets, address, incarnation)
@@ -92,7 +97,7 @@ class ReceivedRequests:
             if oldest.since + KEPT > now and len(self._requests) < MAX_KEPT * self._upfs:
                 break
             self._requests.popitem(last=False)
-        name = event.partitionkey, sequence, message_type
+        name = event.source, event.partitionkey, sequence, message_type
         self._requests.pop(name, None)
         self._requests[name] = ReceivedRequest(octets, address, event, incarnation, now)
 
@@ -104,16 +109,12 @@ class ReceivedRequests:
         found.published = now
         return found.event
 
-    def is_answered(self, key: str, sequence: int, message_type: int) -> bool:
-        """Whether the request of a response has its response already."""
-        found = self._requests.get((key, sequence, message_type - 1))
-        return found is not None and bool(found.response)
-
-    def answer(
-        self, key: str, sequence: int, message_type: int, octets: bytes
+    def of_response(
+        self, sources: Sequence[str], key: str, sequence: int, message_type: int
     ) -> ReceivedRequest | None:
-        """Keep the core's response; return its request, None if unknown."""
-        found = self._requests.get((key, sequence, message_type - 1))
-        if found is not None:
-            found.response, found.event = octets, None
-        return found
+        """Return the request of a response to a UPF with these `sources`; None if unknown."""
+        for source in sources:
+            found = self._requests.get((source, key, sequence, message_type - 1))
+            if found is not None:
+                return found
+        return None

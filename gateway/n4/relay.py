@@ -7,9 +7,10 @@ from eventing.cloudevents.nats_binding import BadEventError
 from eventing.jetstream.messages import events_of
 from gateway.n4 import events, pfcp
 from gateway.n4.endpoint import MAX_DATAGRAM, Address, N4Counters, address_text, log_seldom
-from gateway.n4.events import N4Events
+from gateway.n4.events import N4Events, N4Route
 from gateway.n4.peer import UpfPeer
 from gateway.n4.pfcp import PfcpHeader
+from gateway.n4.rate import Bucket
 from gateway.n4.received import ReceivedRequests
 from gateway.n4.requests import Fate
 from gateway.n4.senders import Senders
@@ -51,25 +52,19 @@ class UplinkRelay:
             self._other_version(peek, address)
         elif peek.message == "unknown":
             self._drop(address, f"there is no message type {peek.message_type}")
-        elif (peer := self._senders.sender(peers, peek, address)) is not None:
-            self._known(peer, octets, peek, address)
-            if peek.message_type >= pfcp.FIRST_OF_SESSIONS and not self._events.full:
-                load = peer.load.read(octets, peer.path.stamp)
-                if load is not None:
-                    self._events.load(peer, load)
-        elif peek.request and peek.message_type >= pfcp.FIRST_OF_SESSIONS:
-            self._known(peers[0], octets, peek, address)  # its SEID is all that counts
-        else:
+        elif not peek.request:
+            self._response(peers, octets, peek, address)
+        elif peek.message_type >= pfcp.FIRST_OF_SESSIONS:
+            self._session_request(peers, octets, pfcp.header(peek), peek.message, address)
+        elif (peer := self._senders.sender(peers, peek, address)) is None:
+            if peek.message_type == pfcp.HEARTBEAT_REQUEST:
+                for peer in peers:
+                    peer.path.verify()  # one of them may have restarted
             self._drop(address, f"{peek.message} of which UPF? Several have this address")
-
-    def _known(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek, address: Address) -> None:
-        if not peek.request:
-            self._response(peer, octets, peek)
         elif peek.message_type == pfcp.HEARTBEAT_REQUEST:
             self._heartbeat(peer, octets, peek, address)
         else:
-            header = PfcpHeader(peek.version, peek.message_type, peek.seid, peek.sequence)
-            self._request(peer, octets, header, peek.message, address)
+            self._node_request(peer, octets, pfcp.header(peek), peek.message, address)
 
     def _malformed_message(self, octets: bytes, address: Address) -> None:
         """Handle a truncated message. The core rejects a request with a whole header (7.6.3)."""
@@ -77,11 +72,13 @@ class UplinkRelay:
         peers = self._senders.accept(address)
         if not peers:
             self._drop_unknown(address)
-        elif header is not None and fault.get("action") == "reject":
-            peer = self._senders.sender(peers, None, address) or peers[0]
-            self._request(peer, octets, header, "", address)
-        else:
+        elif header is None or fault.get("action") != "reject":
             self._drop(address, fault.get("text", "it cannot be read"))
+        elif header.message_type >= pfcp.FIRST_OF_SESSIONS:
+            self._session_request(peers, octets, header, "", address)
+        else:
+            peer = self._senders.sender(peers, None, address) or peers[0]
+            self._node_request(peer, octets, header, "", address)
 
     def _other_version(self, peek: wire.PfcpPeek, address: Address) -> None:
         """Answer a message of another version (7.6.2)."""
@@ -106,45 +103,73 @@ class UplinkRelay:
         if stamp is not None:
             self._send(pfcp.heartbeat("HeartbeatResponse", peek.sequence, stamp), address)
         else:
-            header = PfcpHeader(peek.version, peek.message_type, peek.seid, peek.sequence)
-            self._request(peer, octets, header, peek.message, address)
-        if peer.requests.incarnation.is_later(peek.recovery_time_stamp):
-            peer.requests.begin_incarnation(peek.recovery_time_stamp)
+            self._node_request(peer, octets, pfcp.header(peek), peek.message, address)
         peer.path.heartbeat_received(peek.recovery_time_stamp)
 
-    def _request(
+    def _node_request(
         self, peer: UpfPeer, octets: bytes, header: PfcpHeader, message: str, address: Address
     ) -> None:
-        number = header.sequence, header.message_type
-        route = events.route_of_request(peer, header.message_type, header.seid, message)
-        if route is None:
+        """Handle a request about the association. It is not proved that the UPF has sent it."""
+        if self._is_within(peer.node_requests, address, message):
+            route = events.route_of_node(peer)
+            self._request(peer.source, route, octets, header, address, None)
+
+    def _session_request(
+        self,
+        peers: tuple[UpfPeer, ...],
+        octets: bytes,
+        header: PfcpHeader,
+        message: str,
+        address: Address,
+    ) -> None:
+        if header.seid is None:
             self._drop(address, "its header has no SEID")
             return
-        of_session = header.message_type >= pfcp.FIRST_OF_SESSIONS
+        if not self._is_within(peers[0].reports, address, message):
+            return
+        source = self._senders.source(peers, address)
+        peer = next((one for one in peers if one.source == source), None)
+        incarnation = None if peer is None else peer.requests.incarnation.current
+        route = events.route_of_session(header.seid, message)
+        self._request(source, route, octets, header, address, incarnation)
+
+    def _request(
+        self,
+        source: str,
+        route: N4Route,
+        octets: bytes,
+        header: PfcpHeader,
+        address: Address,
+        incarnation: int | None,
+    ) -> None:
+        number = header.sequence, header.message_type
         received = octets, address
-        incarnation = peer.requests.incarnation.current if of_session else None
-        earlier = self._received.find(route.partitionkey, *number, *received, incarnation)
+        earlier = self._received.find(source, route.partitionkey, *number, *received, incarnation)
         if earlier is not None:
             self._counters.duplicates += 1
             if earlier.response:
                 self._send(earlier.response, address)
             elif (event := self._received.overdue(earlier)) is not None:
                 self._events.again(event)
-        elif self._has_room(peer):
-            event = self._events.uplink(peer, route, octets)
+        elif self._has_room(source):
+            event = self._events.uplink(source, route, octets)
             self._received.add(*number, *received, event, incarnation)
 
-    def _response(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek) -> None:
+    def _response(
+        self, peers: tuple[UpfPeer, ...], octets: bytes, peek: wire.PfcpPeek, address: Address
+    ) -> None:
         stamp = peek.recovery_time_stamp
         if peek.message_type == pfcp.HEARTBEAT_RESPONSE and stamp is None:
             self._counters.malformed += 1  # ignored (7.6.1)
             return
-        request = peer.requests.answered(peek.sequence, peek.message_type)
+        peer = next((one for one in peers if one.requests.is_pending(peek.sequence)), peers[0])
+        request = peer.requests.answered(octets, peek, address)
         if request is None:
-            self._unmatched(peer, octets, peek)
+            self._unmatched(peers, octets, peek, address)
             return
         if request.is_of_session:
             peer.path.session_answered()
+            self._load(peer, octets)
         if peek.message_type == pfcp.HEARTBEAT_RESPONSE and stamp is not None:
             if peer.requests.begin_incarnation(stamp):
                 peer.path.restarted()
@@ -159,27 +184,53 @@ class UplinkRelay:
             peer.path.association_denied()
         if request.event is not None:
             route = events.route_of_response(request.event, peek.message)
-            self._events.uplink(peer, route, octets)
+            self._events.uplink(peer.source, route, octets)
 
-    def _unmatched(self, peer: UpfPeer, octets: bytes, peek: wire.PfcpPeek) -> None:
-        """Handle a response without a request. The core deletes a session that it established."""
-        if peer.requests.was_answered(peek.sequence):
+    def _load(self, peer: UpfPeer, octets: bytes) -> None:
+        """Publish a changed load in a response of the UPF."""
+        if not self._events.full:
+            load = peer.load.read(octets, peer.path.stamp)
+            if load is not None:
+                self._events.load(peer, load)
+
+    def _unmatched(
+        self, peers: tuple[UpfPeer, ...], octets: bytes, peek: wire.PfcpPeek, address: Address
+    ) -> None:
+        """Handle a response without a request. The core deletes a session that it established, if
+        it is one of its own: the SEID of the core shows that."""
+        if any(peer.requests.was_answered(peek.sequence) for peer in peers):
             self._counters.duplicates += 1
             return
         self._counters.unmatched += 1
+        for peer in peers:
+            peer.requests.guessed()
+        source = self._senders.source(peers, address)
         established = peek.message_type == pfcp.SESSION_ESTABLISHMENT_RESPONSE
-        if established and peek.cause == pfcp.ACCEPTED and peek.seid and self._has_room(peer):
-            self._events.uplink(peer, events.route_of_session(peek.seid, peek.message), octets)
+        useful = established and peek.cause == pfcp.ACCEPTED
+        within = useful and self._is_within(peers[0].unmatched, address, peek.message)
+        if peek.seid and within and self._has_room(source):
+            self._events.uplink(source, events.route_of_session(peek.seid, peek.message), octets)
             return
-        text = "UPF %s answers no request of ours: %s, sequence %d"
-        log_seldom(self._counters.unmatched, text, peer.node_id, peek.message, peek.sequence)
+        text = "%s at %s answers no request of ours: %s, sequence %d"
+        where = address_text(address)
+        sent = peek.message, peek.sequence
+        log_seldom(self._counters.unmatched, text, source, where, *sent)
 
-    def _has_room(self, peer: UpfPeer) -> bool:
+    def _is_within(self, bucket: Bucket, address: Address, message: str) -> bool:
+        """Count a message that a UPF was not asked for. Return whether it is within its rate."""
+        if bucket.take():
+            return True
+        self._counters.excess += 1
+        text = "too many messages come from %s: %s is dropped"
+        log_seldom(self._counters.excess, text, address_text(address), message or "a message")
+        return False
+
+    def _has_room(self, source: str) -> bool:
         if not self._events.full:
             return True
         self._counters.overloads += 1
-        text = "JetStream does not keep up: a message of UPF %s is dropped"
-        log_seldom(self._counters.overloads, text, peer.node_id)
+        text = "JetStream does not keep up: a message of %s is dropped"
+        log_seldom(self._counters.overloads, text, source)
         return False
 
     def _drop(self, address: Address, why: str) -> None:
@@ -260,18 +311,13 @@ class DownlinkRelay:
         A request gets one response: another is the response to a copy of the request, and the
         session may be deleted by now.
         """
-        name = key, peek.sequence, peek.message_type
-        if self._received.is_answered(*name):
+        number = peek.sequence, peek.message_type
+        request = self._received.of_response(peer.sources, key, *number)
+        if request is not None and request.response:
             self._counters.under_way += 1
             return
-        request = self._received.answer(*name, data)
-        if peek.message_type == pfcp.ASSOCIATION_SETUP_RESPONSE and peek.cause == pfcp.ACCEPTED:
-            stamp = None
-            if request is not None:
-                stamp = wire.pfcp_peek(request.octets).recovery_time_stamp
-            if stamp is not None:
-                peer.requests.begin_incarnation(stamp)
-            peer.path.is_associated()
+        if request is not None:
+            request.answer(data)
         address = request.address if request is not None else peer.address
         if address is not None:
             self._send(data, address)

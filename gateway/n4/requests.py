@@ -5,16 +5,17 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from enum import Enum, auto
-from typing import Final, Generic, TypeVar
+from typing import Final
 
-from gateway.n4.endpoint import N4Counters
+import wire
+from gateway.n4.deadlines import Deadlines
+from gateway.n4.endpoint import Address, N4Counters, is_same_place
 from gateway.n4.incarnation import Incarnation
-from gateway.n4.pfcp import FIRST_OF_SESSIONS, SEQUENCES, VERSION_NOT_SUPPORTED, with_sequence
+from gateway.n4.pending import PendingRequest
+from gateway.n4.pfcp import FIRST_OF_SESSIONS, with_sequence
+from gateway.n4.sequences import Sequences
 from schemas.cloudevents import CloudEvent
 from schemas.identity import seid_of_index
-
-PACE: Final = 2000
-"""By how many numbers a second the first sequence number advances."""
 
 MAX_QUEUE: Final = 8192
 """Maximum requests that wait to be sent to a UPF."""
@@ -26,75 +27,11 @@ sooner, and the SEID is another session's later (`statestore.contract.QUARANTINE
 MAX_NEWEST: Final = 65536
 """Sessions whose last number is kept; the oldest is dropped first."""
 
-
-def first_sequence(now: float | None = None) -> int:
-    """Return the first sequence number of a gateway that starts at `now`, in seconds since 1970.
-
-    A UPF may still keep its responses to the previous gateway process, and would repeat one of
-    them for a request with the same number. The new process starts ahead of the numbers of the
-    previous one, if that sent at most `PACE` requests a second.
-    """
-    return int((time.time() if now is None else now) * PACE) % SEQUENCES
-
-
-class Sequences:
-    """The sequence numbers of this UDP endpoint (7.2.2.2), each for one waiting request."""
-
-    def __init__(self, first: int) -> None:
-        self._next = first % SEQUENCES
-        self._used: set[int] = set()
-
-    def take(self) -> int:
-        """Return a free number and reserve it. Fewer requests may wait than numbers exist."""
-        while self._next in self._used:
-            self._next = (self._next + 1) % SEQUENCES
-        sequence = self._next
-        self._used.add(sequence)
-        self._next = (sequence + 1) % SEQUENCES
-        return sequence
-
-    def free(self, sequence: int) -> None:
-        """Free the number of a request that is answered or timed out."""
-        self._used.discard(sequence)
-
-
-T = TypeVar("T")
-
-
-class Deadlines(Generic[T]):
-    """Calls `due` with each item a constant time after `add`; one timer serves all items."""
-
-    def __init__(self, seconds: float, due: Callable[[T], None]) -> None:
-        self._seconds = seconds
-        self._due = due
-        self._waiting: deque[tuple[float, T]] = deque()
-        self._loop = asyncio.get_running_loop()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def add(self, item: T) -> None:
-        """Start the time of an item. It cannot be cancelled: `due` ignores an obsolete item."""
-        at = self._loop.time() + self._seconds
-        self._waiting.append((at, item))
-        if self._timer is None:
-            self._timer = self._loop.call_at(at, self._expire)
-
-    def close(self) -> None:
-        """Drop all items."""
-        self._waiting.clear()
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _expire(self) -> None:
-        self._timer = None
-        now = self._loop.time()
-        due: list[T] = []
-        while self._waiting and self._waiting[0][0] <= now:
-            due.append(self._waiting.popleft()[1])
-        if self._waiting:
-            self._timer = self._loop.call_at(self._waiting[0][0], self._expire)
-        for item in due:
-            self._due(item)
+GUESSES: Final = 16
+"""Responses without a request, during one request, from which on its response needs proof: a
+stranger may be trying all sequence numbers."""
+PROOFS: Final = 3
+"""Equal responses in a row, each to another sequence number, that are the proof."""
 
 
 class Fate(Enum):
@@ -134,27 +71,6 @@ class NewestRequests:
         return before
 
 
-class PendingRequest:
-    """A request without a response; `event` is None for a heartbeat of the gateway."""
-
-    __slots__ = ("began", "event", "message_type", "octets", "sent", "sequence")
-
-    def __init__(self, event: CloudEvent | None, octets: bytes, message_type: int) -> None:
-        self.event = event
-        self.octets = octets
-        self.message_type = message_type
-        self.began = 0.0
-        """Time of the first transmission, in seconds of the event loop."""
-        self.sequence = -1
-        self.sent = 0
-        """Number of transmissions."""
-
-    @property
-    def is_of_session(self) -> bool:
-        """Whether it is a session message."""
-        return self.message_type >= FIRST_OF_SESSIONS
-
-
 class Requests:
     """The requests to one UPF: those that wait for a response, and the queue behind them."""
 
@@ -165,12 +81,13 @@ class Requests:
         t1: float,
         n1: int,
         window: int,
-        send: Callable[[bytes], None],
+        send: Callable[[bytes], Address | None],
         timed_out: Callable[[PendingRequest], None],
         ended: Callable[[CloudEvent, bytes, int], None],
     ) -> None:
         """T1 is in seconds, N1 a number of repetitions (6.4); `window` limits waiting requests.
 
+        `send` returns the address that it sends to, None if there is none.
         `ended` gets each request that ends with a restart of the UPF: its event, its octets, and
         the UPF's Recovery Time Stamp.
         """
@@ -191,6 +108,8 @@ class Requests:
         self._under_way: dict[tuple[str, int], PendingRequest] = {}
         self._newest = NewestRequests()
         self._answered: OrderedDict[int, None] = OrderedDict()
+        self._guesses = 0
+        """Number of responses without a request."""
         self.idle = asyncio.Event()
         """Set while no request waits for a response."""
         self.idle.set()
@@ -260,17 +179,52 @@ class Requests:
         self._heartbeats += 1
         self._begin(PendingRequest(None, octets, message_type))
 
-    def answered(self, sequence: int, message_type: int) -> PendingRequest | None:
-        """Remove and return the request of a response; None if no request matches."""
-        pending = self._waiting.get(sequence)
-        if pending is None or message_type not in (pending.message_type + 1, VERSION_NOT_SUPPORTED):
+    def answered(
+        self, octets: bytes, peek: wire.PfcpPeek, address: Address
+    ) -> PendingRequest | None:
+        """Remove and return the request of a response; None if no request matches.
+
+        A response comes from where the request was sent (4.2.2), and has its sequence number, its
+        type and its SEID.
+        """
+        pending = self._waiting.get(peek.sequence)
+        if pending is None or pending.to is None or not is_same_place(pending.to, address):
             return None
+        if not pending.is_answered_by(peek):
+            pending.doubtful = True
+            return None
+        self._remember(peek.sequence)
+        if not self._is_proved(pending, octets):
+            self._number(pending)
+            self._transmit(pending)
+            return None
+        self._end(pending)
+        return pending
+
+    def guessed(self) -> None:
+        """Note a response without a request from an address of the UPF."""
+        self._guesses += 1
+
+    def _is_proved(self, pending: PendingRequest, octets: bytes) -> bool:
+        """Whether the UPF has sent a response that matches a request.
+
+        The SEID of the core proves it: it has 54 random bits. Without it, the response must come
+        again under other numbers while somebody tries all numbers.
+        """
+        if pending.is_of_session and pending.seid:
+            return True
+        if self._guesses - pending.guesses < GUESSES and not pending.proofs:
+            return True
+        shown = with_sequence(octets, 0)
+        pending.proofs = pending.proofs + 1 if shown == pending.shown else 1
+        pending.shown = shown
+        return pending.proofs >= PROOFS
+
+    def _remember(self, sequence: int) -> None:
         self._answered[sequence] = None
         self._answered.move_to_end(sequence)
         if len(self._answered) > _REMEMBERED:
             self._answered.popitem(last=False)
-        self._end(pending)
-        return pending
 
     def was_answered(self, sequence: int) -> bool:
         """Whether a request with this number was answered recently."""
@@ -281,18 +235,27 @@ class Requests:
         self._deadlines.close()
 
     def _begin(self, pending: PendingRequest) -> None:
-        pending.sequence = self._sequences.take()
-        self._answered.pop(pending.sequence, None)
-        pending.octets = with_sequence(pending.octets, pending.sequence)
         pending.began = self._loop.time()
-        self._waiting[pending.sequence] = pending
+        self._number(pending)
         self.idle.clear()
         self._transmit(pending)
 
+    def _number(self, pending: PendingRequest) -> None:
+        """Give a request a sequence number, in the place of the one that it may have."""
+        if self._waiting.get(pending.sequence) is pending:
+            del self._waiting[pending.sequence]
+            self._sequences.free(pending.sequence)
+        pending.sequence = self._sequences.take()
+        self._answered.pop(pending.sequence, None)
+        pending.octets = with_sequence(pending.octets, pending.sequence)
+        pending.doubtful, pending.guesses = False, self._guesses
+        self._waiting[pending.sequence] = pending
+
     def _transmit(self, pending: PendingRequest) -> None:
         pending.sent += 1
+        pending.deadlines += 1
         self._deadlines.add(pending)
-        self._send(pending.octets)
+        pending.to = self._send(pending.octets)
 
     def _drop(self, name: tuple[str, int]) -> None:
         """Drop a superseded request, if it is under way. Its response is then unmatched."""
@@ -305,10 +268,13 @@ class Requests:
             self._queue.remove(pending)
 
     def _due(self, pending: PendingRequest) -> None:
-        if self._waiting.get(pending.sequence) is not pending:
+        pending.deadlines -= 1
+        if self._waiting.get(pending.sequence) is not pending or pending.deadlines:
             return
         if pending.sent <= self._n1:
             self._counters.repeated += 1
+            if pending.doubtful:
+                self._number(pending)
             self._transmit(pending)
             return
         self._counters.unanswered += 1

@@ -10,7 +10,7 @@ from typing import Final
 
 import wire
 from gateway.n4 import pfcp
-from gateway.n4.endpoint import Address
+from gateway.n4.endpoint import Address, is_same_place
 from gateway.n4.peer import UpfPeer
 from schemas.config.n4 import UpfConfig, node_id_of
 
@@ -45,22 +45,19 @@ class Senders:
     def sender(
         self, peers: tuple[UpfPeer, ...], peek: wire.PfcpPeek | None, address: Address
     ) -> UpfPeer | None:
-        """Return the UPF that has sent a message, of those that may send from its address.
+        """Return the UPF that has sent a request, of those that may send from its address.
 
-        Several UPFs can have one address behind NAT. The port, the Node ID, the request of a
-        response, or the Recovery Time Stamp of a heartbeat tells them apart. None if nothing does,
-        as in a report; the SEID of a report identifies its session. `peek` is None for a
-        truncated message.
+        Several UPFs can have one address behind NAT. The port, the Node ID, or the Recovery Time
+        Stamp of a heartbeat tells them apart. None if nothing does, as in a report. `peek` is None
+        for a truncated message.
         """
         if len(peers) == 1:
             return peers[0]
         for peer in peers:
-            if peer.address is not None and peer.address[:2] == address[:2]:
+            if peer.address is not None and is_same_place(peer.address, address):
                 return peer
         if peek is None:
             found = list[UpfPeer]()
-        elif not peek.request:
-            found = [peer for peer in peers if peer.requests.is_pending(peek.sequence)]
         elif peek.message_type == pfcp.HEARTBEAT_REQUEST:
             stamp = peek.recovery_time_stamp
             found = [peer for peer in peers if peer.requests.incarnation.current == stamp]
@@ -68,6 +65,23 @@ class Senders:
             named = node_id_of(peek.node_id or "")
             found = [peer for peer in peers if peer.node_id == named]
         return found[0] if len(found) == 1 else None
+
+    def source(self, peers: tuple[UpfPeer, ...], address: Address) -> str:
+        """Return the `source` attribute for a session message from an address.
+
+        It has the Node IDs of all UPFs that may have sent the message. A report is only accepted
+        about a session of one of these UPFs.
+        """
+        if len(peers) == 1:
+            return peers[0].source
+        for peer in peers:
+            if peer.address is not None and is_same_place(peer.address, address):
+                return peer.source
+        source = f"/n4/{','.join(peer.node_id for peer in peers)}"
+        for peer in peers:
+            if source not in peer.sources:
+                peer.sources.append(source)
+        return source
 
 
 def _sends_from(peer: UpfPeer, host: IPv4Address | IPv6Address) -> bool:

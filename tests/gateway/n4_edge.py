@@ -120,6 +120,13 @@ class Upf(asyncio.DatagramProtocol):
         self.send(octets)
         return octets
 
+    async def restarted(self, value: int, sequence: int = 900) -> None:
+        """Send a heartbeat with another time stamp, and answer the one that verifies it."""
+        self.send(encode("HeartbeatRequest", [stamp(value)], sequence))
+        heard = sorted(await self.next(2), key=lambda peek: peek.message)
+        assert [peek.message for peek in heard] == ["HeartbeatRequest", "HeartbeatResponse"]
+        self.answer(heard[0], stamp(value))
+
     async def associated(self, number: int = 1) -> None:
         """Set up an association: request and response, with their events."""
         await self._edge.ask(self, setup("127.0.0.1", CORE_STAMP), number, self.key)

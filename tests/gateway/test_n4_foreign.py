@@ -2,6 +2,7 @@
 decisions over real sockets."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,3 +122,62 @@ async def test_a_upf_that_reports_from_an_address_that_is_not_configured(tmp_pat
         await core.until(lambda: core.upf.counts.unanswered == 1)
         assert core.gateway.counters.unknown_source == 3
         assert not core.world.pages
+
+
+def says(core: Core, message: str, *ies: dict[str, Any]) -> None:
+    """Send a request of the UPF, and do not wait for the response."""
+    node = {"Node ID": {"ipv4": UPF}}
+    sequence = core.upf.endpoint.requests.sequence()
+    tree = {"message": message, "sequence": sequence, "ies": [node, *ies]}
+    core.upf.endpoint.ask(tree, ("127.0.0.1", core.gateway.port), lambda _: None)
+
+
+async def test_a_upf_that_releases_its_association(tmp_path: Path) -> None:
+    """It says so when it is asked. After a pause there is another association."""
+    async with n4_core.running(tmp_path) as core:
+        await core.session()
+        core.upf.forget()
+        says(core, "AssociationReleaseRequest")
+        await core.until(lambda: trouble(core) == "no association: the UPF released it")
+        await core.does(core.world.advance, 11)
+        await core.restored()
+
+
+async def test_a_upf_that_releases_its_association_and_ignores_the_core(tmp_path: Path) -> None:
+    """As Open5GS' UPF: it answers nothing but an association setup."""
+    quirks = frozenset({"ignores-strangers", "ignores-unassociated", "ignores-empty-ies"})
+    async with n4_core.running(tmp_path, quirks=quirks) as core:
+        await core.session()
+        core.upf.forget()
+        says(core, "AssociationReleaseRequest")
+        await core.until(lambda: core.world.upf(UPF).doubt is not None)
+        await core.does(core.world.advance, 2)
+        await core.restored()
+
+
+@pytest.mark.parametrize("message", ["AssociationReleaseRequest", "AssociationSetupRequest"])
+async def test_a_upf_that_has_its_association(tmp_path: Path, message: str) -> None:
+    """Someone else has sent the message with its address: its sessions are not made again."""
+    async with n4_core.running(tmp_path) as core:
+        await core.session()
+        (before,) = core.upf.table.by_seid
+        ies = [{"Recovery Time Stamp": core.upf.recovery}, {"UP Function Features": ["FTUP"]}]
+        says(core, message, *(ies if "Setup" in message else []))
+        await core.until(lambda: core.world.upf(UPF).doubt is not None)
+        await core.until(lambda: core.world.upf(UPF).doubt is None)
+        assert core.world.upf(UPF).associated
+        await core.does(core.world.advance, 20)
+        await core.restored()
+        assert core.upf.table.by_seid.keys() == {before}
+        assert core.upf.counts.received["AssociationSetupRequest"] == 1
+
+
+async def test_a_restarted_upf_that_sets_up_the_association(tmp_path: Path) -> None:
+    """It ignores heartbeats until its association is accepted: the proof is a response to one."""
+    quirks = frozenset({"ignores-strangers", "ignores-unassociated"})
+    async with n4_core.running(tmp_path, quirks=quirks) as core:
+        await core.session()
+        core.upf.restart()
+        core.upf.associate(("127.0.0.1", core.gateway.port))
+        await core.restored()
+        assert core.world.ue().sessions[0].n4.incarnation == core.upf.recovery

@@ -1,11 +1,16 @@
 """The PFCP header octets that the gateway reads and writes itself, compared with wire."""
 
+import itertools
+from collections.abc import Callable
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wire
 from gateway.n4 import pfcp
-from gateway.n4.requests import PACE, Sequences, first_sequence
+from gateway.n4 import sequences as module
+from gateway.n4.sequences import Sequences
 from tests.gateway.n4_edge import encode, report
 
 sequences = st.integers(0, pfcp.SEQUENCES - 1)
@@ -33,14 +38,9 @@ def test_any_octets_are_read_or_not(octets: bytes, count: int) -> None:
     assert b"".join(piece for piece, _ in found) == follows * count + octets
 
 
-def test_sequence_numbers_begin_ahead_of_those_of_the_gateway_before() -> None:
-    then, now = first_sequence(1e9), first_sequence(1e9 + 10)
-    assert (now - then) % pfcp.SEQUENCES == 10 * PACE
-
-
-@given(sequences, st.lists(st.integers(0, 9), max_size=60))
-def test_no_number_is_given_twice_while_it_is_taken(first: int, frees: list[int]) -> None:
-    numbers, taken = Sequences(first), list[int]()
+@given(st.lists(st.integers(0, 9), max_size=60))
+def test_no_number_is_given_twice_while_it_is_taken(frees: list[int]) -> None:
+    numbers, taken = Sequences(), list[int]()
     for which in frees:
         number = numbers.take()
         assert number not in taken
@@ -50,11 +50,34 @@ def test_no_number_is_given_twice_while_it_is_taken(first: int, frees: list[int]
             numbers.free(taken.pop(which))
 
 
-def test_a_number_that_is_taken_is_passed_over_when_they_begin_anew() -> None:
-    numbers = Sequences(pfcp.SEQUENCES - 1)
-    assert numbers.take() == pfcp.SEQUENCES - 1
-    assert numbers.take() == 0
-    numbers = Sequences(0)
-    kept = numbers.take()
-    numbers.free(kept)
-    assert numbers.take() == 1, "a number that is free is not given again at once"
+def drawn(*numbers: int) -> Callable[[int], bytes]:
+    """Return a source of octets that draws these numbers."""
+    octets = b"".join(number.to_bytes(3, "big") for number in numbers)
+    return lambda _: octets
+
+
+def test_a_number_is_not_drawn_again_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A UPF may keep its response to the earlier request (TS 29.244 6.4)."""
+    monkeypatch.setattr(module, "GENERATION", 2)
+    numbers = Sequences(drawn(5, 5, 6, 5, 6, 7, 8, 5, 9))
+    found = list[int]()
+    for _ in range(5):
+        found.append(numbers.take())
+        numbers.free(found[-1])
+    assert found == [5, 6, 7, 8, 5], "two generations later"
+
+
+def test_a_pending_number_is_never_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "GENERATION", 1)
+    numbers = Sequences(drawn(5, 6, 7, 5, 8))
+    assert [numbers.take() for _ in range(4)] == [5, 6, 7, 8]
+
+
+def test_numbers_cannot_be_foreseen() -> None:
+    """Two gateway processes, and one after the other number, have nothing in common."""
+    first, second = Sequences(), Sequences()
+    one, two = ([numbers.take() for _ in range(2000)] for numbers in (first, second))
+    assert len(set(one) & set(two)) < 10
+    steps = {(b - a) % pfcp.SEQUENCES for a, b in itertools.pairwise(one)}
+    assert len(steps) > 1900
+    assert 0.4 < sum(number < pfcp.SEQUENCES // 2 for number in one) / len(one) < 0.6

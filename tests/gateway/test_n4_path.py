@@ -73,6 +73,7 @@ async def test_a_heartbeat_is_answered_once_the_core_has_told_its_time_stamp(edg
     assert await upf.heard(1) == [answer], "the core tells it when it is asked"
     await upf.next()
     await upf.associated()
+    await upf.restarted(UPF_STAMP)
     for sequence in (2, 2, 3):
         upf.send(heartbeat(sequence, UPF_STAMP))
         (answer,) = await upf.next()
@@ -96,21 +97,28 @@ async def test_the_core_tells_its_time_stamp_in_whatever_it_sends(edge: Edge, ki
     await brokers.until(lambda: any(octets[1] == 2 for octets in upf.got))
 
 
-async def test_up_is_told_of_each_new_time_stamp(edge: Edge) -> None:
+async def test_up_is_told_of_each_new_time_stamp(
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "VERIFY_PAUSE", 0.0)
     (upf,) = edge.upfs
-    for value in (5, 5, 9, 9):
+    await upf.associated()
+    for value in (5, 9):
+        await upf.restarted(value)
+        await edge.settled()
         upf.send(heartbeat(value, value))
-    await edge.settled()
+        assert (await upf.next())[0].message == "HeartbeatResponse", "nothing new to verify"
     told = await edge.path("10.0.0.1", "up", "up")
     assert [path.recovery_time_stamp for path in told] == [5, 9]
 
 
 async def test_a_heartbeat_of_before_the_restart_that_comes_late_is_asked_about(
-    edge: Edge,
+    edge: Edge, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(module, "VERIFY_PAUSE", 0.0)
     (upf,) = edge.upfs
     await upf.associated()
-    upf.send(heartbeat(1, UPF_STAMP))
+    await upf.restarted(UPF_STAMP)
     await edge.path("10.0.0.1", "up")
     upf.send(heartbeat(2, UPF_STAMP - 1))
     await beat(upf, UPF_STAMP)
@@ -173,8 +181,10 @@ async def test_a_heartbeat_of_the_core_is_answered_to_it(edge: Edge) -> None:
 async def test_each_upf_has_a_path_of_its_own(tmp_path: Path) -> None:
     async with n4_edge.running(tmp_path) as edge:
         one, other = edge.upfs
-        one.send(heartbeat(1, 5))
-        other.send(heartbeat(1, 6))
+        for upf, value in ((one, 5), (other, 6)):
+            await edge.ask(upf, setup("127.0.0.1", CORE_STAMP), 1, upf.key)
+            await upf.next()
+            await upf.restarted(value)
         for upf, value in ((one, 5), (other, 6)):
             told = await edge.path(upf.node_id, "served", "up")
             assert told[1].recovery_time_stamp == value
@@ -193,18 +203,20 @@ async def test_served_is_told_until_there_is_an_association(edge: Edge) -> None:
 
 
 @pytest.mark.usefixtures("_often")
-@pytest.mark.parametrize("cause", [ACCEPTED, 64])
-async def test_the_upf_may_ask_for_the_association(edge: Edge, cause: int) -> None:
+async def test_an_association_that_the_upf_requests_is_not_proved_by_it(edge: Edge) -> None:
+    """Anyone can send the request with the UPF's address. The UPF's response to the request of the
+    core is the proof; until then the UPF is reported as served."""
     (upf,) = edge.upfs
-    ies = [node("127.0.0.1"), {"Cause": cause}, stamp(CORE_STAMP)]
+    ies = [node("127.0.0.1"), {"Cause": ACCEPTED}, stamp(CORE_STAMP)]
     upf.send(setup("10.0.0.1", UPF_STAMP, 1))
     await edge.ask(upf, encode("AssociationSetupResponse", ies, 1), None, upf.key)
     await upf.next()
     await edge.settled()
     count = len(edge.paths)
-    if cause != ACCEPTED:
-        await brokers.until(lambda: len(edge.paths) > count)
-        return
+    await brokers.until(lambda: len(edge.paths) > count)
+    await upf.associated()
+    await edge.settled()
+    count = len(edge.paths)
     with pytest.raises(TimeoutError):
         await brokers.until(lambda: len(edge.paths) > count, seconds=0.2)
 

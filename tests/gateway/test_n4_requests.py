@@ -166,7 +166,7 @@ async def test_a_superseded_request_leaves_the_queue(tmp_path: Path) -> None:
         await edge.ask(upf, deletion(seid=2), 1)
         await edge.ask(upf, deletion(seid=3), 2)
         await edge.settled()
-        upf.answer(asked, {"Cause": ACCEPTED})
+        upf.answer(asked, {"Cause": ACCEPTED}, seid=0xFF)
         (last,) = await upf.next()
         assert last.seid == 3
         upf.answer(last, {"Cause": ACCEPTED})

@@ -278,8 +278,8 @@ async def test_when_jetstream_stands_still_upfs_repeat_and_answers_are_kept(
             for sequence in range(20):
                 upf.send(report(sequence))
             await brokers.until(lambda: edge.gateway.counters.overloads >= 16)
-            for one in asked:
-                upf.answer(one, {"Cause": 1})
+            for number, one in enumerate(asked, 1):
+                upf.answer(one, {"Cause": 1}, seid=number)
             await brokers.until(lambda: edge.gateway.waiting >= 4 + 6)
         taken = {e.sequence for e in await edge.until(4 + 6)}
         assert set(range(6)) <= taken
