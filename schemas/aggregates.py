@@ -118,6 +118,15 @@ def upf_aggregate(node_id: str) -> str:
     return f"upf/{node_id}"
 
 
+def upfs_of_source(source: str) -> tuple[str, ...]:
+    """Return the Node IDs of the UPFs that may have sent the message of an event of an N4 gateway.
+
+    ``/n4/<Node ID>`` has one. UPFs that share an address cannot be told apart by a report: the
+    source is ``/n4/<Node ID>,<Node ID>`` then.
+    """
+    return tuple(source.removeprefix("/n4/").split(","))
+
+
 def unidentified_aggregate(trigger_id: str) -> str:
     """Return the name of the aggregate of the connection that an event opened."""
     return f"{UNIDENTIFIED}{trigger_id}"

@@ -93,7 +93,7 @@ _ATTRIBUTES: Final = {
     "ce-specversion": ("CloudEvents version", {"const": SPECVERSION}),
     "ce-id": ("Unique; an aggregate processes each id once", {"type": "string"}),
     "ce-source": (
-        "/n2/<gnb>/<association> or /n4/<Node ID> of a gateway, /<aggregate> of a step",
+        "/n2/<gnb>/<association> or /n4/<Node ID>[,<Node ID>] of a gateway, /<aggregate> of a step",
         {"type": "string"},
     ),
     "ce-type": ("The type of the event", {"enum": [str(kind) for kind in EventType]}),

@@ -24,6 +24,21 @@ class Leftover(Struct, frozen=True):
     number: int
 
 
+class UpfDoubt(Struct, frozen=True, omit_defaults=True):
+    """A message of the UPF says that it has no association any more, and the UPF was asked.
+
+    Anyone can send such a message with the UPF's address, so it has no effect by itself.
+    """
+
+    number: int
+    """The number of the request that the UPF was sent. The response decides."""
+    reason: str = ""
+    released: bool = False
+    """Whether the message says that the UPF has released the association."""
+    setup: int | None = None
+    """The sequence number of an association setup request that waits for its response."""
+
+
 class Upf(Struct, frozen=True, omit_defaults=True):
     """A UPF. An unknown UPF is `Upf()`."""
 
@@ -56,10 +71,16 @@ class Upf(Struct, frozen=True, omit_defaults=True):
     """How often in a row an association setup was refused or got no response."""
     wake_at: int = 0
     """When the next association setup request is sent; if the UPF is associated and reachable, when
-    its leftover sessions are deleted again. In milliseconds since the Unix epoch, 0 for never."""
+    its leftover sessions are deleted again; if it is in doubt, when it is asked for an association.
+    In milliseconds since the Unix epoch, 0 for never."""
     leftovers: tuple[Leftover, ...] = ()
     tries: int = 0
     """How often in a row a wake-up was scheduled for the leftover sessions."""
+    doubt: UpfDoubt | None = None
+    releases: int = 0
+    """How often in a row the association was released soon after the release before."""
+    paused_until: int = 0
+    """The end of the pause after the last release, in milliseconds since the Unix epoch."""
 
     def load_at(self, now: int) -> int:
         """Return the effective load at a time in milliseconds, in per cent.
@@ -107,12 +128,32 @@ class UpfReleased(Event, frozen=True):
 
     reason: str
     wake_at: int = 0
+    count: int = 0
+    """How often in a row it was released soon after the release before."""
 
 
 class UpfRestarted(Event, frozen=True):
     """The UPF restarted, and its association is released."""
 
     recovery_time_stamp: int
+
+
+class UpfDoubted(Event, frozen=True):
+    """A message says that the UPF has no association any more, and the UPF was asked.
+
+    Without its response, an association is requested at `wake_at`. The other values are those of a
+    `UpfDoubt`.
+    """
+
+    number: int
+    reason: str
+    wake_at: int
+    released: bool = False
+    setup: int | None = None
+
+
+class UpfConfirmed(Event, frozen=True):
+    """The response of the UPF shows that it still has the association."""
 
 
 class UpfReachable(Event, frozen=True):
@@ -166,6 +207,8 @@ UpfEvent: TypeAlias = (
     | UpfNotAssociated
     | UpfReleased
     | UpfRestarted
+    | UpfDoubted
+    | UpfConfirmed
     | UpfReachable
     | UpfLoad
     | UpfOverloaded
@@ -224,6 +267,7 @@ def _associated(upf: Upf, event: UpfAssociated) -> Upf:
         reduced_until=0 if restarted else upf.reduced_until,
         leftovers=() if restarted else upf.leftovers,
         tries=0,
+        doubt=None,
     )
 
 
@@ -234,15 +278,26 @@ def _not_associated(upf: Upf, event: UpfNotAssociated) -> Upf:
 
 
 def _released(upf: Upf, event: UpfReleased) -> Upf:
-    ended = replace(upf, associated=False, asked=0, load=0, leftovers=(), tries=0)
-    return replace(ended, trouble=f"no association: {event.reason}", wake_at=event.wake_at)
+    ended = replace(upf, associated=False, asked=0, load=0, leftovers=(), tries=0, doubt=None)
+    return replace(
+        ended,
+        trouble=f"no association: {event.reason}",
+        wake_at=event.wake_at,
+        paused_until=event.wake_at,
+        releases=event.count,
+    )
+
+
+def _doubted(upf: Upf, event: UpfDoubted) -> Upf:
+    doubt = UpfDoubt(event.number, event.reason, event.released, event.setup)
+    return replace(upf, doubt=doubt, wake_at=event.wake_at)
 
 
 def _restarted(upf: Upf, _: UpfRestarted) -> Upf:
     # The old time stamp identifies the lost sessions. They are reported when the UPF is associated
     # again.
     ended = replace(upf, associated=False, reachable=True, asked=0, load=0)
-    return replace(ended, trouble="", leftovers=(), tries=0, wake_at=0)
+    return replace(ended, trouble="", leftovers=(), tries=0, wake_at=0, doubt=None)
 
 
 def _leftover_found(upf: Upf, event: LeftoverFound) -> Upf:
@@ -268,6 +323,8 @@ _EVOLVE: dict[type, Callable[[Upf, Any], Upf]] = {
     UpfNotAssociated: _not_associated,
     UpfReleased: _released,
     UpfRestarted: _restarted,
+    UpfDoubted: _doubted,
+    UpfConfirmed: lambda upf, _: replace(upf, doubt=None, wake_at=0),
     UpfReachable: _reachable,
     UpfOverloaded: lambda upf, event: replace(
         upf, reduction=event.reduction, reduced_until=event.until

@@ -10,7 +10,7 @@ from functions.gsm import rejection, user_plane
 from functions.messages import pfcp
 from functions.messages.pfcp import rules
 from functions.messages.trees import Tree
-from schemas.aggregates import upf_aggregate
+from schemas.aggregates import upf_aggregate, upfs_of_source
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft
 from schemas.gsm.events import (
     N4Answered,
@@ -213,8 +213,15 @@ def answered(d: UeDecision, session: PduSession, tree: Tree) -> str:
         return ""
     up_seid = ies.get("F-SEID", {}).get("seid", 0)
     uplink = rules.created(tree) or session.uplink
-    if not up_seid or uplink is None:
-        reason = "no F-SEID of the UPF" if not up_seid else "no F-TEID of the UPF"
+    named = pfcp.named_node(ies)
+    reason = ""
+    if named not in ("", session.n4.upf):
+        reason = f"it has the Node ID of another UPF: {named}"
+    elif not up_seid:
+        reason = "no F-SEID of the UPF"
+    elif uplink is None:
+        reason = "no F-TEID of the UPF"
+    if reason or uplink is None:
         d.emit(N4Failed(seid, reason))
         established_twice(d, session, tree, sent.number)
         return reason
@@ -233,6 +240,36 @@ def read(octets: bytes) -> tuple[str, Tree | None, str]:
         return name, None, faults["text"]
     except wire.WireError as err:
         return "", None, str(err)
+
+
+def sender_fault(d: UeDecision, trigger: CloudEvent, seid: int, tree: Tree | None) -> str:
+    """Return why the sender of a message about a session is not the UPF of the session; empty if
+    it can be.
+
+    The SEID of a report is no proof: another UPF may know it. A response has the SEID of the core,
+    or 0 if it refuses (7.2.2.4.2).
+    """
+    session = find(d, seid)
+    senders = upfs_of_source(trigger.source)
+    if session is None:
+        return ""
+    if session.n4.upf not in senders:
+        return f"a message of UPF {','.join(senders)} about a session of UPF {session.n4.upf}"
+    if tree is None or trigger.sequence is None or tree.get("seid") in (None, seid):
+        return ""
+    refused = pfcp.ies_of(tree["ies"]).get("Cause") != pfcp.ACCEPTED
+    if refused and tree["seid"] == 0:
+        return ""
+    return f"a response with the SEID {tree['seid']:016x} of another session"
+
+
+def not_found(d: UeDecision, trigger: CloudEvent) -> None:
+    """Answer a request about a session that its sender does not have (8.2.1, #65)."""
+    peek = wire.pfcp_peek(trigger.data)
+    ies: list[Tree] = [{"Cause": pfcp.NOT_FOUND}]
+    pdu = pfcp.response(peek.message, peek.sequence, d.env.network.n4_address, ies)
+    sender = upfs_of_source(trigger.source)[0]
+    d.outputs.append(SendPfcp(sender, trigger.partitionkey, d.slot, pdu))
 
 
 def refuse(d: UeDecision, trigger: CloudEvent, seid: int) -> None:

@@ -10,6 +10,7 @@ from schemas.aggregates import (
     ue_aggregate,
     unidentified_aggregate,
     upf_aggregate,
+    upfs_of_source,
 )
 from schemas.cloudevents import CloudEvent, Identified
 from schemas.identity import index_ngap, slot_of
@@ -57,7 +58,7 @@ def without_owner(event: CloudEvent) -> str:
     if event.source.startswith("/n2/"):
         return gnb_aggregate(Origin(event.source).gnb)
     if event.source.startswith("/n4/"):
-        return upf_aggregate(event.source.removeprefix("/n4/"))
+        return upf_aggregate(upfs_of_source(event.source)[0])
     return ""
 
 

@@ -181,7 +181,12 @@ class Procedures:
         module = self.module(procedure)
         if faults:
             d.note(faults)
-        if tree is None and message.endswith("Request"):
+        foreign = n4.sender_fault(d, trigger, seid, tree)
+        if foreign:
+            d.note(foreign)
+            if message.endswith("Request"):
+                n4.not_found(d, trigger)
+        elif tree is None and message.endswith("Request"):
             n4.refuse(d, trigger, seid)
         else:
             received = PfcpReceived(message, tree, seid, trigger.sequence, trigger.partitionkey)

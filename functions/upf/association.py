@@ -5,7 +5,9 @@ from typing import Final
 
 from functions.messages import pfcp
 from functions.messages.trees import Tree
+from functions.upf import doubt
 from functions.upf.decision import UpfDecision
+from functions.upf.doubt import UNDECIDED
 from schemas.procedures import Procedure
 from schemas.step import Wake
 from schemas.upf import (
@@ -26,7 +28,8 @@ SLOWEST: Final = 60
 """The longest pause between association setups. Only the answer to a setup shows that a UPF is back
 if it drops the heartbeats of CP functions without association."""
 LONGEST: Final = 640
-"""The longest pause between deletions of leftover sessions, and the pause after a release."""
+"""The longest pause between deletions of leftover sessions. A UPF that requests the release of its
+association gets it once in this time: nothing proves that the UPF requests it."""
 
 _SILENT: Final = "it does not answer heartbeats"
 _IGNORING: Final = "it answers heartbeats, but no requests about sessions"
@@ -41,12 +44,42 @@ def alive(d: UpfDecision, recovery_time_stamp: int, *, usable: bool = False) -> 
     is the report of the gateway that it does.
     """
     if recovery_time_stamp not in (0, d.upf.recovery_time_stamp):
-        d.emit(UpfRestarted(recovery_time_stamp))
-        associate(d)
+        restarted(d, recovery_time_stamp)
         return
-    if usable or d.upf.trouble != _IGNORING:
+    if usable or d.upf.trouble not in (_IGNORING, UNDECIDED):
         reachable(d)
     delete_leftovers(d)
+
+
+def restarted(d: UpfDecision, recovery_time_stamp: int) -> None:
+    """Record that the UPF has lost its association, and request another one."""
+    doubt.accept_setup(d)
+    d.emit(UpfRestarted(recovery_time_stamp))
+    associate(d)
+
+
+def lost(d: UpfDecision, recovery_time_stamp: int) -> None:
+    """Process that the UPF says, in a response, that it has no association."""
+    found = d.upf.doubt
+    if found is not None and found.released:
+        released(d, found.reason)
+    else:
+        restarted(d, recovery_time_stamp)
+
+
+def undecided(d: UpfDecision) -> None:
+    """Request an association of a UPF that has not said whether it still has one.
+
+    The sessions stay until the UPF has answered this request.
+    """
+    doubt.accept_setup(d)
+    d.emit(UpfReachable(False, UNDECIDED))
+    associate(d)
+
+
+def is_paused(d: UpfDecision) -> bool:
+    """Whether the pause after a release has not ended."""
+    return d.env.now < d.upf.paused_until
 
 
 def reachable(d: UpfDecision) -> None:
@@ -80,13 +113,6 @@ def ignoring(d: UpfDecision) -> None:
     associate(d)
 
 
-def since(d: UpfDecision) -> int:
-    """Return the core's Recovery Time Stamp for a UPF, and record it when it is first sent."""
-    if not d.upf.since and d.configured:
-        d.emit(UpfAsked(d.node_id, "", d.upf.requests, d.since))
-    return d.since
-
-
 def _pause(d: UpfDecision, tries: int, longest: int = SLOWEST) -> int:
     """Return the time of the next attempt after a number of failures, in milliseconds."""
     return d.env.now + min(RETRY * 2 ** min(tries, 8), longest) * 1000
@@ -115,7 +141,9 @@ def await_leftovers(d: UpfDecision) -> None:
 
 def on_wake_up(d: UpfDecision) -> None:
     """Process the wake-up for the leftover sessions or for the association."""
-    if not (d.upf.associated and d.upf.reachable):
+    if d.upf.doubt is not None:
+        undecided(d)
+    elif not (d.upf.associated and d.upf.reachable):
         associate(d)
     elif d.upf.leftovers:
         delete_leftovers(d)
@@ -185,8 +213,15 @@ def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
     if not crossed and (not d.upf.asked or number != d.upf.asked):
         d.note(f"an association setup response without a pending request: {pfcp.cause_text(ies)}")
         return
-    if ies["Cause"] != pfcp.ACCEPTED:
-        not_associated(d, pfcp.cause_text(ies))
+    named = pfcp.named_node(ies)
+    cause = "" if ies["Cause"] == pfcp.ACCEPTED else pfcp.cause_text(ies)
+    if named not in ("", d.node_id):
+        cause = f"its Node ID is {named}, and not the one of the configuration"
+    if cause and d.upf.doubt is not None:
+        released(d, f"{d.upf.doubt.reason}, and the next association failed: {cause}")
+        return
+    if cause:
+        not_associated(d, cause)
         return
     unusable = _unusable(d, ies.get("UP Function Features", ()))
     if unusable:
@@ -201,45 +236,75 @@ def setup_response(d: UpfDecision, number: int | None, ies: Tree) -> None:
 
 
 def setup_request(d: UpfDecision, sequence: int, ies: Tree) -> None:
-    """Process an association setup request of the UPF (6.2.6.3). It replaces an existing
-    association."""
+    """Process an association setup request of the UPF (6.2.6.3).
+
+    Anyone can send it with the UPF's address. So the core requests the association too, and the
+    response to that is the proof. A UPF that is associated is first asked whether it still is: the
+    next association would delete its sessions.
+    """
     features = ies.get("UP Function Features", ())
     unusable = _unusable(d, features) if d.configured else "it is not configured"
+    is_same = ies["Recovery Time Stamp"] == d.upf.recovery_time_stamp
+    waits = d.upf.associated and is_same and not unusable
+    reason = "the UPF requests another association"
     if unusable:
-        released(d, f"an association setup was refused: {unusable}")
         d.note(f"an association setup is refused: {unusable}")
         d.respond(SETUP, sequence, [{"Cause": pfcp.REJECTED}, {"Recovery Time Stamp": d.since}])
-        return
-    stamp = {"Recovery Time Stamp": since(d)}
-    d.respond(SETUP, sequence, [{"Cause": pfcp.ACCEPTED}, stamp, pfcp.FEATURES])
-    _associated(d, ies)
+    elif not waits:
+        doubt.accept(d, sequence)
+    if not d.upf.associated and not unusable:
+        associate(d)
+    elif d.upf.associated and is_same:
+        doubt.has_association(d, reason, setup=sequence if waits else None)
+    elif d.upf.associated:
+        doubt.has_restarted(d, reason)  # some UPFs answer heartbeats once they are accepted
 
 
 def released(d: UpfDecision, reason: str) -> None:
     """Release the association and all sessions.
 
     The UPF returns with its own setup request or with another time stamp. If it does neither, the
-    core requests an association after the longest pause.
+    core requests an association after a pause, which grows with releases that follow soon.
     """
     if not d.upf.associated:
         return
-    wake_at = d.env.now + LONGEST * 1000 if d.configured else 0
-    d.emit(UpfReleased(reason, wake_at))
+    soon = d.env.now < d.upf.paused_until + LONGEST * 1000
+    count = d.upf.releases + 1 if soon else 1
+    wake_at = _pause(d, count - 1) if d.configured else 0
+    d.emit(UpfReleased(reason, wake_at, count))
     if wake_at:
         d.outputs.append(Wake(wake_at, Procedure.UPF))
     d.sessions_lost(d.upf.recovery_time_stamp)
 
 
-def update_request(d: UpfDecision, ies: Tree) -> None:
+def release_request(d: UpfDecision) -> None:
+    """Process an association release request of the UPF.
+
+    Only a CP function releases an association (6.2.8): the UPF is asked whether it still has it.
+    """
+    doubt.has_association(d, "the UPF released it", released=True)
+
+
+def update_request(d: UpfDecision, sequence: int, ies: Tree) -> None:
     """Process an association update (6.2.7). A UPF that requests its release is released at once
-    (6.2.7.3)."""
+    (6.2.7.3).
+
+    Nothing proves that the UPF has sent it. So a release is refused if the last one was not long
+    ago, and so are features that make the UPF unusable.
+    """
     features = tuple(ies.get("UP Function Features", d.upf.features))
+    wants_release = "SARR" in ies.get("PFCP Association Release Request", ())
+    refused = _unusable(d, features)
+    if wants_release and d.env.now < d.upf.paused_until + LONGEST * 1000:
+        refused = "its association was released not long ago"
+    cause = pfcp.REJECTED if refused else pfcp.ACCEPTED
+    d.respond("AssociationUpdateRequest", sequence, [{"Cause": cause}])
+    if refused:
+        d.note(f"an association update is refused: {refused}")
+        return
     if features != d.upf.features:
         d.emit(UpfUpdated(features))
-    unusable = _unusable(d, features)
-    if "SARR" in ies.get("PFCP Association Release Request", ()):
-        unusable = "the UPF requested it"
-    if unusable:
+    if wants_release:
         own = d.env.network.n4_address
         d.request("AssociationReleaseRequest", pfcp.association_release_request(own))
-        released(d, unusable)
+        released(d, "the UPF requested it")

@@ -1,19 +1,15 @@
 """The context of a decision about a UPF."""
 
-from typing import Final
-
 from functions.decision.env import Env
 from functions.messages import pfcp
 from functions.messages.trees import Tree
 from schemas import upf as fold
-from schemas.aggregates import upf_aggregate
+from schemas.aggregates import upf_aggregate, upfs_of_source
 from schemas.cloudevents import CloudEvent
 from schemas.event import Noted
 from schemas.identity import slot_of
 from schemas.step import FanOutSessions, Output, SendPfcp
 from schemas.upf import Upf, UpfAsked, UpfEvent
-
-_SOURCE: Final = "/n4/"
 
 
 def upf_of(trigger: CloudEvent) -> str:
@@ -21,7 +17,7 @@ def upf_of(trigger: CloudEvent) -> str:
     own = upf_aggregate("")
     if trigger.partitionkey.startswith(own):
         return trigger.partitionkey.removeprefix(own)
-    return trigger.source.removeprefix(_SOURCE)
+    return upfs_of_source(trigger.source)[0]
 
 
 class UpfDecision:
@@ -46,6 +42,12 @@ class UpfDecision:
     def since(self) -> int:
         """The core's Recovery Time Stamp for this UPF."""
         return self.upf.since or pfcp.time_stamp(self.env.now)
+
+    def known_since(self) -> int:
+        """Return the core's Recovery Time Stamp, and record it when it is first sent."""
+        if not self.upf.since and self.configured:
+            self.emit(UpfAsked(self.node_id, "", self.upf.requests, self.since))
+        return self.since
 
     def emit(self, event: UpfEvent) -> None:
         """Append an event to this decision and apply it to the state."""

@@ -12,7 +12,7 @@ import wire
 from functions.decision.env import Env
 from functions.messages import pfcp
 from functions.messages.trees import Tree
-from functions.upf import association
+from functions.upf import association, doubt
 from functions.upf.decision import UpfDecision
 from schemas.aggregates import upf_aggregate
 from schemas.cloudevents import CloudEvent, EventType, SessionLeft, UpfLoadReported, UpfPath
@@ -23,7 +23,6 @@ from schemas.upf import (
     UpfEvent,
     UpfLoad,
     UpfOverloaded,
-    UpfRestarted,
 )
 
 _CLOCK_SKEW_MS: Final = 250
@@ -104,10 +103,11 @@ def _path(d: UpfDecision, data: bytes) -> None:
         if d.upf.associated and path.recovery_time_stamp == d.upf.recovery_time_stamp:
             association.ignoring(d)
     elif path.state == "unknown" and d.upf.associated:
-        d.emit(UpfRestarted(path.recovery_time_stamp))
-        association.associate(d)
+        association.lost(d, path.recovery_time_stamp)
     elif not d.upf.associated:
-        association.associate(d)
+        known = path.recovery_time_stamp in (0, d.upf.recovery_time_stamp)
+        if not (known and association.is_paused(d)):
+            association.associate(d)
     elif path.state == "served" and path.recovery_time_stamp in (0, d.upf.recovery_time_stamp):
         d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
         association.delete_leftovers(d)
@@ -136,7 +136,7 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     except wire.WireError as err:
         d.note(str(err))
         return
-    if faults is not None:
+    if faults is not None and (peek.request or trigger.sequence is not None):
         d.note(f"{peek.message}: {faults['text']}")
         if faults["action"] != "ignore":
             pdu = pfcp.fault_response(peek, faults, d.env.network.n4_address, d.since)
@@ -146,15 +146,17 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
                 association.not_associated(d, _refusal(data) or "its response is not valid")
             return
     ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
-    load = pfcp.load_of(ies)
-    if load is not None and load != d.upf.load:
-        d.emit(UpfLoad(load))
     if peek.request:
         _request(d, peek, ies)
-    else:
+    elif trigger.sequence is not None:
+        load = pfcp.load_of(ies)
+        if load is not None and load != d.upf.load:
+            d.emit(UpfLoad(load))
         # The number of a request about a UE's session is not one of this log.
         own = trigger.partitionkey == upf_aggregate(d.node_id)
         _response(d, peek.message, trigger.sequence if own else None, ies)
+    # Anyone can have sent a response to no request. The gateway has counted it, and a step for each
+    # would fill the log.
 
 
 def _refusal(data: bytes) -> str:
@@ -167,44 +169,61 @@ def _refusal(data: bytes) -> str:
 
 
 def _request(d: UpfDecision, peek: wire.PfcpPeek, ies: Tree) -> None:
-    response: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
+    named = pfcp.named_node(ies)
+    if named not in ("", d.node_id):
+        d.note(f"{peek.message} has the Node ID {named}, which is not that of this UPF")
+        cause: list[Tree] = [{"Cause": pfcp.INCORRECT}, {"Offending IE": pfcp.NODE_ID}]
+        if peek.message == association.SETUP:
+            cause.append({"Recovery Time Stamp": d.since})
+        d.respond(peek.message, peek.sequence, cause)
+        return
+    accepted: Tree = {"Cause": pfcp.ACCEPTED if d.upf.associated else pfcp.NO_ASSOCIATION}
     match peek.message:
         case "AssociationSetupRequest":
             association.setup_request(d, peek.sequence, ies)
-            return
         case "HeartbeatRequest":
-            response = {"Recovery Time Stamp": association.since(d)}
+            d.respond(peek.message, peek.sequence, [{"Recovery Time Stamp": d.known_since()}])
+            known = ies["Recovery Time Stamp"] == d.upf.recovery_time_stamp
+            if d.upf.associated and not (known and d.upf.reachable):
+                # Anyone can send it with the UPF's address. The response is the proof.
+                d.request("HeartbeatRequest", pfcp.heartbeat_request(d.since))
         case "SessionReportRequest":
             d.note(f"a report of the unknown session {peek.seid or 0:016x}")
-            response = {"Cause": pfcp.NOT_FOUND}
+            d.respond(peek.message, peek.sequence, [{"Cause": pfcp.NOT_FOUND}])
+        case "AssociationUpdateRequest" if d.upf.associated:
+            association.update_request(d, peek.sequence, ies)
+        case "AssociationReleaseRequest" if d.upf.associated:
+            d.respond(peek.message, peek.sequence, [accepted])
+            association.release_request(d)
+        case "NodeReportRequest" if d.upf.associated:
+            d.respond(peek.message, peek.sequence, [accepted])
+            _node_report(d, ies)
         case "AssociationUpdateRequest" | "AssociationReleaseRequest" | "NodeReportRequest":
-            pass
+            d.respond(peek.message, peek.sequence, [accepted])
         case _:
             d.note(f"{peek.message} is not supported")
-            response = {"Cause": pfcp.NOT_SUPPORTED}
-    d.respond(peek.message, peek.sequence, [response])
-    if not d.upf.associated:
-        return
-    match peek.message:
-        case "HeartbeatRequest":
-            association.alive(d, ies["Recovery Time Stamp"])
-        case "AssociationUpdateRequest":
-            association.update_request(d, ies)
-        case "AssociationReleaseRequest":
-            association.released(d, "the UPF released it")
-        case "NodeReportRequest":
-            _node_report(d, ies)
-        case _:
-            pass
+            d.respond(peek.message, peek.sequence, [{"Cause": pfcp.NOT_SUPPORTED}])
 
 
 def _response(d: UpfDecision, message: str, number: int | None, ies: Tree) -> None:
+    """Process a response. `number` is that of its request, None for a request of another log."""
     match message:
         case "AssociationSetupResponse":
             association.setup_response(d, number, ies)
         case "HeartbeatResponse":
             if d.upf.associated:
-                association.alive(d, ies["Recovery Time Stamp"])
+                stamp = ies["Recovery Time Stamp"]
+                if doubt.is_question(d, number) and stamp == d.upf.recovery_time_stamp:
+                    doubt.denied(d)
+                    association.reachable(d)
+                association.alive(d, stamp)
+        case doubt.ANSWER if doubt.is_question(d, number):
+            if ies["Cause"] == pfcp.NO_ASSOCIATION:
+                association.lost(d, d.upf.recovery_time_stamp)
+            else:
+                doubt.accept_setup(d)
+                doubt.denied(d)
+                association.reachable(d)
         case "SessionEstablishmentResponse" if ies["Cause"] == pfcp.ACCEPTED:
             _established_without_ue(d, ies)
         case "SessionDeletionResponse":
@@ -235,6 +254,8 @@ def _unanswered(d: UpfDecision, trigger: CloudEvent) -> None:
         return
     if message == association.SETUP and trigger.sequence == d.upf.asked:
         association.not_associated(d, "no response")
+    elif doubt.is_question(d, trigger.sequence) and d.upf.reachable:
+        association.undecided(d)
     else:
         # Heartbeats show when the UPF is reachable again, and then leftover sessions are deleted.
         d.note(f"no response to {message}")

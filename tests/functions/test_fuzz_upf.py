@@ -77,6 +77,23 @@ def play(world: World, action: tuple[str, Any, Any]) -> None:
         world.deliver(replace(event, slot=0, sequence=more or None))
 
 
+def is_answer(pdu: bytes) -> bool:
+    return wire.pfcp_peek(pdu).message == "AssociationSetupResponse"
+
+
+def serve(world: World, upf: str, key: str, number: int | None, pdu: bytes) -> None:
+    """Answer a request of the core as a UPF that has restarted."""
+    message = wire.pfcp_peek(pdu).message
+    ies: list[dict[str, Any]] = [{"Recovery Time Stamp": STAMP + 5}]
+    if message == "AssociationSetupRequest":
+        accepted = {"Cause": "Request accepted"}
+        ies = [{"Node ID": {"ipv4": UPF}}, accepted, *ies, {"UP Function Features": ["FTUP"]}]
+    elif message != "HeartbeatRequest":
+        return
+    tree = {"message": message.replace("Request", "Response"), "ies": ies}
+    world.answer_pfcp(tree, upf, key, number)
+
+
 @pytest.mark.parametrize("begun", [False, True], ids=["strange", "associated"])
 @settings(
     max_examples=EXAMPLES,
@@ -102,6 +119,13 @@ def test_whatever_comes(begun: bool, actions: list[tuple[str, Any, Any]]) -> Non
         ],
     }
     world.answer_pfcp(setup)
+    answers = 0
+    for _ in range(4):  # the heartbeat that proves it, and the association that the core requests
+        while world.pfcp:
+            answers += is_answer(world.pfcp[0][3])
+            serve(world, *world.pfcp.popleft())
+        world.advance(2)
     assert (world.upf().associated, world.upf().reachable) == (True, True)
-    assert [wire.pfcp_peek(pdu).message for *_, pdu in world.pfcp] == ["AssociationSetupResponse"]
+    assert world.upf().recovery_time_stamp == STAMP + 5
+    assert answers >= 1
     world.verify()

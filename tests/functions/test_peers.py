@@ -118,12 +118,21 @@ def test_a_ue_deregisters_and_its_session_is_deleted() -> None:
 
 
 def test_a_upf_that_restarted_is_associated_again() -> None:
+    """It ignores heartbeats without an association, and requests of another CP function."""
     here = site()
     before = here.world.upf(UPF).recovery_time_stamp
-    for name in ("association-setup-request", "association-setup-request-2"):
-        play(here, [name])
-        assert here.world.upf(UPF).associated
-        assert here.world.upf(UPF).recovery_time_stamp > before
+    assert here.upf("association-setup-request") == ["AssociationSetupResponse", "HeartbeatRequest"]
+    assert here.world.upf(UPF).recovery_time_stamp == before, "nothing proves it"
+    here.world.pfcp.clear()
+    here.world.advance(1)
+    assert [wire.pfcp_peek(pdu).message for *_, pdu in here.world.pfcp] == [
+        "AssociationSetupRequest"
+    ]
+    assert here.upf("association-setup-response-3") == []
+    assert here.world.upf(UPF).recovery_time_stamp > before
+    here.upf("association-setup-request-3")
+    (*_, pdu) = here.world.pfcp[-1]
+    assert wire.pfcp_peek(pdu).message == "SessionModificationRequest", "is it still associated?"
     here.world.verify()
 
 

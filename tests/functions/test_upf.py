@@ -13,13 +13,16 @@ from schemas.cloudevents import CloudEvent, EventType, UpfLoadReported
 from schemas.event import Noted
 from schemas.identity import index_seid, make_seid, slot_of
 from schemas.lookups import UsableUpf
-from schemas.step import FanOutSessions, SendPfcp, Wake
+from schemas.step import FanOutSessions, Wake
 from tests.functions.world import N4_NETWORK, World
 from tests.functions.world_n4 import OTHER_UPF, UPF
 
 STAMP = 3_900_000_000
 SEID = make_seid(17, 0xABCDEF)
 REFUSED = "Request rejected (reason not specified)"
+NO_ASSOCIATION = "No established PFCP Association"
+NOT_FOUND = "Session context not found"
+RETENTION = "PFCP Session Retention Information (within PFCP Association Setup Request)"
 
 
 @pytest.fixture
@@ -137,52 +140,116 @@ def test_an_unexpected_answer(world: World) -> None:
 
 
 def test_association_setups_that_cross(world: World) -> None:
-    """The UPF accepts the core's request after its own, and loses the sessions in between
-    (6.2.6.2.2)."""
+    """The UPF may accept the core's request after its own (6.2.6.2.2). There are no sessions
+    between the two: the response to the core's request makes the association."""
     world.path("served")
-    *_, key, number = asked(world)
+    first = asked(world)
     world.answer_pfcp(setup(), UPF)
+    assert not world.upf().associated
+    answer, again = sent(world)[-2:]
+    assert (answer["message"], ies(answer)["Cause"]) == (
+        "AssociationSetupResponse",
+        "Request accepted",
+    )
+    assert again["message"] == "AssociationSetupRequest"
+    *_, key, number = first
+    assert number == world.upf().asked, "the gateway sends it once"
+    world.answer_pfcp(setup_response(), UPF, key, number)
     assert world.upf().associated
     assert fanned(world) == []
     world.answer_pfcp(setup_response(), UPF, key, number)
-    assert world.upf().associated
-    assert fanned(world) == [STAMP]
+    assert fanned(world) == [STAMP], "the UPF has lost the sessions in between"
     world.answer_pfcp(setup_response(cause=REFUSED), UPF, key, number)
     assert world.upf().associated
     assert fanned(world) == [STAMP]
     world.verify()
 
 
-@pytest.mark.parametrize(("stamp", "kept"), [(STAMP, True), (STAMP + 5, False)])
-def test_a_upf_that_asks_again_may_have_kept_its_sessions(
-    world: World, stamp: int, kept: bool
+@pytest.mark.parametrize("lost", [True, False])
+def test_a_upf_that_asks_again_is_asked_whether_it_has_lost_the_association(
+    world: World, lost: bool
 ) -> None:
-    world.path("served")
-    *_, key, number = asked(world)
-    world.answer_pfcp(setup_response(), UPF, key, number)
-    world.answer_pfcp(setup(stamp), UPF)
-    (told,) = [o for _, s in world.order for o in s.outputs if isinstance(o, FanOutSessions)]
-    assert (told.recovery_time_stamp, told.kept) == (stamp, kept)
+    """Anyone can send the request. A response that accepts it would hide the answer."""
+    world.associate(UPF)
+    world.answer_pfcp(setup(sequence=7), UPF)
+    (question,) = sent(world)
+    assert (world.upf().associated, fanned(world)) == (True, [])
+    answer_question(world, question, NO_ASSOCIATION if lost else NOT_FOUND)
+    tail = ["AssociationSetupRequest"] if lost else []
+    upf, key, number = asked(world)
+    found = sent(world)
+    assert [tree["message"] for tree in found] == ["AssociationSetupResponse", *tail]
+    assert (found[0]["sequence"], ies(found[0])["Cause"]) == (7, "Request accepted")
+    if lost:
+        assert not world.upf().associated
+        world.answer_pfcp(setup_response(), upf, key, number)
+    assert fanned(world) == [STAMP] * lost
+    assert (world.upf().associated, world.upf().reachable) == (True, True)
+    world.advance(2000)
+    assert not world.pfcp
     world.verify()
 
 
-def test_a_crossed_answer_of_a_upf_that_cannot_be_used(world: World) -> None:
+@pytest.mark.parametrize("stamp", [STAMP, STAMP + 5])
+def test_a_upf_that_restarts_and_asks_is_asked_for_its_time_stamp(world: World, stamp: int) -> None:
+    """It is accepted first, because some UPFs answer heartbeats only then. A forged request has no
+    effect."""
+    world.associate(UPF)
+    world.answer_pfcp(setup(STAMP + 5, sequence=7), UPF)
+    upf, key, number = asked(world)
+    assert [tree["message"] for tree in sent(world)] == [
+        "AssociationSetupResponse",
+        "HeartbeatRequest",
+    ]
+    assert (world.upf().associated, fanned(world)) == (True, [])
+    beat = {"message": "HeartbeatResponse", "ies": [{"Recovery Time Stamp": stamp}]}
+    world.answer_pfcp(beat, upf, key, number)
+    if stamp == STAMP:
+        assert (world.upf().associated, world.upf().doubt) == (True, None)
+        world.advance(2000)
+        assert not world.pfcp
+    else:
+        upf, key, number, pdu = world.pfcp.pop()
+        assert wire.pfcp_peek(pdu).message == "AssociationSetupRequest"
+        world.answer_pfcp(setup_response(stamp), upf, key, number)
+        assert fanned(world) == [stamp]
+    world.verify()
+
+
+@pytest.mark.parametrize("claim", ["setup", "restart", "release"])
+def test_a_upf_that_does_not_say_is_asked_for_an_association(world: World, claim: str) -> None:
+    """It may ignore all requests without an association. Its sessions stay until it has
+    answered."""
+    world.associate(UPF)
+    claims = {
+        "setup": setup(),
+        "restart": setup(STAMP + 5),
+        "release": message("AssociationReleaseRequest"),
+    }
+    world.answer_pfcp(claims[claim], UPF)
+    world.pfcp.clear()
+    world.advance(2)
+    upf, key, number = asked(world)
+    (request,) = [tree for tree in sent(world) if tree["message"] == "AssociationSetupRequest"]
+    assert RETENTION in ies(request)
+    assert (world.upf().associated, world.upf().reachable, fanned(world)) == (True, False, [])
+    assert world.upf().trouble == "it does not say whether it still has the association"
+    answer = setup_response()
+    answer["ies"].append({"PFCPASRsp-Flags": ["PSREI"]})
+    world.answer_pfcp(answer, upf, key, number)
+    assert (world.upf().reachable, world.upf().trouble, fanned(world)) == (True, "", [])
+    world.verify()
+
+
+def test_a_response_of_another_upf(world: World) -> None:
+    """The Node ID in the configuration is wrong, or the response is."""
     world.path("served")
-    *_, key, number = asked(world)
-    world.answer_pfcp(setup(), UPF)
-    world.answer_pfcp(setup_response(features=()), UPF, key, number)
+    upf, key, number = asked(world)
+    answer = setup_response()
+    answer["ies"][0] = {"Node ID": {"ipv4": "10.9.0.77"}}
+    world.answer_pfcp(answer, upf, key, number)
     assert not world.upf().associated
-    assert fanned(world) == [STAMP]
-    world.verify()
-
-
-def test_a_crossed_answer_from_before_a_restart(world: World) -> None:
-    world.path("served")
-    *_, key, number = asked(world)
-    world.answer_pfcp(setup(STAMP + 5), UPF)
-    world.answer_pfcp(setup_response(STAMP), UPF, key, number)
-    assert world.upf().recovery_time_stamp == STAMP + 5
-    assert fanned(world) == []
+    assert "its Node ID is 10.9.0.77" in world.upf().trouble
     world.verify()
 
 
@@ -234,9 +301,10 @@ def test_a_upf_that_leaves_f_teids_to_the_core_is_not_used(world: World) -> None
 
 def test_the_upf_asks_first(world: World) -> None:
     world.answer_pfcp(setup(sequence=99, upf=OTHER_UPF), OTHER_UPF)
-    ((upf, _, number, _),) = world.pfcp
-    (answer,) = sent(world)
+    (upf, _, number, _), (_, key, asked_, _) = world.pfcp
+    answer, request = sent(world)
     assert (upf, number, answer["sequence"]) == (OTHER_UPF, None, 99)
+    assert request["message"] == "AssociationSetupRequest", "the response is the proof"
     since = world.upf(OTHER_UPF).since
     assert since
     assert ies(answer) == {
@@ -245,6 +313,10 @@ def test_the_upf_asks_first(world: World) -> None:
         "Recovery Time Stamp": since,
         "CP Function Features": ["LOAD"],
     }
+    assert not world.upf(OTHER_UPF).associated
+    response = setup_response()
+    response["ies"][0] = {"Node ID": {"fqdn": "UPF-2.example"}}
+    world.answer_pfcp(response, OTHER_UPF, key, asked_)
     assert world.upf(OTHER_UPF).associated
     world.path("up", OTHER_UPF, STAMP)
     assert not sent(world)
@@ -303,17 +375,6 @@ def test_a_upf_that_has_restarted_is_associated_before_its_sessions_come_back(
     world.verify()
 
 
-def test_a_upf_that_asks_again_after_a_restart(world: World) -> None:
-    world.associate(UPF)
-    world.answer_pfcp(setup(STAMP), UPF)
-    assert fanned(world) == [STAMP], "what an association is set up over is gone"
-    world.answer_pfcp(setup(STAMP + 1), UPF)
-    step = world.steps[upf_aggregate(UPF)][-1]
-    assert [type(output) for output in step.outputs] == [SendPfcp, FanOutSessions]
-    assert fanned(world) == [STAMP, STAMP + 1]
-    world.verify()
-
-
 def test_a_heartbeat_of_another_incarnation(world: World) -> None:
     world.associate(UPF)
     beat: dict[str, Any] = {
@@ -325,6 +386,9 @@ def test_a_heartbeat_of_another_incarnation(world: World) -> None:
     (answer,) = sent(world)
     assert (answer["message"], answer["sequence"]) == ("HeartbeatResponse", 5)
     assert ies(answer)["Recovery Time Stamp"] == world.upf().since
+    world.answer_pfcp({**beat, "ies": [{"Recovery Time Stamp": STAMP + 9}]})
+    assert [tree["message"] for tree in sent(world)] == ["HeartbeatResponse", "HeartbeatRequest"]
+    assert world.upf().associated, "anyone can have sent it: the UPF is asked"
     beat["message"], beat["ies"] = "HeartbeatResponse", [{"Recovery Time Stamp": STAMP + 9}]
     world.answer_pfcp(beat, number=1)
     assert [tree["message"] for tree in sent(world)] == ["AssociationSetupRequest"]
@@ -332,23 +396,89 @@ def test_a_heartbeat_of_another_incarnation(world: World) -> None:
 
 
 def test_released_by_the_upf(world: World) -> None:
+    """A UPF that says so is released, and asked for an association after a pause that grows."""
+    waits: list[int] = []
+    for count in range(5):
+        if count:
+            upf, key, number, _ = world.pfcp.pop()
+            world.answer_pfcp(setup_response(), upf, key, number)
+        else:
+            world.associate(UPF)
+        world.pfcp.clear()
+        world.answer_pfcp(message("AssociationReleaseRequest", sequence=8))
+        answer, question = sent(world)
+        assert (answer["message"], ies(answer)["Cause"]) == (
+            "AssociationReleaseResponse",
+            "Request accepted",
+        )
+        assert world.upf().associated
+        answer_question(world, question, NO_ASSOCIATION)
+        assert not world.upf().associated
+        assert fanned(world)[2 * count :] == [STAMP], "the sessions are lost, and restored later"
+        world.path("unknown", recovery_time_stamp=STAMP)
+        world.path("served")
+        assert not world.pfcp, "the pause also holds for what its gateway reports"
+        world.answer_pfcp(message("AssociationReleaseRequest", sequence=9))
+        (answer,) = sent(world)
+        assert ies(answer)["Cause"] == "No established PFCP Association"
+        waits.append((world.upf().wake_at - world.now + 500) // 1000)
+        world.advance(waits[-1] - 1)
+        assert not world.pfcp
+        world.advance(2)
+    assert waits == [10, 20, 40, 60, 60]
+    upf, key, number, _ = world.pfcp.pop()
+    world.answer_pfcp(setup_response(), upf, key, number)
+    world.advance(1000)
+    world.pfcp.clear()
+    world.answer_pfcp(message("AssociationReleaseRequest", sequence=8))
+    answer_question(world, sent(world)[1], NO_ASSOCIATION)
+    assert (world.upf().wake_at - world.now + 500) // 1000 == 10, "after a long time"
+    world.verify()
+
+
+def test_a_release_that_the_upf_has_not_sent(world: World) -> None:
+    """The UPF has its association: nothing ends, and the next forged release ends nothing."""
+    world.associate(UPF)
+    for _ in range(3):
+        world.answer_pfcp(message("AssociationReleaseRequest", sequence=8))
+        world.answer_pfcp(message("AssociationReleaseRequest", sequence=9))
+        first, question, second = sent(world)
+        assert {ies(first)["Cause"], ies(second)["Cause"]} == {"Request accepted"}
+        assert len(world.usable_upfs()) == 1, "while the UPF is asked"
+        answer_question(world, question, NOT_FOUND)
+        assert world.upf().doubt is None
+        assert len(world.usable_upfs()) == 1
+    assert fanned(world) == []
+    assert any("the UPF says that it has the association" in note for note in notes(world))
+    world.advance(2000)
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_restarted_upf_ends_the_pause_after_a_release(world: World) -> None:
     world.associate(UPF)
     world.answer_pfcp(message("AssociationReleaseRequest", sequence=8))
-    (answer,) = sent(world)
-    assert (answer["message"], ies(answer)["Cause"]) == (
-        "AssociationReleaseResponse",
-        "Request accepted",
-    )
-    assert not world.upf().associated
-    assert fanned(world) == [STAMP]
-    world.answer_pfcp(message("AssociationReleaseRequest", sequence=9))
-    (answer,) = sent(world)
-    assert ies(answer)["Cause"] == "No established PFCP Association"
-    assert fanned(world) == [STAMP]
-    world.advance(639)
-    assert not world.pfcp
-    world.advance(2)
+    answer_question(world, sent(world)[1], NO_ASSOCIATION)
+    world.path("up", recovery_time_stamp=STAMP + 3)
     assert [tree["message"] for tree in sent(world)] == ["AssociationSetupRequest"]
+    world.verify()
+
+
+@pytest.mark.parametrize(
+    "claim",
+    ["AssociationReleaseRequest", "AssociationSetupRequest", "AssociationUpdateRequest"],
+)
+def test_a_message_with_the_node_id_of_another_upf(world: World, claim: str) -> None:
+    """It is not booked on the UPF that has sent it, nor on the other one."""
+    world.associate(UPF, OTHER_UPF)
+    parts = [{"Recovery Time Stamp": STAMP + 1}] if "Setup" in claim else []
+    world.answer_pfcp(message(claim, *parts, upf=OTHER_UPF, sequence=8), UPF)
+    (answer,) = sent(world)
+    assert (answer["message"], answer["sequence"]) == (claim.replace("Request", "Response"), 8)
+    assert (ies(answer)["Cause"], ies(answer)["Offending IE"]) == ("Mandatory IE incorrect", 60)
+    assert len(world.usable_upfs()) == 2
+    assert fanned(world) == fanned(world, OTHER_UPF) == []
+    assert any(f"the Node ID {OTHER_UPF}" in note for note in notes(world))
     world.verify()
 
 
@@ -367,6 +497,29 @@ def test_an_update(world: World) -> None:
     world.verify()
 
 
+def test_updates_that_would_take_a_upf_out(world: World) -> None:
+    """Nothing proves that the UPF has sent them: it is released once in a long time, and not made
+    unusable."""
+    world.associate(UPF)
+    none = {"UP Function Features": ["BUCP"]}
+    world.answer_pfcp(message("AssociationUpdateRequest", none, sequence=8))
+    wish = {"PFCP Association Release Request": ["SARR"]}
+    world.answer_pfcp(message("AssociationUpdateRequest", wish, sequence=9))
+    first, second, _ = sent(world)
+    assert (ies(first)["Cause"], ies(second)["Cause"]) == (REFUSED, "Request accepted")
+    world.advance(11)
+    upf, key, number, _ = world.pfcp.pop()
+    world.answer_pfcp(setup_response(), upf, key, number)
+    world.answer_pfcp(message("AssociationUpdateRequest", wish, sequence=10))
+    (answer,) = sent(world)
+    assert ies(answer)["Cause"] == REFUSED
+    assert world.upf().associated
+    world.advance(700)
+    world.answer_pfcp(message("AssociationUpdateRequest", wish, sequence=11))
+    assert not world.upf().associated
+    world.verify()
+
+
 def test_a_node_report(world: World) -> None:
     report = (
         {"Node Report Type": ["UPFR"]},
@@ -379,6 +532,14 @@ def test_a_node_report(world: World) -> None:
     assert causes == ["No established PFCP Association", "Request accepted"]
     assert any("10.3.0.9" in note for note in notes(world))
     world.verify()
+
+
+def answer_question(world: World, question: dict[str, Any], cause: str) -> None:
+    """Answer whether the UPF has the association: it has no such session."""
+    assert question["message"] == "SessionModificationRequest"
+    number = world.upf().requests
+    answer = {"message": "SessionModificationResponse", "seid": 0, "ies": [{"Cause": cause}]}
+    world.answer_pfcp(answer, UPF, upf_aggregate(UPF), number)
 
 
 def established(up_seid: int = 0x77) -> dict[str, Any]:
@@ -410,6 +571,25 @@ def test_a_session_without_an_owner_is_deleted(world: World) -> None:
     world.pfcp.clear()
     world.path("up", recovery_time_stamp=STAMP)
     assert not world.pfcp
+    world.verify()
+
+
+def test_a_response_to_no_request_deletes_nothing(world: World) -> None:
+    """Anyone can send it. The UPF's SEIDs can be guessed: it would delete the session of a UE."""
+    world.associate(UPF)
+    world.answer_pfcp(established(), UPF, index_seid(SEID))
+    assert (world.upf().leftovers, world.upf().load) == ((), 0)
+    assert not world.pfcp
+    world.verify()
+
+
+def test_a_load_in_a_report_of_an_unknown_session_is_not_believed(world: World) -> None:
+    world.associate(UPF)
+    load = {"Load Control Information": [{"Sequence Number": 1}, {"Metric": 100}]}
+    report = {"Report Type": ["DLDR"]}, {"Downlink Data Report": [{"PDR ID": 2}]}
+    tree = {"message": "SessionReportRequest", "seid": SEID, "sequence": 1, "ies": [*report, load]}
+    world.answer_pfcp(tree)
+    assert world.upf().load == 0
     world.verify()
 
 

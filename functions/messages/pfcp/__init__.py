@@ -11,6 +11,9 @@ ACCEPTED: Final = "Request accepted"
 REJECTED: Final = "Request rejected (reason not specified)"
 NOT_FOUND: Final = "Session context not found"
 NO_ASSOCIATION: Final = "No established PFCP Association"
+INCORRECT: Final = "Mandatory IE incorrect"
+NODE_ID: Final = 60
+"""The type of the IE Node ID, in an Offending IE."""
 NOT_SUPPORTED: Final = "Service not supported"
 
 FEATURES: Final[Tree] = {"CP Function Features": ["LOAD"]}
@@ -34,6 +37,16 @@ def node_id(text: str) -> Tree:
         return {f"ipv{ip_address(text).version}": text}
     except ValueError:
         return {"fqdn": text}
+
+
+def named_node(ies: Tree) -> str:
+    """Return the Node ID among IEs as it is configured (`node_id`); empty if there is none."""
+    found: Tree = ies.get("Node ID", {})
+    text = str(next(iter(found.values()), ""))
+    try:
+        return str(ip_address(text))
+    except ValueError:
+        return text.lower().removesuffix(".")
 
 
 def ies_of(ies: list[Tree]) -> Tree:

@@ -5,6 +5,7 @@ packets for the UE's address are forwarded to the gNB, or buffered while the gNB
 QER enforces the session AMBR and marks the one QoS flow.
 """
 
+from ipaddress import ip_address
 from typing import Final
 
 from functions.messages import bit_rates, pfcp
@@ -205,11 +206,20 @@ def reported(tree: Tree) -> set[int]:
 
 
 def created(tree: Tree) -> Tunnel | None:
-    """Return the F-TEID that the UPF chose for the uplink PDR."""
+    """Return the F-TEID that the UPF chose for the uplink PDR; None without one that a gNB can send
+    to."""
     for item in tree["ies"]:
         parts = {k: v for part in item.get("Created PDR", ()) for k, v in part.items()}
         f_teid = parts.get("F-TEID", {})
         address = f_teid.get("ipv4") or f_teid.get("ipv6")
-        if parts.get("PDR ID") == UPLINK and f_teid.get("teid") and address:
+        if parts.get("PDR ID") == UPLINK and f_teid.get("teid") and _is_host(address):
             return Tunnel(f_teid["teid"], address)
     return None
+
+
+def _is_host(address: str | None) -> bool:
+    """Whether an address can be that of one host."""
+    if not address:
+        return False
+    found = ip_address(address)
+    return not (found.is_unspecified or found.is_multicast)
