@@ -194,7 +194,7 @@ class Requests:
             pending.doubtful = True
             return None
         self._remember(peek.sequence)
-        if not self._is_proved(pending, octets):
+        if not self._is_proved(pending, octets, peek):
             self._number(pending)
             self._transmit(pending)
             return None
@@ -205,13 +205,13 @@ class Requests:
         """Note a response without a request from an address of the UPF."""
         self._guesses += 1
 
-    def _is_proved(self, pending: PendingRequest, octets: bytes) -> bool:
+    def _is_proved(self, pending: PendingRequest, octets: bytes, peek: wire.PfcpPeek) -> bool:
         """Whether the UPF has sent a response that matches a request.
 
-        The SEID of the core proves it: it has 54 random bits. Without it, the response must come
-        again under other numbers while somebody tries all numbers.
+        The SEID of the core proves it: it has 54 random bits. Without it, as in a refusal, the
+        response must come again under other numbers while somebody tries all numbers.
         """
-        if pending.is_of_session and pending.seid:
+        if pending.seid and peek.seid == pending.seid:
             return True
         if self._guesses - pending.guesses < GUESSES and not pending.proofs:
             return True

@@ -7,9 +7,15 @@ from typing import Any
 import pytest
 
 from loadgen.upf.config import Misbehaviour
+from schemas.upf import UpfConfirmed, UpfEvent
 from tests.functions.world_n4 import UPF
 from tests.gateway import n4_core
 from tests.gateway.n4_core import Core
+
+
+def events(core: Core) -> list[UpfEvent]:
+    """Return the events of the UPF."""
+    return [event for step in core.world.steps[f"upf/{UPF}"] for event in step.events]
 
 
 def trouble(core: Core) -> str:
@@ -48,8 +54,7 @@ async def test_a_upf_that_forgets_the_association_and_ignores_sessions(tmp_path:
         core.upf.forget()
         await core.does(core.site.phone.idle)
         await core.restored()
-        steps = core.world.steps[f"upf/{UPF}"]
-        troubles = [getattr(event, "trouble", "") for step in steps for event in step.events]
+        troubles = [getattr(event, "trouble", "") for event in events(core)]
         assert "it answers heartbeats, but no requests about sessions" in troubles
 
 
@@ -150,7 +155,7 @@ async def test_a_upf_that_releases_its_association_and_ignores_the_core(tmp_path
         await core.session()
         core.upf.forget()
         says(core, "AssociationReleaseRequest")
-        await core.until(lambda: core.world.upf(UPF).doubt is not None)
+        await core.until(lambda: core.world.upf(UPF).doubt is not None)  # until time advances
         await core.does(core.world.advance, 2)
         await core.restored()
 
@@ -163,8 +168,7 @@ async def test_a_upf_that_has_its_association(tmp_path: Path, message: str) -> N
         (before,) = core.upf.table.by_seid
         ies = [{"Recovery Time Stamp": core.upf.recovery}, {"UP Function Features": ["FTUP"]}]
         says(core, message, *(ies if "Setup" in message else []))
-        await core.until(lambda: core.world.upf(UPF).doubt is not None)
-        await core.until(lambda: core.world.upf(UPF).doubt is None)
+        await core.until(lambda: any(isinstance(event, UpfConfirmed) for event in events(core)))
         assert core.world.upf(UPF).associated
         await core.does(core.world.advance, 20)
         await core.restored()

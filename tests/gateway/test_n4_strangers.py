@@ -141,6 +141,21 @@ async def test_a_session_needs_no_such_proof(edge: Edge) -> None:
     assert upf.got == []
 
 
+async def test_a_refusal_needs_it(edge: Edge) -> None:
+    """A UPF that refuses a request may leave out the SEID of the core."""
+    (upf,) = edge.upfs
+    await edge.ask(upf, deletion(), 1)
+    (asked,) = await upf.next()
+    guesses(upf, "SessionDeletionResponse", GUESSES)
+    upf.answer(asked, {"Cause": 65}, seid=0)  # the stranger has hit it
+    (asked,) = await upf.next()
+    assert edge.events == []
+    upf.answer(asked, {"Cause": ACCEPTED})
+    (event,) = await edge.until(1)
+    assert wire.pfcp_peek(event.data).cause == ACCEPTED
+    assert edge.gateway.counters.duplicates == 1
+
+
 def test_what_answers_a_request() -> None:
     request = PendingRequest(None, b"", 1)
     beat = wire.pfcp_peek(encode("HeartbeatResponse", [stamp(1)], 1))
