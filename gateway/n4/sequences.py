@@ -1,6 +1,7 @@
 """The sequence numbers of the core's requests (TS 29.244 7.2.2.2)."""
 
 import os
+from array import array
 from collections.abc import Callable
 from typing import Final
 
@@ -9,8 +10,8 @@ from gateway.n4.pfcp import SEQUENCES
 GENERATION: Final = 1 << 19
 """Numbers drawn before the oldest ones are forgotten. As many numbers before them are kept too."""
 
-_OCTETS: Final = 3
 _DRAWN_AT_ONCE: Final = 1024
+_MASK: Final = SEQUENCES - 1
 
 
 class Sequences:
@@ -25,8 +26,7 @@ class Sequences:
     def __init__(self, random: Callable[[int], bytes] = os.urandom) -> None:
         """`random` returns a number of random octets."""
         self._random = random
-        self._octets = b""
-        self._at = 0
+        self._random_words = array("I")
         self._used: set[int] = set()
         self._drawn = bytearray(SEQUENCES // 8)
         """One bit for each number: whether it was drawn in this generation."""
@@ -36,11 +36,11 @@ class Sequences:
 
     def take(self) -> int:
         """Return a free number and reserve it. Fewer requests may wait than numbers exist."""
+        words = self._random_words
         while True:
-            if self._at >= len(self._octets):
-                self._octets, self._at = self._random(_OCTETS * _DRAWN_AT_ONCE), 0
-            number = int.from_bytes(self._octets[self._at : self._at + _OCTETS], "big")
-            self._at += _OCTETS
+            if not words:
+                words.frombytes(self._random(words.itemsize * _DRAWN_AT_ONCE))
+            number = words.pop() & _MASK
             index, bit = number >> 3, 1 << (number & 7)
             if (self._drawn[index] | self._before[index]) & bit or number in self._used:
                 continue

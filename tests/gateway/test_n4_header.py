@@ -1,6 +1,7 @@
 """The PFCP header octets that the gateway reads and writes itself, compared with wire."""
 
 import itertools
+from array import array
 from collections.abc import Callable
 
 import pytest
@@ -52,7 +53,7 @@ def test_no_number_is_given_twice_while_it_is_taken(frees: list[int]) -> None:
 
 def drawn(*numbers: int) -> Callable[[int], bytes]:
     """Return a source of octets that draws these numbers."""
-    octets = b"".join(number.to_bytes(3, "big") for number in numbers)
+    octets = array("I", reversed(numbers)).tobytes()
     return lambda _: octets
 
 
