@@ -136,7 +136,11 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     except wire.WireError as err:
         d.note(str(err))
         return
-    if faults is not None and (peek.request or trigger.sequence is not None):
+    if peek.message.endswith("Response") and trigger.sequence is None:
+        # Anyone can send a response to no request. The gateway counts it, and a step for each would
+        # fill the log.
+        return
+    if faults is not None:
         d.note(f"{peek.message}: {faults['text']}")
         if faults["action"] != "ignore":
             pdu = pfcp.fault_response(peek, faults, d.env.network.n4_address, d.since)
@@ -148,15 +152,13 @@ def _pfcp(d: UpfDecision, trigger: CloudEvent) -> None:
     ies = pfcp.ies_of(wire.pfcp_decode(data, lenient=True)["ies"])
     if peek.request:
         _request(d, peek, ies)
-    elif trigger.sequence is not None:
+    else:
         load = pfcp.load_of(ies)
         if load is not None and load != d.upf.load:
             d.emit(UpfLoad(load))
         # The number of a request about a UE's session is not one of this log.
         own = trigger.partitionkey == upf_aggregate(d.node_id)
         _response(d, peek.message, trigger.sequence if own else None, ies)
-    # Anyone can have sent a response to no request. The gateway has counted it, and a step for each
-    # would fill the log.
 
 
 def _refusal(data: bytes) -> str:
