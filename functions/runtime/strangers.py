@@ -82,7 +82,7 @@ class Strangers:
         due, count = await self._due(now), 0
         for start in range(0, len(due), PAGE):
             begun = time.monotonic()
-            count += await self._remove(due[start : start + PAGE])
+            count += await self._remove(due[start : start + PAGE], now)
             await asyncio.sleep(REST * (time.monotonic() - begun))
         if count:
             log.info("%d strangers are removed", count)
@@ -90,6 +90,8 @@ class Strangers:
 
     async def _due(self, now: int) -> list[str]:
         """Return the aggregates of this process that are due, the oldest first."""
+        if not any(map(self._decides_in, range(self._partitions))):
+            return []
         old = now - int(self._policy.keep_for * 1000)
         settled = now - int(SETTLED * 1000)
         found: list[tuple[int, int, str]] = []
@@ -105,33 +107,43 @@ class Strangers:
             if (since <= old or (index < excess and since <= settled)) and self._has(owner, slot)
         ]
 
+    def _decides_in(self, partition: int) -> bool:
+        procedures = (Procedure.REGISTRATION, Procedure.RAN)
+        return any(self._is_mine(subjects.consumer(partition, one)) for one in procedures)
+
     def _has(self, owner: str, slot: int) -> bool:
         of_node = owner.startswith(gnb_aggregate(""))
         procedure = Procedure.RAN if of_node else Procedure.REGISTRATION
         return self._is_mine(subjects.consumer(partition_of(slot, self._partitions), procedure))
 
-    async def _last_event(self, aggregate: Aggregate) -> Waiting:
-        """Return the place in the stream after the last processed event of a stranger."""
+    async def _last_event(self, aggregate: Aggregate, now: int) -> Waiting | None:
+        """Return the place in the stream after the last processed event of an aggregate; None if it
+        is not a stranger, or had a step less than `SETTLED` before `now`."""
         state = aggregate.state
         stranger = aggregate.kind.removable(state)
-        own = 0 if stranger is None else stranger.slot
+        steps: list[Step[Any] | None] = [*aggregate.tail]
+        if not steps and aggregate.seq:  # there is a snapshot after the last one
+            steps = [await self._log.step(aggregate.name, aggregate.seq)]
+        known = [step for step in steps if step is not None]
+        if stranger is None or not known or known[-1].at > now - int(SETTLED * 1000):
+            return None
+        own = stranger.slot
         slots = {own}
         if isinstance(state, Ue):
             slots.update(map(slot_of_amf_ue_ngap_id, state.released))
-        steps: list[Step[Any] | None] = [*aggregate.tail]
-        if not steps:  # there is a snapshot after the last one
-            steps = [await self._log.step(aggregate.name, aggregate.seq)]
-        found = [step.trigger.position for step in steps if step is not None]
-        positions = [one for one in found if one is not None]
+        positions = [step.trigger.position for step in known if step.trigger.position is not None]
         last = max(positions, key=lambda one: (one.stored, one.sequence), default=_NOWHERE)
         return Waiting(Position(last.sequence + 1, 0, last.stored), frozenset(slots), own)
 
-    async def _remove(self, names: Sequence[str]) -> int:
+    async def _remove(self, names: Sequence[str], now: int) -> int:
         """Remove those of some aggregates that may be removed, and return their number."""
-        loaded = await self._log.load_whole(names)
-        found = [one for one in loaded if one.seq and one.kind.removable(one.state) is not None]
-        settled = await self._none_earlier([await self._last_event(one) for one in found])
-        found = [one for one, is_settled in zip(found, settled, strict=True) if is_settled]
+        asked: list[tuple[Aggregate, Waiting]] = []
+        for one in await self._log.load_whole(names):
+            last = await self._last_event(one, now)
+            if last is not None:
+                asked.append((one, last))
+        settled = await self._none_earlier([last for _, last in asked])
+        found = [one for (one, _), done in zip(asked, settled, strict=True) if done]
         gone = await self._log.engine.remove(
             [
                 Removal(one.name, one.seq, one.data_key, index_keys(one.kind.indexes(one.state)))

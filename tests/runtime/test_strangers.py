@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import wire
 from eventing import subjects
@@ -304,3 +305,19 @@ async def test_an_announcer_behind_a_removed_step_goes_on(plant: Plant):
     for other in (Position(entry.cursor, known, head + 1), Position(b"\xff" * 8, name, entry.seq)):
         with pytest.raises(OtherStoreError):
             await announcer._check(other)  # pyright: ignore[reportPrivateUsage]
+
+
+async def test_one_that_has_just_come_back_stays(plant: Plant):
+    """Its time counts from its first record, but its last events may be redelivered."""
+    name = ue_aggregate(f"imsi-00101{UNSUBSCRIBED:010d}")
+    (aggregate,) = await plant.store.log.load([name])
+    last = aggregate.tail[-1]
+    before, now = aggregate.state, FUTURE_MS + HOUR
+    again = replace(
+        last, seq=last.seq + 1, at=now - 1000, trigger=replace(last.trigger, id="x"), events=()
+    )
+    aggregate.apply(again)
+    await plant.store.append([plant.store.log.entry(aggregate, again, before)])
+    assert await removal(plant).remove(now) == 3
+    assert name in await plant.store.heads()
+    assert await removal(plant).remove(now + 30_000) == 0, "the last step of the feed"
