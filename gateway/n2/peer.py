@@ -100,6 +100,7 @@ class GnbPeer:
         self.connections.clear()
         self.downlink.clear()
         self.early.clear()
+        self.requests.forget()
 
     def claim(self, gnb: str) -> None:
         """Be the RAN node `gnb`. NG SETUP clears the overload state (TS 38.413 8.7.1.1)."""

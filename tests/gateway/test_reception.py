@@ -59,17 +59,17 @@ async def test_one_address_cannot_lock_the_others_out(tmp_path: Path, world: str
 
 
 async def test_a_gnb_that_was_here_before_finds_a_place(tmp_path: Path) -> None:
-    async with small(tmp_path, max_associations=8, max_per_address=8) as edge:
+    async with small(tmp_path, max_associations=4, max_per_address=4) as edge:
         gnb = await edge.gnb(5, host=THERE)
         await leave(gnb, "abort")
         await until(lambda: edge.gateway.gnbs == [])
-        hostile = [await edge.gnb(10 + n, host=ELSEWHERE) for n in range(8)]
+        hostile = [await edge.gnb(10 + n, host=ELSEWHERE) for n in range(4)]
         back = await edge.ran(5, host=THERE)
         await hostile[-1].heard.downs()
         await until(lambda: len(lost(edge)) == 2)
         await back.set_up()
         assert back.id in edge.gateway.gnbs
-        assert len(edge.gateway.gnbs) == 8
+        assert len(edge.gateway.gnbs) == 4
 
 
 async def test_an_association_is_one_ran_node(edge: Edge) -> None:
