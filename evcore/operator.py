@@ -9,7 +9,8 @@ from msgspec import Struct
 
 from evcore.local.data import DataDirectory
 from evcore.logs.access import opened
-from eventing.jetstream.connection import connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.messages import addressed, gathered
 from eventing.jetstream.publisher import Publisher
 from functions.runtime.replay import all_aggregates
@@ -58,7 +59,7 @@ async def publish(bus: NatsConfig, events: Iterable[CloudEvent]) -> None:
     Raises:
         BusError: NATS cannot be reached.
     """
-    async with connected(bus.url, "evcore operator") as client:
+    async with connected_as(Role.OPERATOR, bus, "evcore operator") as client:
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
         await publisher.publish(gathered(addressed(one, bus.partitions) for one in events))

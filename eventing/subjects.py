@@ -2,8 +2,8 @@
 
 | subject | carries |
 |---|---|
-| ``ue.<partition>.<procedure>.<slot>`` | every event of an aggregate; partition = slot mod P |
-| ``ue.<partition>.<procedure>.<slot>-again`` | an event of a UE that is published again |
+| ``ue.<partition>.<procedure>.<origin>.<slot>`` | an event of an aggregate |
+| ``ue.<partition>.<procedure>.core.<slot>-again`` | an event of a UE that is published again |
 | ``timer.<partition>.<slot>.<aggregate>`` | the one pending wake-up of an aggregate |
 | ``timer.<partition>.<partition>.wakes-<procedure>-<at>`` | a wake-up of several aggregates |
 | ``timer.<partition>.<slot>.page-<output>`` | a page of events for many UEs that waits |
@@ -13,10 +13,14 @@
 | ``alive.<worker>`` | asks whether a worker is connected; it answers |
 | ``stats.<worker>`` | statistics of a worker |
 | ``stats-request`` | asks all workers for their statistics |
+
+The partition is the slot modulo the number of partitions. The origin is in `schemas.origin`.
 """
 
 from functools import lru_cache
 from typing import Final
+
+from schemas.origin import Origin
 
 STREAM: Final = "EVCORE"
 """Work-queue stream of the events and the wake-ups of aggregates."""
@@ -24,9 +28,13 @@ TIMERS: Final = "timer."
 """Prefix of the subjects of wake-ups."""
 TIMERS_MADE: Final = f"{TIMERS}made"
 """Subject of the mark in a stream that has had all wake-ups of the log."""
-STREAM_SUBJECTS: Final = ("ue.>", f"{TIMERS}>")
+EVENTS: Final = "ue.>"
+"""The filter for all events."""
+STREAM_SUBJECTS: Final = (EVENTS, f"{TIMERS}>")
 N2: Final = "n2."
 """Prefix of the subjects of NGAP messages, which are sealed (`eventing.jetstream.sealed`)."""
+DOWNLINKS: Final = f"{N2}*.*"
+"""The filter for all NGAP messages for gNBs."""
 N4: Final = "n4."
 """Prefix of the subjects of PFCP messages."""
 
@@ -54,14 +62,24 @@ def token(text: str) -> str:
     return text.translate(_UNSAFE)
 
 
-def event(partition: int, procedure: str, slot: int) -> str:
+def event(partition: int, procedure: str, origin: str, slot: int) -> str:
     """Return the subject of an event for a procedure."""
-    return f"ue.{partition}.{procedure}.{slot}"
+    return f"ue.{partition}.{procedure}.{origin}.{slot}"
+
+
+def events_from(origin: str) -> str:
+    """Return the filter for all events of an origin."""
+    return f"ue.*.*.{origin}.*"
+
+
+def events_for(procedure: str) -> str:
+    """Return the filter for all events of a procedure."""
+    return f"ue.*.{procedure}.*.*"
 
 
 def republished(partition: int, procedure: str, slot: int) -> str:
     """Return the subject of an event that is published again: the first message is acknowledged."""
-    return f"{event(partition, procedure, slot)}{_REPUBLISHED}"
+    return f"{event(partition, procedure, Origin.CORE, slot)}{_REPUBLISHED}"
 
 
 def is_republished(subject: str) -> bool:
@@ -71,7 +89,10 @@ def is_republished(subject: str) -> bool:
 
 def republished_as(subject: str) -> str:
     """Return the subject of an event that arrived by `subject` and is published again."""
-    return subject if is_republished(subject) else f"{subject}{_REPUBLISHED}"
+    if is_republished(subject):
+        return subject
+    prefix, partition, procedure, _, slot = subject.split(".")
+    return f"{prefix}.{partition}.{procedure}.{Origin.CORE}.{slot}{_REPUBLISHED}"
 
 
 def events_in(partition: int) -> str:
@@ -81,21 +102,23 @@ def events_in(partition: int) -> str:
 
 def republished_in(partition: int, slot: int) -> str:
     """Return the filter for the events of a slot that are published again."""
-    return f"ue.{partition}.*.{slot}{_REPUBLISHED}"
+    return f"ue.{partition}.*.{Origin.CORE}.{slot}{_REPUBLISHED}"
 
 
 def events_of(partition: int, procedure: str) -> str:
     """Return the filter for the events of one procedure in one partition."""
-    return f"ue.{partition}.{procedure}.*"
+    return f"ue.{partition}.{procedure}.*.*"
 
 
 def consumer_of(subject: str) -> str:
-    """Return the subject of an event without its slot: the same for all events of a consumer."""
+    """Return the subject of an event without its slot: the same for all events of a consumer that
+    have one origin."""
     return subject.rpartition(".")[0]
 
 
 def in_slot(subject: str, slot: int | None) -> str:
-    """Return the subject of an event of the same consumer in a slot; `subject` without a slot."""
+    """Return the subject of an event of the same consumer and origin in a slot; `subject` without
+    a slot."""
     return subject if slot is None else f"{consumer_of(subject)}.{slot}"
 
 
@@ -106,8 +129,13 @@ def consumer(partition: int, procedure: str) -> str:
 
 def consumer_name(subject: str) -> str:
     """Return the name of the durable consumer of an event's subject."""
-    _, partition, procedure, _ = subject.split(".")
+    _, partition, procedure, _, _ = subject.split(".")
     return consumer(int(partition), procedure)
+
+
+def is_from(subject: str, origin: str) -> bool:
+    """Whether the subject of an event has an origin."""
+    return consumer_of(subject).endswith(f".{origin}")
 
 
 def timer(partition: int, slot: int, name: str) -> str:
@@ -165,6 +193,6 @@ def slot_of_subject(subject: str) -> int:
     """
     parts = subject.split(".")
     slot = parts[-1].removesuffix(_REPUBLISHED)
-    if len(parts) != 4 or parts[0] != "ue" or not (slot.isascii() and slot.isdigit()):
-        raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<slot>")
+    if len(parts) != 5 or parts[0] != "ue" or not (slot.isascii() and slot.isdigit()):
+        raise ValueError(f"{subject!r} is not ue.<partition>.<procedure>.<origin>.<slot>")
     return int(slot)

@@ -20,6 +20,7 @@ from schemas.cloudevents import (
     CloudEvent,
     EventType,
 )
+from schemas.origin import Origin
 from schemas.procedures import Procedure
 from schemas.ran import Gnb, GnbEvent
 from schemas.step import Output, Step
@@ -222,11 +223,15 @@ def _channels() -> dict[str, Any]:
     parameters = {
         "partition": {"description": "slot modulo the number of partitions"},
         "procedure": {"enum": [str(procedure) for procedure in Procedure]},
+        "origin": {
+            "description": "the kind of process that may send the event",
+            "enum": [str(origin) for origin in Origin],
+        },
         "slot": {"description": "crc32 of the SUPI, or of another key, modulo 1024"},
     }
     return {
         "events": {
-            "address": "ue.{partition}.{procedure}.{slot}",
+            "address": "ue.{partition}.{procedure}.{origin}.{slot}",
             "description": "JetStream work-queue stream EVCORE; a durable pull consumer for each "
             "procedure and partition. A batch is on the subject of its first event.",
             "parameters": parameters,

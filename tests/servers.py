@@ -1,7 +1,7 @@
 """Real servers for tests: each test has its own, on free ports of the loopback interface."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +14,8 @@ from evcore.local.core import ALL_IN_ONE, LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group
 from evcore.local.lag import wait_until_idle
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.connection import connected
 from loadgen import LoadConfig, Population, Procedure
 from schemas.config.objectives import ObjectiveConfig
@@ -32,6 +34,12 @@ async def nats_server(folder: Path) -> AsyncGenerator[Broker]:
         await broker.stop()
 
 
+def violations(data: DataDirectory) -> list[str]:
+    """Return the lines of nats-server about a process that has done what its role may not do."""
+    lines = data.log("nats-server").read_text().splitlines()
+    return [line for line in lines if "Violation" in line]
+
+
 @asynccontextmanager
 async def nats_client(folder: Path) -> AsyncGenerator[Client]:
     async with nats_server(folder) as broker, connected(broker.url, "test") as client:
@@ -47,7 +55,12 @@ class Site(NamedTuple):
 
     async def settled(self) -> None:
         """Wait until no event waits or is worked on: what was sent has been decided."""
-        await wait_until_idle(self.core.broker.monitor_url)
+        async with self.connected(Role.CONSOLE) as client:
+            await wait_until_idle(client)
+
+    def connected(self, role: Role) -> AbstractAsyncContextManager[Client]:
+        """Connect to its broker as a role."""
+        return connected_as(role, self.core.config.nats, f"test {role}")
 
     def load(self, **changes: object) -> LoadConfig:
         """A load of all its UEs on two gNBs."""
@@ -77,8 +90,13 @@ async def site(
     congestion: Congestion | None = None,
     setup_within: float = 10.0,
     strangers: StrangerPolicy = DEFAULT_POLICY,
+    *,
+    attacked: bool = False,
 ) -> AsyncGenerator[Site]:
-    """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs."""
+    """A core in a folder, with `ues` subscribers of every SUCI scheme, and perhaps with UPFs.
+
+    Unless it is attacked, all of its processes must keep to their roles on the bus.
+    """
     data = DataDirectory(folder / "data")
     secrets = data.prepare()
     population = Population(
@@ -108,6 +126,7 @@ async def site(
     try:
         async with local_core(data, config, groups) as core:
             yield Site(core, data, population)
+        assert attacked or violations(data) == []
     except BaseException:
         for log in sorted((data.root / "logs").glob("*.log")):
             words = [line for line in log.read_text().splitlines() if "[INF]" not in line]

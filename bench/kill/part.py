@@ -17,6 +17,8 @@ from evcore.local.data import DataDirectory
 from evcore.local.lag import wait_until_idle
 from evcore.logs.access import opened
 from evcore.logs.verify import verify_aggregates
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from functions.runtime.replay import all_aggregates
 from loadgen import LoadConfig, Population, Procedure, Report, TimerValues
 from loadgen.load.driver import Driver, connector_of
@@ -126,8 +128,11 @@ def driver_of(load: LoadConfig, upfs: EmulatedUpfs, procedures: Procedures) -> D
 
 async def idle(core: LocalCore) -> None:
     """Wait until the core has decided every event."""
-    async with asyncio.timeout(60):
-        await wait_until_idle(core.broker.monitor_url)
+    async with (
+        asyncio.timeout(60),
+        connected_as(Role.CONSOLE, core.config.nats, "bench-kill") as client,
+    ):
+        await wait_until_idle(client)
 
 
 async def _differing(data: DataDirectory) -> list[str]:

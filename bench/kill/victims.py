@@ -16,7 +16,9 @@ from bench.kill.figures import Outage
 from bench.memory import family
 from evcore.local.core import LocalCore
 from evcore.local.lag import wait_until_served
-from eventing.jetstream.connection import connected, when_reconnected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
+from eventing.jetstream.connection import when_reconnected
 from eventing.jetstream.streams import lease_bucket
 from eventing.ownership.bucket_watch import BucketWatch
 from eventing.ownership.leases import Lease
@@ -53,7 +55,7 @@ class Victims:
 
     async def __aenter__(self) -> Self:
         client = await self._stack.enter_async_context(
-            connected(self._core.broker.url, "bench-kill")
+            connected_as(Role.WORKER, self._core.config.nats, "bench-kill")
         )
         watch = BucketWatch(client, "the leases", self._note)
         await watch.start(await lease_bucket(client))
@@ -106,8 +108,8 @@ class Victims:
             broker.process.kill()
         await asyncio.gather(*(broker.process.wait() for broker in brokers))
         await asyncio.gather(*(broker.run() for broker in brokers))
-        await asyncio.gather(*(broker.healthy() for broker in brokers))
-        await wait_until_served(self._core.broker.monitor_url)
+        async with connected_as(Role.CONSOLE, self._core.config.nats, "bench-kill") as console:
+            await wait_until_served(console)
 
     async def _n4(self) -> None:
         gateway = self._core.gateway_n4

@@ -16,8 +16,9 @@ from evcore.commands.dispatch import CeOverrides, TokenFile, check_sink, extensi
 from evcore.commands.errors import CommandError, UsageError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.dispatcher.credentials import OIDC_TOKEN, Token, tls_context
-from eventing.jetstream.connection import connected
 from eventing.process import beating
 from functions.announcer.announcer import Announcer, AnnouncerConfig, OtherStoreError
 from schemas.config import reading as configuration
@@ -83,7 +84,6 @@ def announce(
         types=chosen,
         extensions=added,
         concurrency=concurrency,
-        replicas=settings.nats.replicas,
     )
     token, context = Token(file=token_file), tls_context(settings.http, os.environ)
     uvloop.run(_run(settings, announcing, Vault(master_key), token, context))
@@ -118,7 +118,10 @@ async def _run(
 ) -> None:
     engine = await open_store(config.store.url, read_only=True)
     try:
-        async with connected(config.nats.url, "evcore-announcer") as client, beating():
+        async with (
+            connected_as(Role.ANNOUNCER, config.nats, "evcore-announcer") as client,
+            beating(),
+        ):
             announcer = Announcer(announcing, client, EventLog(engine, vault), token, context)
             loop = asyncio.get_running_loop()
             for number in (signal.SIGTERM, signal.SIGINT):

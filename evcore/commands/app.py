@@ -32,6 +32,7 @@ COMMANDS: Final = (
     Command("gateway", "cluster"),
     Command("dispatch", "dispatch", "POST events to functions over HTTP."),
     Command("announce", "announce", "POST domain events to a Knative Broker."),
+    Command("nats", "nats"),
     Command("streams", "cluster", "Create the streams of a cluster."),
 )
 """In the order of the help text."""

@@ -9,7 +9,8 @@ import uvloop
 from evcore.commands.errors import CommandError
 from evcore.commands.options import ConfigFile, SecretsFile
 from evcore.commands.running import log_to_stderr
-from eventing.jetstream.connection import connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.streams import bus_config, ensure
 from gateway.n2.__main__ import serve as serve_n2
 from gateway.n4.__main__ import serve as serve_n4
@@ -45,15 +46,14 @@ def streams(
         typer.Option("--config", metavar="FILE", help="An evcore.toml, for its [nats]."),
     ] = None,
 ) -> None:
-    """Create the missing streams and consumers of all procedures.
+    """Create the missing streams, consumers and key-value buckets, as the role setup.
 
-    Workers create the consumers of their own procedures. An autoscaler that starts workers from
-    zero needs the consumers before the first worker runs.
+    All other processes need them. `evcore up` creates its own.
     """
     uvloop.run(_ensure(configuration.load(config).nats))
 
 
 async def _ensure(nats: NatsConfig) -> None:
     bus = bus_config(nats)
-    async with connected(nats.url, "evcore-streams") as client:
+    async with connected_as(Role.SETUP, nats, "evcore-streams") as client:
         await ensure(client, bus)

@@ -15,10 +15,11 @@ import uvloop
 from evcore.commands.errors import UsageError
 from evcore.commands.options import ConfigFile, SecretsFile, procedures_named
 from evcore.commands.running import log_to_stderr
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.dispatcher.credentials import OIDC_TOKEN, Token, tls_context
 from eventing.dispatcher.dispatcher import Dispatcher, DispatcherConfig
 from eventing.dispatcher.sink import FunctionSink, OverridesError, overrides
-from eventing.jetstream.connection import connected
 from eventing.jetstream.streams import bus_config
 from eventing.process import beating
 from schemas.config import reading as configuration
@@ -114,7 +115,7 @@ async def _run(
 ) -> None:
     connector = aiohttp.TCPConnector(limit=chosen.concurrency, ssl=context)
     async with (
-        connected(config.nats.url, "evcore-dispatcher") as client,
+        connected_as(Role.DISPATCHER, config.nats, "evcore-dispatcher") as client,
         aiohttp.ClientSession(connector=connector, timeout=TIMEOUT) as session,
         beating(),
     ):

@@ -166,7 +166,7 @@ def count_of(share: str, partitions: int) -> int:
 
 async def _begin(nats: NatsConfig, new: _Swap, *, started: bool) -> str:
     """Begin a swap that `evcore up` judges; with `started`, it starts the workers as well."""
-    async with asking.asking(nats.url, new.procedure) as core:
+    async with asking.asking(nats, new.procedure) as core:
         variant = new.wanted if started else await core.variant(new.wanted, new.wait)
         return await core.begin(variant, new.partitions, new.margins)
 
@@ -177,7 +177,7 @@ async def _judged(nats: NatsConfig, new: _Swap) -> None:
     Raises:
         SwapError: it is refused, or rolled back.
     """
-    async with asking.asking(nats.url, new.procedure) as core:
+    async with asking.asking(nats, new.procedure) as core:
         variant = await core.variant(new.wanted, new.wait)
         async with watching(core.client, new.procedure) as watch:
             since = milliseconds()
@@ -189,12 +189,12 @@ async def _judged(nats: NatsConfig, new: _Swap) -> None:
 
 
 async def _end(nats: NatsConfig, procedure: Procedure, *, finish: bool) -> str:
-    async with asking.asking(nats.url, procedure) as core:
+    async with asking.asking(nats, procedure) as core:
         return await (core.finish() if finish else core.abort())
 
 
 def _print_status(nats: NatsConfig, procedures: list[Procedure]) -> None:
-    found = run_tool(asking.status(nats.url, [*procedures]))
+    found = run_tool(asking.status(nats, [*procedures]))
     histories = found.histories.values()
     rows = [
         (datetime.fromtimestamp(one.at / 1000, UTC).isoformat(" ", "seconds")[:19], sentence(one))

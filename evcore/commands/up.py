@@ -182,7 +182,7 @@ async def _facts(core: LocalCore) -> list[tuple[str, str]]:
     facts += [
         ("network", f"PLMN {plmns}, TAC {area.tac}, slices {', '.join(area.slices)}"),
         ("data", f"in {root}, log files in {root / 'logs'}, {text_of(free_bytes(root))} free"),
-        ("broker", f"{core.broker.url}, monitoring {core.broker.monitor_url}"),
+        ("broker", f"{core.broker.url}, with the keys in {core.data.nats_keys.resolve()}"),
     ]
     async with opened(core.data.root) as access:
         if not await access.subscribers.list_from(limit=1):

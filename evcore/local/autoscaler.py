@@ -1,7 +1,7 @@
 """Queue-depth autoscaling of worker processes, from zero and back to zero.
 
-Like KEDA's nats-jetstream scaler, it reads the consumers' pending and unacknowledged messages
-from the broker's monitoring endpoint. It scales like a ScaledObject: active above zero, one
+Like KEDA's nats-jetstream scaler, it reads the consumers' pending and unacknowledged messages, but
+from JetStream's API. It scales like a ScaledObject: active above zero, one
 replica for each `target` messages, back to zero after a cool-down. If procedures have objectives,
 it starts as many workers as keep the predicted waiting time within them (`forecast`), as soon as
 service times are measured. A worker that ends is replaced, as in a Deployment, with increasing
@@ -28,6 +28,8 @@ from evcore.local.forking import StartWorker, start_plainly
 from evcore.local.group import Group, RunningWorker, Scale, ScaledGroup
 from evcore.local.lag import queues
 from evcore.local.process import Process, ProcessError
+from eventing import subjects
+from eventing.jetstream.connection import BusError
 from eventing.stats import StatsWatch
 from schemas.config.objectives import Objectives
 from schemas.procedures import Procedure
@@ -53,7 +55,6 @@ class Autoscaler:
         groups: tuple[Group, ...],
         data: DataDirectory,
         client: Client,
-        monitor_url: str,
         changed: Callable[[Scale], None] | None = None,
         ended: Callable[[str], None] | None = None,
         start: StartWorker = start_plainly,
@@ -62,12 +63,12 @@ class Autoscaler:
     ) -> None:
         """Scale `groups`. `start` starts a worker, `stats` receives the statistics of the workers.
 
+        `client` has the role `setup`: it sees the events of all procedures arrive.
         `changed` is called with each change of a number of workers. `ended` is called with a
         sentence for each worker that ended unexpectedly.
         """
         self._data = data
         self._client = client
-        self._monitor = monitor_url
         self._changed = changed
         self._ended = ended
         self._start_worker = start
@@ -207,15 +208,15 @@ class Autoscaler:
             one.woken = True
             self._nudge.set()
 
-        await self._client.subscribe(f"ue.*.{procedure}.*", cb=seen, max_msgs=1)
+        await self._client.subscribe(subjects.events_for(procedure), cb=seen, max_msgs=1)
 
     async def _look(self) -> None:
         """Read the number of waiting and delivered messages of each group."""
         try:
-            found = await queues(self._monitor)
-        except OSError as err:
+            found = await queues(self._client)
+        except BusError as err:
             # Like KEDA, do not scale without a reading.
-            log.warning("the broker's monitoring does not answer: %s", err)
+            log.warning("the waiting messages are not known: %s", err)
             return
         now = time.monotonic()
         self.queued = {procedure: queue.waits for procedure, queue in found.items()}

@@ -2,17 +2,18 @@
 
 import asyncio
 import contextlib
+import json
 import os
 import re
+import secrets
 import shutil
 import signal
 import socket
 import sys
 import time
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from evcore.local import private
 from evcore.local.process import Process, ProcessError
@@ -69,13 +70,14 @@ class Broker:
         store: Path,
         log: Path,
         port: int,
-        monitor_port: int,
         keep: Sequence[int],
-        cluster: Sequence[str] = (),
+        settings: str = "",
+        monitor_port: int | None = None,
     ) -> None:
         """Use `start` or `start_cluster`."""
         self.port = port
         self.monitor_port = monitor_port
+        """The port of the monitoring endpoint, which has no access control; None if it is off."""
         self.process: Process
         self.started_at = 0.0
         """When it was started last, in seconds of the monotonic clock."""
@@ -84,7 +86,7 @@ class Broker:
         self._store = store
         self._log = log
         self._keep = keep
-        self._cluster = cluster
+        self._settings = settings
 
     @classmethod
     async def start(
@@ -92,9 +94,10 @@ class Broker:
         store: Path,
         log: Path,
         port: int = 0,
-        monitor_port: int = 0,
         *,
         keep: Sequence[int] = (),
+        settings: str = "",
+        monitor_port: int | None = None,
     ) -> "Broker":
         """Start a broker on the loopback interface. Port 0 selects a free port.
 
@@ -102,8 +105,9 @@ class Broker:
             store: JetStream's directory.
             log: the file for its standard error.
             port: the port for clients.
-            monitor_port: the port of the monitoring endpoint.
             keep: file descriptors that the process inherits.
+            settings: text for the configuration file of nats-server, such as its users.
+            monitor_port: the port of the monitoring endpoint; None for no endpoint.
 
         Raises:
             ProcessError: nats-server does not start.
@@ -111,7 +115,8 @@ class Broker:
         attempt = 0
         while True:
             attempt += 1
-            broker = cls(store, log, port or free_port(), monitor_port or free_port(), keep)
+            monitor = monitor_port if monitor_port is None else monitor_port or free_port()
+            broker = cls(store, log, port or free_port(), keep, settings, monitor)
             try:
                 await broker.run()
             except ProcessError as err:
@@ -126,31 +131,34 @@ class Broker:
 
     @classmethod
     async def start_cluster(
-        cls, store: Path, log: Path, count: int, port: int = 0, *, keep: Sequence[int] = ()
+        cls,
+        store: Path,
+        log: Path,
+        count: int,
+        port: int = 0,
+        *,
+        keep: Sequence[int] = (),
+        settings: str = "",
     ) -> "Sequence[Broker]":
         """Start `count` brokers that share their streams. `port` is for clients of the first one.
 
-        Each has a folder in `store`. They appear in `log` together. Returns when JetStream has a
-        leader.
+        Each has a folder in `store`. They appear in `log` together, and know each other by a
+        password. They serve when JetStream has a leader.
 
         Raises:
             ProcessError: a nats-server does not start. The others are stopped.
         """
         members = [free_port() for _ in range(count)]
-        routes = ",".join(f"nats://127.0.0.1:{member}" for member in members)
+        password = secrets.token_hex(16)
+        routes = [f"nats://evcore:{password}@127.0.0.1:{member}" for member in members]
         brokers = [
             cls(
                 store / str(number),
                 log,
                 port=(port if number == 0 else 0) or free_port(),
-                monitor_port=free_port(),
                 keep=keep,
-                cluster=[
-                    f"--name=broker-{number}",
-                    "--cluster_name=evcore",
-                    f"--cluster=nats://127.0.0.1:{member}",
-                    f"--routes={routes}",
-                ],
+                settings=f"{settings}server_name: broker-{number}\n"
+                f"cluster: {json.dumps(_cluster(member, password, routes))}\n",
             )
             for number, member in enumerate(members)
         ]
@@ -159,22 +167,10 @@ class Broker:
             for one in brokers:
                 await one.run()
                 running.append(one)
-            await asyncio.gather(*(one.healthy() for one in brokers))
         except BaseException:
             await asyncio.gather(*(one.stop() for one in running))
             raise
         return brokers
-
-    async def healthy(self) -> None:
-        """Wait until JetStream serves. In a cluster, its consumers may have no leaders yet.
-
-        Raises:
-            ProcessError: nats-server has ended.
-        """
-        while not await asyncio.to_thread(_is_healthy, f"{self.monitor_url}/healthz"):
-            if not self.process.alive:
-                raise ProcessError(f"{self.process.name} {self.process.end}")
-            await asyncio.sleep(0.05)  # the broker has no notification for this
 
     async def run(self) -> None:
         """Start nats-server, also after it ended. The ports stay the same.
@@ -184,13 +180,13 @@ class Broker:
         """
         self.write_error = ""
         self.started_at = time.monotonic()
+        monitored = () if self.monitor_port is None else ("--http_port", str(self.monitor_port))
         command = [
             str(binary()),
             *("--config", str(self._config_file())),
             *("--addr", "127.0.0.1", "--port", str(self.port)),
-            *("--http_port", str(self.monitor_port)),
+            *monitored,
             *("--jetstream", "--store_dir", str(self._store)),
-            *self._cluster,
         ]
         self.process = await Process.start(
             "nats-server",
@@ -210,9 +206,13 @@ class Broker:
             self.write_error = found[1] or "JetStream has stopped"
 
     def _config_file(self) -> Path:
-        """Write the configuration, unless it is there: the disk may be full at a restart."""
+        """Write the configuration, unless it is there: the disk may be full at a restart.
+
+        Raises:
+            ProcessError: the file cannot be written.
+        """
         path = self._store.with_name(f"{self._store.name}.conf")
-        text = f"jetstream {{ max_file_store: {_ROOM} }}\n"
+        text = f"jetstream {{ max_file_store: {_ROOM} }}\n{self._settings}"
         with contextlib.suppress(OSError):
             if path.read_text() == text:
                 return path
@@ -229,11 +229,6 @@ class Broker:
         """The URL for clients."""
         return f"nats://127.0.0.1:{self.port}"
 
-    @property
-    def monitor_url(self) -> str:
-        """The URL of the monitoring endpoint, where the autoscaler reads the lag, as KEDA does."""
-        return f"http://127.0.0.1:{self.monitor_port}"
-
     async def stop(self) -> None:
         """Stop the broker. Its streams stay on disk."""
         await asyncio.shield(self.process.stop())
@@ -249,9 +244,12 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _is_healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=2) as answer:  # noqa: S310 - our own broker
-            return answer.status == 200
-    except OSError:  # with urllib's HTTPError for 503
-        return False
+def _cluster(port: int, password: str, routes: Sequence[str]) -> dict[str, Any]:
+    """Return the block ``cluster`` of nats-server. Other processes of the machine do not know the
+    password, so they cannot join the brokers."""
+    return {
+        "name": "evcore",
+        "listen": f"127.0.0.1:{port}",
+        "authorization": {"user": "evcore", "password": password},
+        "routes": list(routes),
+    }

@@ -19,14 +19,19 @@ from evcore.local.data import DataDirectory
 from evcore.local.disk import DiskWatch, check_room
 from evcore.local.forking import ForkServer
 from evcore.local.group import Group, Scale
+from evcore.local.lag import wait_until_led
 from evcore.local.process import Backoff, Process, ProcessError
 from evcore.local.timers import make_timers
 from evcore.swap.runner import Swaps
-from eventing.jetstream.connection import connected
+from eventing.access import keys
+from eventing.access.authorization import configuration as users_of
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.streams import bus_config, ensure
 from eventing.process import cancel_and_wait
 from eventing.stats import StatsWatch
 from schemas.config import reading as configuration
+from schemas.config.nats import NatsConfig
 from schemas.config.objectives import objectives_of
 from schemas.config.reading import Config
 from schemas.procedures import Procedure
@@ -217,24 +222,29 @@ async def local_core(
     async with data.held() as lock:
         if (lacking := check_room(data, config)) and ended is not None:
             ended(lacking)
-        brokers = await _started(data, config.nats.replicas, broker_port, lock)
-        broker = brokers[0]
+        users = users_of(await asyncio.to_thread(keys.make_missing, data.nats_keys))
+        brokers = await _started(data, config.nats.replicas, broker_port, lock, users)
         try:
-            nats = structs.replace(config.nats, url=broker.url)
+            nats = _bus_of(data, config, brokers[0])
             config = data.write_config(structs.replace(config, nats=nats))
-            async with connected(broker.url, "evcore-up") as client:
-                await ensure(client, bus_config(nats))
-                await make_timers(data, client, nats.partitions)
+            async with (
+                connected_as(Role.SETUP, nats, "evcore-up setup") as setup,
+                connected_as(Role.CONSOLE, nats, "evcore-up console") as console,
+                connected_as(Role.OPERATOR, nats, "evcore-up operator") as swapping,
+            ):
+                await wait_until_led(setup)
+                await ensure(setup, bus_config(nats))
+                await make_timers(data, setup, nats.partitions)
                 stats = StatsWatch()
-                await stats.start(client)
+                await stats.start(console)
                 forks = ForkServer(data.log("fork-server"))
                 scaler = Autoscaler(
-                    *(groups, data, client, broker.monitor_url, changed, ended, forks.start),
+                    *(groups, data, setup, changed, ended, forks.start),
                     objectives=objectives_of(config.objective),
                     stats=stats,
                 )
                 core = LocalCore(data, config, brokers, scaler, updated, stats)
-                swaps = Swaps(scaler, data, client, stats, ended)
+                swaps = Swaps(scaler, data, swapping, stats, ended)
                 await swaps.begin()
                 await core.start_gateways()
                 await forks.begin()
@@ -249,9 +259,23 @@ async def local_core(
             await asyncio.gather(*(one.stop() for one in brokers))
 
 
-async def _started(data: DataDirectory, count: int, port: int, lock: int) -> Sequence[Broker]:
+async def _started(
+    data: DataDirectory, count: int, port: int, lock: int, users: str
+) -> Sequence[Broker]:
     """Start the brokers of a core: one for each replica of the streams."""
     log, keep = data.log("nats-server"), (lock,)
     if count > 1:
-        return await Broker.start_cluster(data.broker, log, count, port, keep=keep)
-    return [await Broker.start(data.broker, log, port, keep=keep)]
+        return await Broker.start_cluster(data.broker, log, count, port, keep=keep, settings=users)
+    return [await Broker.start(data.broker, log, port, keep=keep, settings=users)]
+
+
+def _bus_of(data: DataDirectory, config: Config, broker: Broker) -> NatsConfig:
+    """Return [nats] for the processes of a core: its broker on loopback, and the keys of roles."""
+    return structs.replace(
+        config.nats,
+        url=broker.url,
+        nkey=str(data.nats_keys.resolve()),
+        ca="",
+        cert="",
+        key="",
+    )

@@ -45,6 +45,11 @@ class DataDirectory:
         return self.root / "jetstream"
 
     @property
+    def nats_keys(self) -> Path:
+        """The nkeys of the roles on the bus, each readable only by the owner."""
+        return self.root / "nats"
+
+    @property
     def variants(self) -> Path:
         """The variants that were swapped in."""
         return self.root / "variants"

@@ -10,11 +10,13 @@ from nats.aio.client import Client
 from nats.js.kv import KeyValue
 
 from evcore.swap.watching import START, milliseconds, sentence
-from eventing.jetstream.connection import connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment, Margins, SwapError
 from eventing.ownership.leases import Lease
+from schemas.config.nats import NatsConfig
 
 PATIENCE: Final = 40.0
 """Seconds that the workers of a core have to adopt an assignment."""
@@ -145,13 +147,13 @@ class Asking:
 
 
 @asynccontextmanager
-async def asking(url: str, procedure: str) -> AsyncGenerator[Asking]:
-    """The swaps of a procedure, of the core at a URL of NATS.
+async def asking(bus: NatsConfig, procedure: str) -> AsyncGenerator[Asking]:
+    """The swaps of a procedure, of the core on a bus.
 
     Raises:
         BusError: NATS cannot be reached.
     """
-    async with connected(url, "evcore swap") as client:
+    async with connected_as(Role.OPERATOR, bus, "evcore swap") as client:
         yield Asking(client, await assignment_bucket(client), procedure)
 
 
@@ -165,16 +167,15 @@ class Status(NamedTuple):
     """The swaps with a stable variant that no live worker hosts: their events wait."""
 
 
-async def status(url: str, procedures: list[str]) -> Status:
+async def status(bus: NatsConfig, procedures: list[str]) -> Status:
     """Return the swaps of procedures, and the variants that workers host.
 
     Raises:
         BusError: NATS cannot be reached.
         nats.errors.Error: JetStream does not answer.
     """
-    async with connected(url, "evcore swap") as client:
-        kv = await assignment_bucket(client)
-        histories = {name: await assignments.history(kv, name) for name in procedures}
+    async with connected_as(Role.CONSOLE, bus, "evcore swap") as client:
+        histories = {name: await assignments.history(client, name) for name in procedures}
         live = await leases.live(client)
     last = [found[-1] for found in histories.values() if found]
     unhosted = [

@@ -37,7 +37,7 @@ from eventing.jetstream.delivery import Delivery, alone, dead_letter, event_of
 from eventing.jetstream.intake import Backlog, Intake
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import BusConfig, ensure
+from eventing.jetstream.streams import BusConfig, check
 from eventing.ownership.assignments import Assignment, variant_for
 from eventing.ownership.leases import Lease
 from eventing.ownership.partitions import OwnedPartitions
@@ -79,7 +79,7 @@ class _Item(Struct):
     delivery: Delivery
     event: CloudEvent | None
     lane: str
-    """The procedure and the slot, as the subject of a first publication."""
+    """The procedure and the slot. Events of one lane are in order, whatever their origins."""
     touched: float
     """Time of the last in-progress answer to JetStream, in seconds of the monotonic clock."""
     opens: bool = False
@@ -129,7 +129,7 @@ class Dispatcher:
     async def run(self) -> None:
         """Dispatch until `stop`."""
         config = self._config
-        await ensure(self._client, config.bus, config.procedures)
+        await check(self._client, config.bus, config.procedures)
         await self._publisher.start()
         await self._owned.join()
         await self._adopt()
@@ -218,7 +218,7 @@ class Dispatcher:
         if event.slot is None or event.procedure is None:
             procedure = delivery.subject.split(".")[2]
             event = replace(event, slot=slot, procedure=procedure)
-        lane = subjects.in_slot(delivery.subject, slot)
+        lane = f"{event.procedure}.{slot}"
         item = _Item(delivery, event, lane, time.monotonic(), opens(delivery))
         self._waiting[item.opens] += 1
         self._lanes.put(lane, item)

@@ -17,6 +17,7 @@ from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.jetstream import sealed
 from eventing.jetstream.messages import Addressed, Outgoing, is_batch, opened
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.origin import Origin
 
 _HEADERS: Final = {
     "repeated": REPEATED,
@@ -30,10 +31,12 @@ LARGEST: Final = 1_000_000
 """Maximum octets of a message with its headers: JetStream's limit is 1 MiB, protocol included."""
 
 _WORD: Final = r"[^\s.*>\x00-\x1f\x7f]+"
-_EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.[0-9]{{1,4}}(-again)?"
+_EVENT: Final = rf"ue\.[0-9]{{1,4}}\.{_WORD}\.{Origin.CORE}\.[0-9]{{1,4}}(-again)?"
 _is_event: Final = re.compile(_EVENT).fullmatch
 _is_timer: Final = re.compile(rf"timer\.[0-9]{{1,4}}\.[0-9]{{1,4}}\.{_WORD}").fullmatch
-_is_dead: Final = re.compile(rf"dead\.{_EVENT}").fullmatch
+_is_dead: Final = re.compile(
+    rf"dead\.ue\.[0-9]{{1,4}}\.{_WORD}\.{_WORD}\.[0-9]{{1,4}}(-again)?"
+).fullmatch
 _is_passing: Final = re.compile(rf"n2\.{_WORD}\.{_WORD}|n4\.{_WORD}").fullmatch
 """Subjects of gateways: core NATS, no stream stores them. A message for a gNB is sealed."""
 _is_schedule: Final = re.compile(

@@ -8,14 +8,18 @@ from msgspec.structs import replace
 
 from eventing import subjects
 from eventing.cloudevents import nats_binding
-from eventing.cloudevents.nats_binding import REPEATED
+from eventing.cloudevents.nats_binding import REPEATED, BadEventError
 from eventing.jetstream.messages import Addressed, Outgoing, events_of, opened
 from schemas.batch import BatchedEvent
 from schemas.cloudevents import CloudEvent
+from schemas.origin import Origin, origin_of
 from schemas.position import Position
 
 log = logging.getLogger(__name__)
 
+_SCHEDULER: Final = "Nats-Scheduler"
+"""The header in which JetStream names the subject of the scheduled message that it delivers
+(ADR-51). JetStream removes the sender's own header of this name."""
 _MAX_DIGITS: Final = 20
 """Digits that no number of JetStream reaches."""
 
@@ -82,6 +86,8 @@ def _part(message: Delivery, entry: BatchedEvent, progress: BatchProgress, place
     event = entry.event
     repeated = entry.repeated or REPEATED in message.headers
     headers = {REPEATED: "1"} if repeated else dict[str, str]()
+    if _SCHEDULER in message.headers:
+        headers[_SCHEDULER] = message.headers[_SCHEDULER]
     return Delivery(
         subjects.in_slot(message.subject, event.slot),
         event.data,
@@ -99,9 +105,17 @@ def event_of(delivery: Delivery) -> CloudEvent:
     """Return the event of a delivery, with its position.
 
     Raises:
-        BadEventError: the delivery has no event, or an event that is not evcore's.
+        BadEventError: the delivery has no event, an event that is not evcore's, or an event that
+            its sender may not send (`schemas.origin`).
     """
     event = delivery.event or events_of(delivery.headers, delivery.data)[0]
+    origin = origin_of(event)
+    if not subjects.is_from(delivery.subject, origin):
+        raise BadEventError(f"only {origin} sends {event.type}, not {delivery.subject}")
+    # The broker does not check who may publish on the target of a scheduled message.
+    scheduler = delivery.headers.get(_SCHEDULER)
+    if scheduler and not (origin == Origin.CORE and scheduler.startswith(subjects.TIMERS)):
+        raise BadEventError(f"{scheduler} is not the subject of a wake-up")
     return event if event.position else replace(event, position=delivery.position)
 
 
@@ -123,10 +137,14 @@ def alone(delivery: Delivery) -> Outgoing:
 
 
 def dead_letter(delivery: Delivery, reason: str) -> Outgoing:
-    """Return a delivery as a message for the stream of dead letters, with the reason; log it."""
+    """Return a delivery as a message for the stream of dead letters, with the reason; log it.
+
+    Headers for JetStream are left out: the stream would act on them, or refuse the message.
+    """
     log.error("%s is a dead letter: %s", delivery.subject, reason)
+    own = {k: v for k, v in delivery.headers.items() if not k.lower().startswith("nats-")}
     of_event = nats_binding.to_headers(delivery.event) if delivery.event is not None else {}
-    headers = {**of_event, **delivery.headers, "evcore-reason": nats_binding.header_value(reason)}
+    headers = {**of_event, **own, "evcore-reason": nats_binding.header_value(reason)}
     return Outgoing(subjects.dead(delivery.subject), delivery.data, headers)
 
 

@@ -19,6 +19,7 @@ from schemas import batch
 from schemas.batch import BATCH_MEDIA_TYPE, BatchedEvent
 from schemas.cloudevents import SPECVERSION, CloudEvent
 from schemas.identity import partition_of
+from schemas.origin import origin_of
 from schemas.procedures import DEFAULT
 
 CONTENT_TYPE: Final = "Content-Type"
@@ -68,9 +69,11 @@ def addressed(event: CloudEvent, partitions: int, *, repeated: bool = False) -> 
     position is published again.
     """
     slot = event.slot or 0
-    partition = partition_of(slot, partitions)
-    subject_of = subjects.event if event.position is None else subjects.republished
-    subject = subject_of(partition, event.procedure or DEFAULT, slot)
+    partition, procedure = partition_of(slot, partitions), event.procedure or DEFAULT
+    if event.position is None:
+        subject = subjects.event(partition, procedure, origin_of(event), slot)
+    else:
+        subject = subjects.republished(partition, procedure, slot)
     return Addressed(subject, event, repeated=repeated)
 
 
@@ -92,7 +95,7 @@ def gathered(
     Args:
         messages: the events.
         together: maps a subject to a group; events of one group may share a message, which goes
-            to the subject of the first event. The default group is the consumer.
+            to the subject of the first event. The default group is a consumer and an origin.
         most: maximum events in a message.
     """
     return [_message(some) for some in _grouped(messages, together, most)]
@@ -200,5 +203,7 @@ def schedule(event: CloudEvent, name: str, at: int, partitions: int) -> Outgoing
     when = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds")
     headers = nats_binding.to_headers(event)
     headers["Nats-Schedule"] = f"@at {when.removesuffix('+00:00')}Z"
-    headers["Nats-Schedule-Target"] = subjects.event(partition, event.procedure or "", slot)
+    headers["Nats-Schedule-Target"] = subjects.event(
+        partition, event.procedure or "", origin_of(event), slot
+    )
     return Outgoing(subjects.timer(partition, slot, name), event.data, headers)

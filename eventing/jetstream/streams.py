@@ -1,4 +1,7 @@
-"""JetStream's streams, consumers and key-value buckets: made if missing, checked if present."""
+"""JetStream's streams, consumers and key-value buckets.
+
+`ensure` makes what is missing, which only the role `setup` may do. All other processes `check`.
+"""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -103,19 +106,50 @@ def consumer_config(config: BusConfig, partition: int, procedure: str) -> dict[s
 async def ensure(
     client: Client, config: BusConfig, procedures: Iterable[str] = tuple(Procedure)
 ) -> None:
-    """Make the streams, the consumers of `procedures` and the workers' buckets, if missing.
+    """Make the streams, the consumers of `procedures` and the buckets, if missing.
 
     Raises:
         BusError: the stream exists with another number of partitions.
     """
     await ensure_streams(client, config)
-    await lease_bucket(client, config.replicas)
-    await assignment_bucket(client, config.replicas)
+    await ensure_buckets(client, config.replicas)
+    for partition, procedure in await _missing(client, config, procedures):
+        await ensure_consumer(client, config, partition, procedure)
+
+
+async def check(client: Client, config: BusConfig, procedures: Iterable[str] = ()) -> None:
+    """Check that the event stream and the consumers of `procedures` exist.
+
+    Raises:
+        BusError: one is missing, or the stream has another number of partitions.
+    """
+    try:
+        found = await request(client, f"STREAM.INFO.{subjects.STREAM}")
+    except BusError as err:
+        if err.code not in _NOT_FOUND:
+            raise
+        raise _unmade(f"the stream {subjects.STREAM}") from None
+    _check_partitions(found, config)
+    wanted = tuple(procedures)
+    if wanted and (missing := await _missing(client, config, wanted)):
+        raise _unmade(f"the consumer {subjects.consumer(*missing[0])}")
+
+
+def _unmade(what: str) -> BusError:
+    return BusError(f"{what} does not exist: `evcore streams` makes it")
+
+
+async def _missing(
+    client: Client, config: BusConfig, procedures: Iterable[str]
+) -> list[tuple[int, str]]:
+    """Return the partitions and procedures without a consumer."""
     names = await _consumer_names(client)
-    for procedure in procedures:
-        for partition in range(config.partitions):
-            if subjects.consumer(partition, procedure) not in names:
-                await ensure_consumer(client, config, partition, procedure)
+    return [
+        (partition, procedure)
+        for procedure in procedures
+        for partition in range(config.partitions)
+        if subjects.consumer(partition, procedure) not in names
+    ]
 
 
 async def ensure_streams(client: Client, config: BusConfig) -> None:
@@ -134,20 +168,25 @@ async def ensure_streams(client: Client, config: BusConfig) -> None:
             # Two processes may both get here: to create the same configuration again is no error.
             await request(client, f"STREAM.CREATE.{name}", wanted)
             continue
-        made: dict[str, str] = found["config"].get("metadata", {})
-        partitions = made.get("evcore.partitions", str(config.partitions))
-        if partitions != str(config.partitions):
-            raise BusError(
-                f"the stream {name} was made for {partitions} partitions, not {config.partitions}; "
-                "the number is fixed while the stream exists: "
-                f"set partitions = {partitions} in [nats]"
-            )
+        _check_partitions(found, config)
+
+
+def _check_partitions(found: dict[str, Any], config: BusConfig) -> None:
+    """Check the number of partitions in the information about a stream."""
+    name, made = found["config"]["name"], found["config"].get("metadata", {})
+    partitions = made.get("evcore.partitions", str(config.partitions))
+    if partitions != str(config.partitions):
+        raise BusError(
+            f"the stream {name} was made for {partitions} partitions, not {config.partitions}; "
+            "the number is fixed while the stream exists: "
+            f"set partitions = {partitions} in [nats]"
+        )
 
 
 async def stored_message(
-    client: Client, which: dict[str, Any], seconds: float = 5
+    client: Client, which: dict[str, Any], seconds: float = 5, stream: str = subjects.STREAM
 ) -> dict[str, Any] | None:
-    """Return a message of the event stream, as JetStream's API gives it; None if there is none.
+    """Return a message of a stream, as JetStream's API gives it; None if there is none.
 
     `which` is the body of the request: ``seq``, ``next_by_subj``, ``last_by_subj``.
 
@@ -155,7 +194,7 @@ async def stored_message(
         BusError: JetStream does not answer, or there is no stream.
     """
     try:
-        found = await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", which, seconds)
+        found = await request(client, f"STREAM.MSG.GET.{stream}", which, seconds)
     except BusError as err:
         if err.code == _NO_MESSAGE:
             return None
@@ -201,6 +240,21 @@ async def consumer_info(client: Client, consumer: str, seconds: float = 5) -> di
     return await request(client, subject, None, seconds)
 
 
+async def consumers(client: Client) -> list[dict[str, Any]]:
+    """Return the states of all consumers of the event stream, as JetStream's API gives them.
+
+    Raises:
+        BusError: JetStream does not answer, or there is no stream.
+    """
+    found: list[dict[str, Any]] = []
+    while True:
+        subject = f"CONSUMER.LIST.{subjects.STREAM}"
+        page = await request(client, subject, {"offset": len(found)})
+        found += page.get("consumers") or ()
+        if len(found) >= page["total"] or not page.get("consumers"):
+            return found
+
+
 async def waiting_bytes(client: Client) -> int:
     """Return the octets of all events that wait in the event stream.
 
@@ -232,21 +286,38 @@ async def _consumer_names(client: Client) -> set[str]:
             return names
 
 
-async def lease_bucket(client: Client, replicas: int = 1) -> KeyValue:
-    """Return the bucket of leases; make it if it is missing."""
-    config = KeyValueConfig(subjects.LEASES, history=1, ttl=LEASE_TTL, replicas=replicas)
-    return await _bucket(client, config)
-
-
-async def assignment_bucket(client: Client, replicas: int = 1) -> KeyValue:
-    """Return the bucket of assignments; make it if it is missing."""
-    config = KeyValueConfig(subjects.ASSIGNMENTS, history=ASSIGNMENT_HISTORY, replicas=replicas)
-    return await _bucket(client, config)
-
-
-async def _bucket(client: Client, config: KeyValueConfig) -> KeyValue:
+async def ensure_buckets(client: Client, replicas: int = 1) -> None:
+    """Make the key-value buckets, if missing."""
     js = client.jetstream()
+    for config in (
+        KeyValueConfig(subjects.LEASES, history=1, ttl=LEASE_TTL, replicas=replicas),
+        KeyValueConfig(subjects.ASSIGNMENTS, history=ASSIGNMENT_HISTORY, replicas=replicas),
+        KeyValueConfig(subjects.ANNOUNCERS, history=1, replicas=replicas),
+    ):
+        try:
+            await js.key_value(config.bucket)
+        except BucketNotFoundError:
+            await js.create_key_value(config)
+
+
+async def lease_bucket(client: Client) -> KeyValue:
+    """Return the bucket of leases; see `bucket`."""
+    return await bucket(client, subjects.LEASES)
+
+
+async def assignment_bucket(client: Client) -> KeyValue:
+    """Return the bucket of assignments; see `bucket`."""
+    return await bucket(client, subjects.ASSIGNMENTS)
+
+
+async def bucket(client: Client, name: str) -> KeyValue:
+    """Return a key-value bucket.
+
+    Raises:
+        BusError: it does not exist.
+        nats.errors.Error: JetStream does not answer.
+    """
     try:
-        return await js.key_value(config.bucket)
+        return await client.jetstream().key_value(name)
     except BucketNotFoundError:
-        return await js.create_key_value(config)
+        raise _unmade(f"the bucket {name}") from None

@@ -7,6 +7,7 @@ UEs. It ends in one of three states: finished (the canary decides everywhere), a
 operator, or rolled back because the canary is worse. Each procedure has one entry, with a history.
 """
 
+import base64
 import logging
 from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
@@ -18,7 +19,8 @@ from nats.aio.client import Client
 from nats.js.errors import KeyNotFoundError, KeyWrongLastSequenceError
 from nats.js.kv import KeyValue
 
-from eventing.jetstream.streams import assignment_bucket
+from eventing import subjects
+from eventing.jetstream.streams import assignment_bucket, stored_message
 from eventing.ownership.bucket_watch import BucketWatch
 
 log = logging.getLogger(__name__)
@@ -187,15 +189,23 @@ async def write(kv: KeyValue, assignment: Assignment, last: int) -> int:
         ) from None
 
 
-async def history(kv: KeyValue, procedure: str) -> list[Assignment]:
+async def history(client: Client, procedure: str) -> list[Assignment]:
     """Return the kept assignments of a procedure, the oldest first.
 
+    It reads them one by one: the role `console` may not make the consumer of nats-py's history.
+
     Raises:
-        nats.errors.Error: JetStream does not answer.
+        BusError: JetStream does not answer.
     """
-    if (await read(kv, procedure))[0] is None:
-        return []
-    return [decode(entry.value or b"") for entry in await kv.history(procedure)]
+    found: list[Assignment] = []
+    sequence, subject = 0, f"$KV.{subjects.ASSIGNMENTS}.{procedure}"
+    while True:
+        which = {"seq": sequence, "next_by_subj": subject}
+        message = await stored_message(client, which, stream=f"KV_{subjects.ASSIGNMENTS}")
+        if message is None:
+            return found
+        found.append(decode(base64.b64decode(message.get("data", ""))))
+        sequence = message["seq"] + 1
 
 
 class AssignmentWatch:

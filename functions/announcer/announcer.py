@@ -63,8 +63,6 @@ class AnnouncerConfig(Struct, frozen=True):
     """Attributes that are added to every event, or replace its own."""
     concurrency: int = 32
     """Maximum number of concurrent requests."""
-    replicas: int = 1
-    """Replicas of the bucket of positions, if this process creates it."""
 
 
 class OtherStoreError(Exception):
@@ -101,10 +99,11 @@ class Announcer:
         Raises:
             OtherStoreError: the position of the announcer belongs to another store.
             StoreError: the log cannot be read.
+            BusError: the bucket of positions does not exist.
             nats.errors.Error: JetStream refuses a request.
         """
         config = self._config
-        positions = await Positions.opened(self._client, config.name, str(uuid4()), config.replicas)
+        positions = await Positions.opened(self._client, config.name, str(uuid4()))
         first = Position()
         if config.start == "now":
             first = await self._end()

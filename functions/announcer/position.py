@@ -16,15 +16,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.errors import Error
-from nats.js.api import KeyValueConfig
 from nats.js.errors import (
-    BucketNotFoundError,
     KeyNotFoundError,
     KeyWrongLastSequenceError,
 )
 from nats.js.kv import KeyValue
 
 from eventing import subjects
+from eventing.jetstream.streams import bucket
 
 log = logging.getLogger(__name__)
 
@@ -66,19 +65,14 @@ class Positions:
         self._until = 0.0
 
     @classmethod
-    async def opened(cls, client: Client, name: str, holder: str, replicas: int) -> "Positions":
-        """Return the entry of the announcer of this name. Create the bucket if it is missing.
+    async def opened(cls, client: Client, name: str, holder: str) -> "Positions":
+        """Return the entry of the announcer of this name.
 
         Raises:
+            BusError: the bucket does not exist.
             nats.errors.Error: JetStream refuses a request.
         """
-        js = client.jetstream()
-        try:
-            kv = await js.key_value(subjects.ANNOUNCERS)
-        except BucketNotFoundError:
-            config = KeyValueConfig(bucket=subjects.ANNOUNCERS, history=1, replicas=replicas)
-            kv = await js.create_key_value(config)
-        return cls(kv, name, holder)
+        return cls(await bucket(client, subjects.ANNOUNCERS), name, holder)
 
     async def take(self, first: Position) -> Position:
         """Wait until this process is the announcer; return its position, `first` for a new name."""

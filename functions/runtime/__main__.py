@@ -14,7 +14,9 @@ from typing import Final
 import uvloop
 from msgspec.structs import replace
 
-from eventing.jetstream.connection import BusError, connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
+from eventing.jetstream.connection import BusError
 from eventing.process import beating, collect_seldom, open_many_files
 from functions.runtime.hosting import NO_VARIANTS
 from functions.runtime.opening import opened_store, worker_config
@@ -46,7 +48,7 @@ async def work(
     settings = replace(made, variants=variants, as_variant=as_variant)
     async with (
         opened_store(config, secrets) as (events, subscribers),
-        connected(config.nats.url, "evcore-worker") as client,
+        connected_as(Role.WORKER, config.nats, "evcore-worker") as client,
         beating(),
     ):
         worker = Worker(settings, client, events, subscribers)

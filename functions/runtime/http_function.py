@@ -31,6 +31,7 @@ from eventing.jetstream.delivery import Delivery, deliveries_of
 from functions.runtime.callers import Callers
 from functions.runtime.service import CallResult, Service
 from schemas.identity import partition_of
+from schemas.origin import origin_of
 from statestore.contract import Engine, StoreError
 
 MOST: Final = 1 << 20
@@ -97,7 +98,7 @@ class Function:
         if REPEATED in headers:
             found[REPEATED] = headers[REPEATED]
         partition = partition_of(event.slot, self._partitions)
-        subject = subjects.event(partition, event.procedure, event.slot)
+        subject = subjects.event(partition, event.procedure, origin_of(event), event.slot)
         reply = headers.get(DELIVERY, "")
         consumer = subjects.consumer(partition, event.procedure)
         deliveries = max(deliveries_of(reply), _attempt(headers))

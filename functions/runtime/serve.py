@@ -12,7 +12,8 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
-from eventing.jetstream.connection import connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.process import beating
 from functions.runtime.callers import Callers, Verifier
 from functions.runtime.http_connection import Connections
@@ -100,7 +101,7 @@ def serve(
         try:
             async with (
                 opened_store(config, secrets) as (events, subscribers),
-                connected(config.nats.url, "evcore-function") as client,
+                connected_as(Role.WORKER, config.nats, "evcore-function") as client,
                 beating(),
             ):
                 decider = await open_decider(settings, events, subscribers)

@@ -22,7 +22,7 @@ from eventing.jetstream.earlier import EarlierEvents
 from eventing.jetstream.intake import Intake
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkSealer
-from eventing.jetstream.streams import BusConfig, ensure
+from eventing.jetstream.streams import BusConfig, check
 from eventing.ownership.leases import Lease
 from eventing.ownership.partitions import OwnedPartitions
 from functions.gmm.identification import HomeNetworkKey
@@ -263,7 +263,7 @@ class Worker:
             self._meter.failed,
             self._intake.pulls,
         )
-        await ensure(self._client, config.bus, config.procedures)
+        await check(self._client, config.bus, config.procedures)
         await self._publisher.start()
         await self._owned.join()
         await self._apply_assignments()

@@ -11,10 +11,12 @@ from typing import Final
 import uvloop
 
 import wire
-from eventing.jetstream.connection import BusError, connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
+from eventing.jetstream.connection import BusError
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener
-from eventing.jetstream.streams import bus_config, ensure_streams
+from eventing.jetstream.streams import bus_config, check
 from eventing.process import beating, collect_seldom, open_many_files
 from gateway.n2.admission import Places
 from gateway.n2.gateway import N2Gateway
@@ -44,8 +46,8 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
     loop.add_signal_handler(signal.SIGHUP, serve_plmns_of, router, path, tmsi_key)
-    async with connected(config.nats.url, "evcore-gateway-n2") as client:
-        await ensure_streams(client, bus)
+    async with connected_as(Role.GATEWAY_N2, config.nats, "evcore-gateway-n2") as client:
+        await check(client, bus)
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
         after = network.congestion.after
@@ -54,7 +56,6 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
             max_associations=n2.max_associations,
             max_per_address=n2.max_per_address,
             setup_within=n2.setup_within,
-            gnbs={gnb.id: gnb.addresses for gnb in config.gnb},
         )
         gateway = N2Gateway(
             client,

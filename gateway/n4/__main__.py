@@ -9,9 +9,11 @@ from pathlib import Path
 
 import uvloop
 
-from eventing.jetstream.connection import BusError, connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
+from eventing.jetstream.connection import BusError
 from eventing.jetstream.publisher import Publisher
-from eventing.jetstream.streams import bus_config, ensure_streams
+from eventing.jetstream.streams import bus_config, check
 from eventing.process import beating, collect_seldom, open_many_files
 from gateway.n4.endpoint import EndpointError
 from gateway.n4.gateway import N4Gateway
@@ -28,8 +30,8 @@ async def serve(config: Config) -> None:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stopped.set)
-    async with connected(config.nats.url, "evcore-gateway-n4") as client:
-        await ensure_streams(client, bus)
+    async with connected_as(Role.GATEWAY_N4, config.nats, "evcore-gateway-n4") as client:
+        await check(client, bus)
         publisher = Publisher(client, bus.partitions)
         await publisher.start()
         gateway = N4Gateway(client, publisher, config.n4, config.upf)

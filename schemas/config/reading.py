@@ -18,17 +18,19 @@ from schemas.config import emergency as config_emergency
 from schemas.config import gnb as config_gnb
 from schemas.config import http as config_http
 from schemas.config import n4 as config_n4
+from schemas.config import nats as config_nats
 from schemas.config import values
 from schemas.config.causes import CausesConfig, causes_of
 from schemas.config.emergency import EmergencyConfig, services_of
 from schemas.config.gnb import GnbConfig
 from schemas.config.http import HttpConfig
 from schemas.config.n4 import DataNetworkConfig, N4Config, UpfConfig
+from schemas.config.nats import NatsConfig
 from schemas.config.objectives import ObjectiveConfig, objectives_of
 from schemas.config.strangers import StrangerPolicy
 from schemas.config.values import ConfigError, Port, Text, is_number, slice_of
 from schemas.gprs_timer import gprs_timer_3
-from schemas.identity import PARTITIONS, SLOTS, Guami, Tai
+from schemas.identity import Guami, Tai
 from schemas.network import (
     Congestion,
     EmergencyServices,
@@ -135,15 +137,6 @@ class N2Config(Struct, frozen=True, forbid_unknown_fields=True):
     an hour."""
     setup_within: Annotated[float, Meta(ge=1, le=3600)] = 10.0
     """Seconds from the start of an association to its NG SETUP REQUEST; then it is aborted."""
-
-
-class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """The table [nats]."""
-
-    url: Text = "nats://127.0.0.1:4222"
-    partitions: Annotated[int, Meta(ge=1, le=SLOTS)] = PARTITIONS
-    replicas: Annotated[int, Meta(ge=1, le=5)] = 1
-    max_bytes: Annotated[int, Meta(ge=1 << 20)] = 1 << 30
 
 
 class StoreConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -335,6 +328,7 @@ def _check(config: Config, path: Path) -> None:
         config_gnb.check(config.gnb)
         config_http.check(config.http)
         config_n4.check(config.n4, config.upf, config.data_network)
+        config_nats.check(config.nats)
         causes_of(config.causes)
         config_emergency.check(config.emergency)
         emergency_services_of(config)

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from evcore.local.broker import Broker as NatsServer
 from eventing.jetstream.connection import connected
-from eventing.jetstream.streams import BusConfig, ensure_streams
+from eventing.jetstream.streams import BusConfig, ensure
 from functions.announcer.announcer import IDLE
 from functions.announcer.position import Position
 from statestore.contract import Appended
@@ -103,8 +103,8 @@ async def place(tmp_path: Path) -> AsyncGenerator[Place]:
     engine = await open_store(store)
     async with nats_server(tmp_path) as broker:
         async with connected(broker.url, "test") as client:
-            await ensure_streams(client, BusConfig())
-        text = f'[nats]\nurl = "{broker.url}"\n[store]\nurl = "{store}"\n'
+            await ensure(client, BusConfig(partitions=1), ())
+        text = f'[nats]\nurl = "{broker.url}"\npartitions = 1\n[store]\nurl = "{store}"\n'
         (tmp_path / "evcore.toml").write_text(text)
         (tmp_path / "secrets.toml").write_text(f'master_key = "{KEY.hex()}"\n')
         yield Place(tmp_path, EventLog(engine, Vault(KEY)), broker)

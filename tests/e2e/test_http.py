@@ -14,7 +14,7 @@ from evcore.emulated import EmulatedUpfs
 from evcore.local.broker import free_port
 from evcore.local.process import Process
 from eventing import subjects
-from eventing.jetstream.connection import connected
+from eventing.access.roles import Role
 from loadgen import run
 from tests.e2e import checks
 from tests.e2e.test_sessions import PROGRAMME
@@ -118,7 +118,7 @@ async def whole(it: Site, upfs: EmulatedUpfs) -> None:
 async def test_the_whole_session_scenario(tmp_path: Path, mode: str) -> None:
     async with deployed(tmp_path, 30, mode) as (it, upfs, _):
         await whole(it, upfs)
-        async with connected(it.core.broker.url, "test") as client:
+        async with it.connected(Role.SETUP) as client:
             assert await stored(client, subjects.DEAD_LETTERS) == []
     await checks.verified(it.data)
     await checks.no_sessions(it.data)

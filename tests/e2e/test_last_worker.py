@@ -16,7 +16,8 @@ from evcore.local.core import local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group, Scale
 from eventing import subjects
-from eventing.jetstream.connection import connected
+from eventing.access.connecting import connected_as
+from eventing.access.roles import Role
 from eventing.jetstream.messages import schedule
 from eventing.jetstream.publisher import Publisher
 from schemas.config.reading import Config, N2Config
@@ -83,7 +84,7 @@ async def leaving(folder: Path) -> AsyncGenerator[Leaving]:
     it, group = Leaving(), Group("core", tuple(Procedure), cooldown=0.3)
     async with (
         local_core(data, config, (group,), it.changed) as core,
-        connected(core.broker.url, "test") as client,
+        connected_as(Role.SETUP, core.config.nats, "test") as client,
     ):
         await it.begin(client)
         yield it

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 import pytest
 from msgspec.structs import replace
+from nats.aio.client import Client
 
 import wire
 from evcore import population as populations
@@ -57,15 +58,15 @@ ROUNDS: Final = 5
 class Site:
     """A core of two groups of functions, two gNBs and a UE."""
 
-    def __init__(self, core: Cluster, air: Radio, monitor: str) -> None:
+    def __init__(self, core: Cluster, air: Radio, client: Client) -> None:
         self.core = core
         self.radio = air
-        self._monitor = monitor
+        self._client = client
 
     async def waits(self, procedure: Procedure) -> None:
         """Wait until a function that is cold has an event."""
         async with asyncio.timeout(30):
-            while not (await lag(self._monitor)).get(procedure):  # noqa: ASYNC110 - in nats-server
+            while not (await lag(self._client)).get(procedure):  # noqa: ASYNC110 - in nats-server
                 await asyncio.sleep(0.02)
 
     async def start_second(self) -> None:
@@ -125,7 +126,7 @@ async def site(folder: Path, *, cold: bool) -> AsyncGenerator[Site]:
         config = Config(n2=n2, n4=N4Config(port=free_udp_port()))
         config = data.write_config(replace(config, nats=replace(config.nats, url=broker.url)))
         await ensure(client, bus_config(config.nats))
-        core = Cluster(data, config, population, broker.monitor_url)
+        core = Cluster(data, config, population, client)
         core.watch = StatsWatch(lambda _: core.heard())
         await core.watch.start(client)
         load = LoadConfig(port=config.n2.port, udp_port=config.n2.udp_port, mode=Mode.USERSPACE_UDP)
@@ -136,7 +137,7 @@ async def site(folder: Path, *, cold: bool) -> AsyncGenerator[Site]:
                 if not cold:
                     await core.worker(",".join(SECOND))
                 async with radio(population, connector_of(load)) as air:
-                    yield Site(core, air, broker.monitor_url)
+                    yield Site(core, air, client)
         except BaseException:
             for log in sorted(data.logs.glob("*.log")):
                 print(f"--- {log.name}", *log.read_text().splitlines()[-30:], sep="\n")

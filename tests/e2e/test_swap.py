@@ -16,7 +16,7 @@ from evcore.logs.access import opened
 from evcore.swap import asking, kept
 from evcore.swap.asking import Asking
 from eventing import subjects
-from eventing.jetstream.connection import connected
+from eventing.access.roles import Role
 from eventing.jetstream.streams import assignment_bucket
 from eventing.ownership import assignments
 from eventing.ownership.assignments import Assignment, Margins, SwapError
@@ -84,7 +84,7 @@ class Loaded:
 
     async def state(self, state: str) -> Assignment:
         """Wait until the last swap is in a state."""
-        async with connected(self.it.core.broker.url, "test") as client:
+        async with self.it.connected(Role.SETUP) as client:
             kv = await assignment_bucket(client)
             watcher = await kv.watch(self.procedure)
             async for entry in watcher:
@@ -96,7 +96,7 @@ class Loaded:
         raise AssertionError
 
     async def dead_letters(self) -> int:
-        async with connected(self.it.core.broker.url, "test") as client:
+        async with self.it.connected(Role.SETUP) as client:
             found = await client.jetstream().stream_info(subjects.DEAD_LETTERS)
             return found.state.messages
 
@@ -139,7 +139,7 @@ async def loaded(
     """A core under a load that has begun, and ends after some seconds or with the block."""
     heard = asyncio.Event()
     watch = StatsWatch(lambda _: heard.set())
-    async with site(folder, UES) as it, connected(it.core.broker.url, "test") as client:
+    async with site(folder, UES) as it, it.connected(Role.CONSOLE) as client:
         await watch.start(client)
         core = Loaded(it, watch, heard, procedure)
         core.load = asyncio.create_task(run(it.load(phases=phases(seconds, share))))
@@ -153,7 +153,7 @@ async def loaded(
 
 @asynccontextmanager
 async def swapping(core: Loaded) -> AsyncGenerator[Asking]:
-    async with asking.asking(core.it.core.broker.url, core.procedure) as found:
+    async with asking.asking(core.it.core.config.nats, core.procedure) as found:
         yield found
 
 
@@ -331,7 +331,7 @@ async def test_identification_is_swapped_and_rolled_back_when_it_raises(tmp_path
         module, ("    try:\n        suci = _suci", "    1 / 0\n    try:\n        suci = _suci")
     )
     procedure = str(Procedure.IDENTIFICATION)
-    async with site(tmp_path, UES) as it, asking.asking(it.core.broker.url, procedure) as ask:
+    async with site(tmp_path, UES) as it, asking.asking(it.core.config.nats, procedure) as ask:
         path = versions.write(tmp_path, text, module)
         await ask.begin(kept.keep(it.data, path).id, CANARY, Margins())
         core = Loaded(it, StatsWatch(), asyncio.Event(), procedure)

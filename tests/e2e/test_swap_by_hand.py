@@ -14,6 +14,7 @@ from typing import Final
 
 import pytest
 from msgspec.structs import replace
+from nats.aio.client import Client
 
 from evcore import population as populations
 from evcore.emulated import free_udp_port
@@ -23,6 +24,7 @@ from evcore.local.process import Process
 from evcore.logs.access import opened
 from evcore.logs.verify import verify_aggregates
 from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import bus_config, ensure
 from eventing.stats import StatsWatch
 from functions.runtime.code import this_code
 from functions.runtime.replay import all_aggregates
@@ -54,13 +56,13 @@ class Cluster:
     """A core of processes that this test has started."""
 
     def __init__(
-        self, data: DataDirectory, config: Config, population: Population, monitor: str
+        self, data: DataDirectory, config: Config, population: Population, client: Client
     ) -> None:
         self.data = data
         self.config = config
         self.population = population
         self.processes = AsyncExitStack()
-        self._monitor = monitor
+        self._client = client
         self._count = 0
         self.watch: StatsWatch
         self._heard = asyncio.Event()
@@ -129,7 +131,7 @@ class Cluster:
 
     async def settled(self) -> None:
         """Wait until no event waits."""
-        await wait_until_idle(self._monitor)
+        await wait_until_idle(self._client)
 
     def heard(self) -> None:
         """Note that statistics have come."""
@@ -151,7 +153,8 @@ async def cluster(folder: Path) -> AsyncGenerator[Cluster]:
     async with nats_server(folder) as broker, connected(broker.url, "test") as client:
         config = Config(n2=n2, n4=N4Config(port=free_udp_port()))
         config = data.write_config(replace(config, nats=replace(config.nats, url=broker.url)))
-        core = Cluster(data, config, population, broker.monitor_url)
+        await ensure(client, bus_config(config.nats))
+        core = Cluster(data, config, population, client)
         core.watch = StatsWatch(lambda _: core.heard())
         await core.watch.start(client)
         try:

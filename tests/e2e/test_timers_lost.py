@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from eventing import subjects
-from eventing.jetstream.connection import connected, request
+from eventing.access.roles import Role
+from eventing.jetstream.connection import request
 from functions.runtime.wakes import shared_wake
 from loadgen import Procedure, run
 from schemas.config.reading import UpfConfig
@@ -25,7 +26,7 @@ BACKUP = ("evcore.db", "secrets.json")
 
 async def scheduled(it: Site) -> set[str]:
     """Return the subjects of the wake-ups that JetStream has."""
-    async with connected(it.core.broker.url, "test") as client:
+    async with it.connected(Role.SETUP) as client:
         body = {"subjects_filter": f"{subjects.TIMERS}>"}
         info = await request(client, f"STREAM.INFO.{subjects.STREAM}", body)
     found: dict[str, int] = info["state"].get("subjects") or {}

@@ -171,7 +171,7 @@ async def replayed(broker: Broker, data: DataDirectory, recorded: History) -> No
             for event, again in twice(wave.events, rng):
                 await publisher.publish([publisher.outgoing(event, repeated=again)])
             await reached(access.log, wave.heads)
-        await wait_until_idle(broker.monitor_url)
+        await wait_until_idle(client)
         worker.stop()
         await working
 

@@ -9,7 +9,8 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from tests.servers import free_udp_port
+from evcore.local.data import DataDirectory
+from tests.servers import free_udp_port, violations
 
 COMMAND = (sys.executable, "-m", "evcore")
 
@@ -68,6 +69,7 @@ async def up(data: Path, *more: object) -> AsyncGenerator[Up]:
     try:
         await core.says("evcore is up")
         yield core
+        assert violations(DataDirectory(data)) == []
     except BaseException:
         print(*core.said, *(log.read_text() for log in data.glob("logs/*.log")), sep="\n")
         raise

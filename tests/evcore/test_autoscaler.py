@@ -52,7 +52,6 @@ class Plant:
             (group,),
             DataDirectory(folder),
             client,
-            "",
             self.changes.put_nowait,
             self.ends.put_nowait,
             start,
@@ -135,7 +134,7 @@ async def test_an_event_wakes_a_group_at_zero_without_a_look(
         await plant.looked(1)
         monkeypatch.setattr(autoscaler, "POLL", 3600.0)
         await plant.looked(1)
-        await plant.client.publish("ue.3.ran.77", b"")
+        await plant.client.publish("ue.3.ran.n2.77", b"")
         await plant.becomes(1)
 
 

@@ -17,7 +17,7 @@ from evcore.local.data import DataDirectory
 from evcore.local.forking import ForkServer
 from evcore.local.process import Process
 from eventing.jetstream.connection import connected
-from eventing.jetstream.streams import lease_bucket
+from eventing.jetstream.streams import bus_config, ensure, lease_bucket
 from eventing.ownership.leases import Lease
 from schemas.config.reading import Config, NatsConfig
 from tests.evcore.cores import ended
@@ -55,7 +55,8 @@ async def forks(folder: Path) -> AsyncGenerator[Plant]:
     data = DataDirectory(folder / "data")
     data.prepare()
     async with nats_server(folder) as broker, connected(broker.url, "test") as client:
-        data.write_config(Config(nats=NatsConfig(url=broker.url)))
+        config = data.write_config(Config(nats=NatsConfig(url=broker.url)))
+        await ensure(client, bus_config(config.nats))
         plant = Plant(data, client)
         await plant.forks.begin()
         try:

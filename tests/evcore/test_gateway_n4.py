@@ -14,6 +14,8 @@ import wire
 from evcore.local.core import LocalCore, local_core
 from evcore.local.data import DataDirectory
 from evcore.local.process import Process, ProcessError
+from eventing.jetstream.connection import connected
+from eventing.jetstream.streams import BusConfig, ensure_streams
 from schemas.config.reading import Config, N2Config, N4Config, UpfConfig
 from tests.servers import free_udp_port, nats_server
 from transport import Mode
@@ -92,7 +94,8 @@ async def test_one_that_is_killed_is_started_again(tmp_path: Path, upf: socket.s
 async def test_a_port_that_is_taken(tmp_path: Path, upf: socket.socket) -> None:
     port = upf.getsockname()[1]
     n4 = N4Config(port=port)
-    async with nats_server(tmp_path) as broker:
+    async with nats_server(tmp_path) as broker, connected(broker.url, "test") as client:
+        await ensure_streams(client, BusConfig())
         said = await ends(tmp_path, Config(n4=n4, upf=(UpfConfig("10.0.0.1"),)), broker.url)
     assert said == (
         f"n4 ended with 1: cannot listen at 127.0.0.1, UDP port {port}: Address already in use"

@@ -39,7 +39,7 @@ class Bus:
 
     async def start(self) -> None:
         """Start the server again with the same files."""
-        self.broker = await _start(self._folder, self.broker.port, self.broker.monitor_port)
+        self.broker = await _start(self._folder, self.broker.port, self.broker.monitor_port or 0)
 
     async def restart(self, *, kill: bool = False) -> None:
         await self.end(kill=kill)
@@ -66,7 +66,9 @@ def _stands_still(pid: int) -> bool:
 
 
 async def _start(folder: Path, port: int = 0, monitor_port: int = 0) -> Broker:
-    return await Broker.start(folder / "jetstream", folder / "nats.log", port, monitor_port)
+    """Start a broker without users, and with the monitoring endpoint, which KEDA reads."""
+    store, log = folder / "jetstream", folder / "nats.log"
+    return await Broker.start(store, log, port, monitor_port=monitor_port)
 
 
 @asynccontextmanager

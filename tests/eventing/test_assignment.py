@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from nats.aio.client import Client
 
 from eventing.jetstream.connection import connected
-from eventing.jetstream.streams import assignment_bucket
+from eventing.jetstream.streams import assignment_bucket, ensure_buckets
 from eventing.ownership import assignments as assignment
 from eventing.ownership.assignments import (
     Assignment,
@@ -127,15 +127,16 @@ def test_what_cannot_be() -> None:
 
 
 async def test_it_is_written_once_and_all_of_it_is_kept(client: Client) -> None:
+    await ensure_buckets(client)
     kv = await assignment_bucket(client)
     assert await assignment.read(kv, PAGING) == (None, 0)
-    assert await assignment.history(kv, PAGING) == []
+    assert await assignment.history(client, PAGING) == []
     first = await assignment.write(kv, begun(), 0)
     with pytest.raises(SwapError, match="changed by somebody else just now"):
         await assignment.write(kv, begun(), 0)
     second = await assignment.write(kv, canary(), first)
     assert await assignment.read(kv, PAGING) == (canary(), second)
-    assert await assignment.history(kv, PAGING) == [begun(), canary()]
+    assert await assignment.history(client, PAGING) == [begun(), canary()]
 
 
 async def test_it_is_followed_through_a_restart_of_the_broker(bus: Bus) -> None:
@@ -152,6 +153,7 @@ async def test_it_is_followed_through_a_restart_of_the_broker(bus: Bus) -> None:
                     continue
 
     async with connected(bus.url, "follower") as client, connected(bus.url, "other") as other:
+        await ensure_buckets(other)
         kv = await assignment_bucket(other)
         revision = await assignment.write(kv, begun(), 0)
         follower = AssignmentWatch(client, changed.set)

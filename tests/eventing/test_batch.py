@@ -63,14 +63,14 @@ def test_the_events_of_one_consumer_share_a_message() -> None:
     sent = of_slots(0, 1, 4, 5, 8, 2)
     messages = gathered(sent)
     assert [message.subject for message in messages] == [
-        "ue.0.registration.0",
-        "ue.1.registration.1",
-        "ue.2.registration.2",
+        "ue.0.registration.n2.0",
+        "ue.1.registration.n2.1",
+        "ue.2.registration.n2.2",
     ]
     assert by_subject(messages) == {
-        "ue.0.registration": [sent[0].event, sent[2].event, sent[4].event],
-        "ue.1.registration": [sent[1].event, sent[3].event],
-        "ue.2.registration": [sent[5].event],
+        "ue.0.registration.n2": [sent[0].event, sent[2].event, sent[4].event],
+        "ue.1.registration.n2": [sent[1].event, sent[3].event],
+        "ue.2.registration.n2": [sent[5].event],
     }
 
 

@@ -196,12 +196,14 @@ def delivered(subject: str, headers: dict[str, str]) -> Delivery:
 def test_slot_and_procedure_come_from_the_subject_where_the_headers_have_none() -> None:
     headers = {k: v for k, v in without("ce-slot").items() if k != "ce-procedure"}
     headers["ce-source"] = "/n2/gnb-1/a1"
-    found = parse(delivered("ue.3.deregistration.35", headers))
+    found = parse(delivered("ue.3.deregistration.n2.35", headers))
     assert (found.slot, found.procedure) == (35, "deregistration")
 
 
-@pytest.mark.parametrize("subject", ["ue.3.registration", "n2.a.b.c", "ue.1.ran.x", "timer.1.2.3"])
+@pytest.mark.parametrize(
+    "subject", ["ue.registration.n2.3", "ue.1.1.ran.n2.2", "ue.1.ran.n2.x", "timer.1.n2.3"]
+)
 def test_a_subject_that_is_not_of_an_event_is_refused(subject: str) -> None:
     with pytest.raises(ValueError) as refused:  # noqa: PT011 - the test checks the text
         parse(delivered(subject, without("ce-slot")))
-    assert str(refused.value) == f"{subject!r} is not ue.<partition>.<procedure>.<slot>"
+    assert str(refused.value) == f"{subject!r} is not ue.<partition>.<procedure>.<origin>.<slot>"

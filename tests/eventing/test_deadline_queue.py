@@ -16,6 +16,7 @@ from eventing.jetstream.intake import PULL, Backlog, Intake
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.streams import BusConfig, ensure
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.origin import Origin
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
 
@@ -33,7 +34,7 @@ class Event(NamedTuple):
 def delivery(event: Event, number: int = 0) -> Delivery:
     nanoseconds = int(event.at * 1e9)
     reply = f"$JS.ACK.EVCORE.{event.procedure}-0000.1.{number}.{number}.{nanoseconds}.0"
-    subject = f"ue.0.{event.procedure}.0"
+    subject = f"ue.0.{event.procedure}.n2.0"
     headers = {
         "ce-partitionkey": event.key,
         "ce-sequence": str(event.sequence),
@@ -247,7 +248,7 @@ async def test_a_flood_of_another_procedure_is_passed(client: Client) -> None:
     intake = Intake(client, deadline, reads_all=True)
     flood = [Procedure.REGISTRATION] * 500
     for index, procedure in enumerate([*flood, Procedure.PAGING]):
-        await client.jetstream().publish(subjects.event(0, procedure, index), b"")
+        await client.jetstream().publish(subjects.event(0, procedure, Origin.N2, index), b"")
     await intake.start()
     await intake.consume(subjects.consumer(0, p) for p in (flood[0], Procedure.PAGING))
     await until(lambda: intake.waiting == PULL + 1)

@@ -26,7 +26,7 @@ from eventing.jetstream.sealed import DownlinkSealer
 from eventing.jetstream.streams import BusConfig, assignment_bucket, ensure
 from eventing.ownership import assignments, leases
 from eventing.ownership.assignments import Assignment
-from schemas.cloudevents import CloudEvent
+from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import SLOTS, partition_of
 from tests.eventing import brokers
 from tests.eventing.brokers import event, stored, until
@@ -212,7 +212,7 @@ async def test_of_a_message_the_refused_event_alone_is_a_dead_letter(
     await gone(client)
     (letter,) = await stored(client, subjects.DEAD_LETTERS)
     assert nats_binding.from_message(letter.headers, letter.data) == events[1]
-    assert letter.subject == "dead.ue.0.registration.4"
+    assert letter.subject == "dead.ue.0.registration.n2.4"
     assert sorted(function.ids) == ["test-0", "test-1"]
 
 
@@ -237,7 +237,7 @@ async def test_an_event_that_its_function_gives_back_leaves_its_batch(
     start()
 
     async def alone() -> bool:
-        return [one.subject for one in await stored(client)] == ["ue.0.registration.4-again"]
+        return [one.subject for one in await stored(client)] == ["ue.0.registration.core.4-again"]
 
     await until(alone)
     (left,) = await stored(client)
@@ -273,7 +273,7 @@ async def test_an_event_leaves_its_batch_after_those_before_it(
     open_for.add("test-0")
 
     async def alone() -> bool:
-        return [one.subject for one in await stored(client)] == ["ue.0.registration.4-again"]
+        return [one.subject for one in await stored(client)] == ["ue.0.registration.core.4-again"]
 
     await until(alone)
     open_for.add("test-1")
@@ -329,7 +329,7 @@ async def test_an_event_that_the_function_always_fails_on_ends_as_a_dead_letter(
 async def test_what_is_no_event_is_not_posted(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
-    await publisher.publish([Outgoing("ue.0.session.2", b"x", {"ce-id": "1"})])
+    await publisher.publish([Outgoing("ue.0.session.n2.2", b"x", {"ce-id": "1"})])
     start()
     await gone(client)
     assert len(await stored(client, subjects.DEAD_LETTERS)) == 1
@@ -398,7 +398,7 @@ async def test_a_sink_that_is_not_there_yet(
 async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
     client: Client, publisher: Publisher, function: Function, start: Start
 ) -> None:
-    onward = publisher.outgoing(event(9, procedure="session", slot=1))
+    onward = publisher.outgoing(event(9, type=EventType.IDENTIFIED, procedure="session", slot=1))
     sealed = Addressed("n2.gnb-1.a1", event(8, data=b"pdu"))
     (down,) = DownlinkSealer(bytes(32)).messages([sealed], 1)
 
@@ -420,7 +420,7 @@ async def test_what_the_function_answers_is_sent_before_the_event_is_let_go(
 
 def test_the_events_of_a_batch_are_apart_in_an_answer() -> None:
     """A page of wake-ups is a batch for the bus."""
-    events = [of_slot(2 * n, n, procedure="session") for n in range(3)]
+    events = [of_slot(2 * n, n, type=EventType.TIMER, procedure="session") for n in range(3)]
     (message,) = gathered(addressed(one, BUS.partitions) for one in events)
     alone = [addressed(one, BUS.partitions).outgoing for one in events]
     found = replies.decode(*replies.encode([message, alone[0]]))

@@ -149,7 +149,7 @@ async def test_an_event_that_is_published_again_keeps_its_place(
     assert (first.position.sequence, first.position.index) == (1, 0)
     await publisher.publish(gathered([addressed(first, PARTITIONS), addressed(first, PARTITIONS)]))
     again = await request(client, f"STREAM.MSG.GET.{subjects.STREAM}", {"seq": 3})
-    assert again["message"]["subject"] == f"ue.0.session.{SLOT}-again", "alone in its message"
+    assert again["message"]["subject"] == f"ue.0.session.core.{SLOT}-again", "alone in its message"
     ask = EarlierEvents(client, PARTITIONS)
     assert await ask.none_earlier([at(2), at(1), at(2, 0, OTHER)]) == [False, True, True]
     (found, copy) = await acknowledge(client, 2)
@@ -326,7 +326,7 @@ async def test_a_publication_that_stands_for_long_is_published_again(
 
     async def moved() -> bool:
         assert await ask.none_earlier([at(1, 1)]) == [False]
-        found = await stored_message(client, {"last_by_subj": "ue.0.session.8-again"})
+        found = await stored_message(client, {"last_by_subj": "ue.0.session.core.8-again"})
         assert found is not None
         return bool(found["seq"] > 2)
 

@@ -112,7 +112,7 @@ async def test_events_of_a_message_come_as_if_each_had_one(
     found = [*await intake.take(2), *await intake.take(2)]
     assert [delivery.event for delivery in found] == events
     assert [delivery.subject for delivery in found] == [
-        f"ue.0.registration.{slot}" for slot in (4, 2, 4)
+        f"ue.0.registration.n2.{slot}" for slot in (4, 2, 4)
     ]
     assert data(found) == pdus(range(3))
     assert {(d.headers.get(REPEATED), d.deliveries, d.consumer) for d in found} == {(None, 1, ONE)}
@@ -188,7 +188,7 @@ async def test_one_in_progress_keeps_the_others_of_its_batch(
 
 
 async def test_what_is_no_batch_comes_as_it_is(intake: Intake, publisher: Publisher) -> None:
-    sent = Outgoing("ue.0.registration.4", b"[1]", {"Content-Type": http_binding.BATCH})
+    sent = Outgoing("ue.0.registration.n2.4", b"[1]", {"Content-Type": http_binding.BATCH})
     await publisher.publish([sent])
     await intake.consume([ONE])
     (found,) = await take(intake, 1)

@@ -12,7 +12,7 @@ from nats.errors import OutboundBufferLimitError
 from eventing import subjects
 from eventing.jetstream import streams
 from eventing.jetstream.connection import connected
-from eventing.jetstream.streams import lease_bucket
+from eventing.jetstream.streams import ensure_buckets, lease_bucket
 from eventing.ownership import leases as leases_module
 from eventing.ownership.leases import Lease, Membership, live
 from eventing.process import cancel_and_wait
@@ -72,7 +72,8 @@ class Fleet:
 
 @pytest.fixture
 async def fleet(bus: Bus) -> AsyncGenerator[Fleet]:
-    async with AsyncExitStack() as stack:
+    async with AsyncExitStack() as stack, connected(bus.url, "setup") as client:
+        await ensure_buckets(client)
         yield Fleet(bus, stack)
 
 
@@ -170,8 +171,9 @@ async def test_what_is_no_lease_is_left_alone(
     assert "the lease of x cannot be read: Object missing required field" in caplog.text
 
 
-async def test_several_workers_make_the_bucket_at_once(bus: Bus) -> None:
+async def test_several_processes_make_the_bucket_at_once(bus: Bus) -> None:
     async with clients(bus, 6) as several:
+        await asyncio.gather(*map(ensure_buckets, several))
         found = await asyncio.gather(*map(lease_bucket, several))
         states = [await one.status() for one in found]
     assert {state.ttl for state in states} == {1.5}
@@ -215,6 +217,7 @@ async def test_leaving_a_broker_that_is_gone_is_no_error(bus: Bus, fleet: Fleet)
 
 
 async def test_whoever_renews_a_lease_just_then_is_not_overlooked(client: Client) -> None:
+    await ensure_buckets(client)
     kv = await lease_bucket(client)
     names = [f"w{number}" for number in range(4)]
 

@@ -1,4 +1,4 @@
-"""The start of every long-running process."""
+"""What every long-running process does at its start."""
 
 import subprocess
 import sys

@@ -51,11 +51,11 @@ def check_repeats(found: list[Stored]) -> None:
 def test_a_message_is_an_event_on_the_subject_of_its_procedure_and_slot(client: Client) -> None:
     made = Publisher(client, CONFIG.partitions)
     of = event(1, slot=7, procedure=Procedure.DEREGISTRATION)
-    assert made.outgoing(of).subject == "ue.1.deregistration.7"
+    assert made.outgoing(of).subject == "ue.1.deregistration.n2.7"
     assert made.outgoing(of).data == of.data
     assert REPEATED not in made.outgoing(of).headers
     assert made.outgoing(of, repeated=True).headers[REPEATED] == "1"
-    assert made.outgoing(event(1, slot=None, procedure=None)).subject == "ue.0.registration.0"
+    assert made.outgoing(event(1, slot=None, procedure=None)).subject == "ue.0.registration.n2.0"
 
 
 async def test_all_are_acknowledged_and_kept_in_order(client: Client, publisher: Publisher) -> None:

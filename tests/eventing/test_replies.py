@@ -1,6 +1,7 @@
 """The dispatcher sends the messages of a function's response unchanged."""
 
 import pytest
+from msgspec.structs import replace
 
 from eventing import subjects
 from eventing.cloudevents import http_binding, nats_binding
@@ -19,12 +20,12 @@ WAKE = event(3, type=EventType.TIMER, partitionkey="ue/imsi-001010000000003", da
     [Addressed(subjects.downlink("gnb-1", "a1"), event(5, data=b"pdu"))], 1
 )
 MESSAGES = [
-    outgoing(event(1), 16),
-    outgoing(TRICKY, 16, repeated=True),
+    outgoing(event(1, type=EventType.IDENTIFIED), 16),
+    outgoing(replace(TRICKY, type=EventType.IDENTIFIED), 16, repeated=True),
     messages.schedule(WAKE, WAKE.partitionkey, 1_800_000_000_123, 16),
     outgoing(event(6, position=Position(12, 1, 1_800_000_000_000)), 1),
     Outgoing(
-        subjects.dead("ue.1.session.7-again"),
+        subjects.dead("ue.1.session.core.7-again"),
         b"x",
         {**nats_binding.to_headers(event(4)), "evcore-reason": "a%20b"},
     ),
@@ -56,21 +57,21 @@ def test_a_function_writes_to_the_subjects_of_functions_alone() -> None:
     "changes",
     [
         {"subject": "ue.0.session"},
-        {"subject": "ue.0.session.x"},
-        {"subject": "ue.0.*.1"},
+        {"subject": "ue.0.session.core.x"},
+        {"subject": "ue.0.*.core.1"},
         {"subject": "n2.gnb a.b"},
         {"subject": "timer.0.1.ue-1.more"},
-        {"subject": "ue.0.session.1", "schedule": "@at 2026-11-21T00:00:00.000Z"},
+        {"subject": "ue.0.session.core.1", "schedule": "@at 2026-11-21T00:00:00.000Z"},
         {"subject": "timer.0.1.ue-1"},
         {
             "subject": "timer.0.1.ue-1",
             "schedule": "@at 2026-13-21T00:00:00.000Z",
-            "scheduletarget": "ue.0.session.1",
+            "scheduletarget": "ue.0.session.core.1",
         },
         {
             "subject": "timer.0.1.ue-1",
             "schedule": "@every 1s",
-            "scheduletarget": "ue.0.session.1",
+            "scheduletarget": "ue.0.session.core.1",
         },
         {
             "subject": "timer.0.1.ue-1",

@@ -14,7 +14,8 @@ from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, clients, consumer, count, event, stored, until
 
 CONFIG = BusConfig(partitions=3)
-STREAMS = {"EVCORE", "EVCORE_DEAD", "KV_evcore-leases", "KV_evcore-assignments"}
+BUCKETS = ("leases", "assignments", "announcers")
+STREAMS = {"EVCORE", "EVCORE_DEAD", *(f"KV_evcore-{b}" for b in BUCKETS)}
 
 
 async def made(client: Client) -> dict[str, Any]:
@@ -101,7 +102,7 @@ async def test_the_consumers_are_what_the_design_promises(client: Client) -> Non
     await ensure(client, BusConfig(partitions=3, ack_wait=1.5, max_ack_pending=100))
     found = (await consumer(client, "registration-0002"))["config"]
     assert found["durable_name"] == "registration-0002"
-    assert found["filter_subject"] == "ue.2.registration.*"
+    assert found["filter_subject"] == "ue.2.registration.*.*"
     assert found["ack_policy"] == "explicit"
     assert found["ack_wait"] == 1_500_000_000
     assert found["max_ack_pending"] == 100

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from eventing import subjects
 from schemas.identity import SLOTS, partition_of, slot_of
+from schemas.origin import Origin
 from schemas.procedures import Procedure
 
 partition_counts = st.integers(1, SLOTS)
@@ -51,11 +52,11 @@ def test_any_key_has_a_slot(key: str) -> None:
     assert 0 <= slot_of(key) < SLOTS
 
 
-@given(st.integers(1, 40), procedures, slots)
+@given(st.integers(1, 40), procedures, st.sampled_from(Origin), slots)
 def test_an_event_is_taken_by_exactly_one_consumer(
-    partitions: int, procedure: Procedure, slot: int
+    partitions: int, procedure: Procedure, origin: Origin, slot: int
 ) -> None:
-    subject = subjects.event(partition_of(slot, partitions), procedure, slot)
+    subject = subjects.event(partition_of(slot, partitions), procedure, origin, slot)
     assert any(takes(pattern, subject) for pattern in subjects.STREAM_SUBJECTS)
     takers = [
         (other, partition)
@@ -121,18 +122,22 @@ def test_an_event_that_is_published_again_has_the_same_consumer(
     assert takes(subjects.events_of(3, procedure), subject)
     assert takes(subjects.republished_in(3, slot), subject)
     assert takes(subjects.events_in(3), subject)
-    assert not takes(subjects.republished_in(3, slot), subjects.event(3, procedure, slot))
+    assert not takes(
+        subjects.republished_in(3, slot), subjects.event(3, procedure, Origin.CORE, slot)
+    )
     assert subjects.slot_of_subject(subject) == slot
 
 
 @given(procedures, slots)
 def test_a_dead_letter_is_kept_by_the_other_stream_alone(procedure: Procedure, slot: int) -> None:
-    subject = subjects.dead(subjects.event(0, procedure, slot))
+    subject = subjects.dead(subjects.event(0, procedure, Origin.N2, slot))
     assert any(takes(pattern, subject) for pattern in subjects.DEAD_LETTER_SUBJECTS)
     assert not any(takes(pattern, subject) for pattern in subjects.STREAM_SUBJECTS)
 
 
-@pytest.mark.parametrize("subject", ["", "ue", "ue.1.ran", "ue.1.ran.2.3", "dead.ue.1.ran.2"])
+@pytest.mark.parametrize(
+    "subject", ["", "ue", "ue.1.ran.2", "ue.1.ran.n2.2.3", "dead.ue.1.ran.n2.2"]
+)
 def test_other_subjects_have_no_slot(subject: str) -> None:
-    with pytest.raises(ValueError, match=r"is not ue\.<partition>\.<procedure>\.<slot>$"):
+    with pytest.raises(ValueError, match=r"is not ue\.<partition>\.<procedure>\.<origin>\.<slot>$"):
         subjects.slot_of_subject(subject)

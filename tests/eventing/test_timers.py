@@ -78,7 +78,7 @@ def test_a_wake_up_is_a_scheduled_message_on_the_subject_of_its_aggregate() -> N
     assert message.headers == {
         **nats_binding.to_headers(event),
         "Nats-Schedule": "@at 2023-11-14T22:13:20.123Z",
-        "Nats-Schedule-Target": "ue.1.registration.5",
+        "Nats-Schedule-Target": "ue.1.registration.core.5",
     }
 
 
@@ -89,7 +89,7 @@ async def test_it_comes_at_its_time_and_not_before(clock: Clock) -> None:
     event, delivery = await clock.next()
     assert now() >= at
     assert replace(event, position=None) == sent
-    assert delivery.subject == f"ue.{(sent.slot or 0) % 2}.registration.{sent.slot}"
+    assert delivery.subject == f"ue.{(sent.slot or 0) % 2}.registration.core.{sent.slot}"
     assert REPEATED not in delivery.headers
     assert await clock.intake.take(1, 0.2) == [], "and once"
 

@@ -59,7 +59,7 @@ async def test_the_answer_goes_to_who_asked(edge: Edge) -> None:
     assert event.datacontenttype == "application/vnd.3gpp.pfcp"
     assert (event.partitionkey, event.slot, event.sequence) == (KEY, slot_of_seid(SEID), 41)
     assert event.procedure == Procedure.SESSION
-    assert edge.subjects == ["ue.1.session.77"]
+    assert edge.subjects == ["ue.1.session.n4.77"]
 
 
 async def test_what_is_asked_of_the_node_is_answered_to_it(edge: Edge) -> None:

@@ -58,7 +58,7 @@ async def test_what_is_about_the_node_goes_to_it(edge: Edge) -> None:
     (event,) = await edge.until(1)
     assert (event.partitionkey, event.procedure) == ("upf/10.0.0.2", Procedure.UPF)
     assert (event.slot, event.sequence) == (slot_of("10.0.0.2"), None)
-    assert edge.subjects == [f"ue.{slot_of('10.0.0.2') % n4_edge.PARTITIONS}.upf.{event.slot}"]
+    assert edge.subjects == [f"ue.{slot_of('10.0.0.2') % n4_edge.PARTITIONS}.upf.n4.{event.slot}"]
 
 
 async def test_the_answer_goes_back_as_it_is_and_again_when_asked_again(edge: Edge) -> None:

@@ -65,7 +65,7 @@ def check(edge: Edge, event: CloudEvent, procedure: Procedure, key: str, slot: i
     """Assert the route of an event, and that its subject agrees."""
     assert (event.procedure, event.partitionkey, event.slot) == (procedure, key, slot)
     subject = edge.subjects[edge.events.index(event)]
-    assert subject == f"ue.{partition_of(slot, PARTITIONS)}.{procedure}.{slot}"
+    assert subject == f"ue.{partition_of(slot, PARTITIONS)}.{procedure}.n2.{slot}"
     assert (event.type, event.datacontenttype) == (EventType.NGAP_UPLINK, NGAP_MEDIA_TYPE)
 
 

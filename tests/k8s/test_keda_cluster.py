@@ -16,6 +16,7 @@ from evcore.local.process import Process
 from eventing import subjects
 from eventing.jetstream.connection import BusError, connected, request
 from eventing.jetstream.streams import BusConfig, ensure
+from schemas.origin import Origin
 from schemas.procedures import Procedure
 from tests.eventing.brokers import until
 from tests.k8s import keda
@@ -96,7 +97,7 @@ async def test_whichever_is_asked(cluster: Cluster) -> None:
         js = client.jetstream()
         for partition in range(PARTITIONS):
             for _ in range(partition % 3):
-                subject = subjects.event(partition, Procedure.REGISTRATION, partition)
+                subject = subjects.event(partition, Procedure.REGISTRATION, Origin.N2, partition)
                 await js.publish(subject, b"event", timeout=10)
         waits = sum(partition % 3 for partition in range(PARTITIONS))
 

@@ -13,6 +13,7 @@ from evcore.local.lag import lag
 from eventing import subjects
 from eventing.jetstream.streams import BusConfig, ensure, ensure_streams
 from k8s.generate import FOLDER
+from schemas.origin import Origin
 from schemas.procedures import Procedure
 from tests.eventing.brokers import Bus, arrived, consumer, until
 from tests.k8s import keda
@@ -41,7 +42,9 @@ async def monitor(bus: Bus, client: Client) -> str:
 async def publish(client: Client, partition: int, count: int) -> None:
     js = client.jetstream()
     for slot in range(count):
-        subject = subjects.event(partition, Procedure.REGISTRATION, partition + slot * PARTITIONS)
+        subject = subjects.event(
+            partition, Procedure.REGISTRATION, Origin.N2, partition + slot * PARTITIONS
+        )
         await js.publish(subject, b"event")
 
 
@@ -50,10 +53,10 @@ async def pulling(client: Client, partition: int) -> JetStreamContext.PullSubscr
     return await client.jetstream().pull_subscribe_bind(name, subjects.STREAM)
 
 
-async def sees(monitor: str, waits: int) -> None:
+async def sees(client: Client, monitor: str, waits: int) -> None:
     """KEDA and `evcore up` both see `waits` pending events, and none for other procedures."""
     assert (await keda.scaling(REGISTRATION, monitor)).composite == waits
-    here = await lag(f"http://{monitor}")
+    here = await lag(client)
     assert here == {**dict.fromkeys(Procedure, 0), Procedure.REGISTRATION: waits}
 
 
@@ -70,7 +73,7 @@ async def test_queued(monitor: str, client: Client) -> None:
     await publish(client, 3, 1)
     assert await keda.scaling(REGISTRATION, monitor) == Scaling(1, 1)
     await publish(client, 11, 4)
-    await sees(monitor, 5)
+    await sees(client, monitor, 5)
     assert await keda.scaling(scaled_object(Procedure.SESSION), monitor) == Scaling(0, 0)
 
 
@@ -89,13 +92,13 @@ async def test_in_flight(monitor: str, client: Client) -> None:
     taken = await pull.fetch(5, timeout=5)
     state = await consumer(client, subjects.consumer(0, Procedure.REGISTRATION))
     assert (state["num_pending"], state["num_ack_pending"]) == (0, 5)
-    await sees(monitor, 5)
+    await sees(client, monitor, 5)
     for message in taken[:2]:
         await message.ack_sync()
-    await sees(monitor, 3)
+    await sees(client, monitor, 3)
     for message in taken[2:]:
         await message.ack_sync()
-    await sees(monitor, 0)
+    await sees(client, monitor, 0)
 
 
 async def test_redelivered(monitor: str, client: Client) -> None:
@@ -105,13 +108,13 @@ async def test_redelivered(monitor: str, client: Client) -> None:
     for message in await pull.fetch(3, timeout=5):
         await message.nak()
     await arrived(client)
-    await sees(monitor, 3)
+    await sees(client, monitor, 3)
     again = await pull.fetch(3, timeout=5)
     assert {message.metadata.num_delivered for message in again} == {2}
-    await sees(monitor, 3)
+    await sees(client, monitor, 3)
     for message in again:
         await message.ack_sync()
-    await sees(monitor, 0)
+    await sees(client, monitor, 0)
 
 
 async def test_not_acknowledged_in_time(monitor: str, client: Client) -> None:
@@ -128,10 +131,10 @@ async def test_not_acknowledged_in_time(monitor: str, client: Client) -> None:
         return found == 2
 
     await until(redelivered)
-    await sees(monitor, 2)
+    await sees(client, monitor, 2)
     for message in await next_worker:
         await message.ack_sync()
-    await sees(monitor, 0)
+    await sees(client, monitor, 0)
 
 
 async def test_without_consumers_keda_takes_the_last_sequence_number(

@@ -31,7 +31,7 @@ async def test_an_event_that_leaves_its_batch_can_be_found_by_its_slot(tmp_path:
         await intake.ack(first)
 
         async def alone() -> bool:
-            return await events(client) == {"ue.0.session.8-again": 1}
+            return await events(client) == {"ue.0.session.core.8-again": 1}
 
         await until(alone)
         (again,) = await intake.take(1, 5)

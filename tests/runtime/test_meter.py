@@ -31,7 +31,7 @@ STEP = Step[object](
 def delivered(seconds_ago: float) -> Delivery:
     stored = time.time_ns() - int(seconds_ago * 1e9)
     reply = f"$JS.ACK.EVCORE.registration-0003.1.1234.567.{stored}.0"
-    return Delivery("ue.3.registration.19", b"", {}, reply, 1, "registration-0003")
+    return Delivery("ue.3.registration.n2.19", b"", {}, reply, 1, "registration-0003")
 
 
 async def test_statistics_are_published_on_request(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def delivery(data: bytes = b"", stored: float = 0.0, **more: Any) -> Delivery:
     """Return a request, stored some seconds after `STORED`."""
     reply = f"$JS.ACK.EVENTS.registration-0003.1.12.7.{int((STORED + stored) * 1e9)}.4"
     event = replace(EVENT, data=data, **more)
-    return Delivery("ue.0.registration.0", data, {}, reply, 1, "registration-0003", event)
+    return Delivery("ue.0.registration.n2.0", data, {}, reply, 1, "registration-0003", event)
 
 
 def test_a_queue_within_the_target_is_served() -> None:
@@ -308,7 +308,7 @@ def test_a_request_is_dropped_when_its_ue_has_given_it_up(age: float, answer: bo
 
 def test_a_request_that_was_published_again_is_as_old_as_the_first_message() -> None:
     again = delivery(REGISTRATION, stored=10.0, position=Position(3, 0, STORED * 1000))
-    assert given_up(again._replace(subject="ue.0.registration.0-again"), 16.0)
+    assert given_up(again._replace(subject="ue.0.registration.core.0-again"), 16.0)
 
 
 @pytest.mark.parametrize(

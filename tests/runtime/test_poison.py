@@ -15,6 +15,7 @@ from eventing.jetstream.publisher import Publisher
 from functions.runtime import hosting
 from schemas.batch import BATCH_MEDIA_TYPE
 from schemas.cloudevents import CloudEvent, EventType
+from schemas.origin import Origin, origin_of
 from schemas.procedures import MODULES, Procedure
 from schemas.step import SendNgap
 from tests.eventing.brokers import event as any_event
@@ -194,7 +195,9 @@ ODD: dict[str, CloudEvent] = {
 async def beside_the_script(plant: Plant, event: CloudEvent) -> None:
     """Send an event before all others, and check that no other event is affected."""
     message = Outgoing(
-        subjects.event(0, procedure_of(event), 0), event.data, nats_binding.to_headers(event)
+        subjects.event(0, procedure_of(event), origin_of(event), 0),
+        event.data,
+        nats_binding.to_headers(event),
     )
     publisher = Publisher(plant.client, 2)
     await publisher.start()
@@ -225,7 +228,7 @@ async def test_what_is_no_event_for_us_leaves_the_others_of_its_batch(
 ) -> None:
     await plant.worker()
     (first,) = plant.script.lanes[0][0].events
-    subject = subjects.event(0, Procedure.RAN, 0)
+    subject = subjects.event(0, Procedure.RAN, Origin.N2, 0)
     some = [Addressed(subject, BAD[bad]), Addressed(subject, first)]
     publisher = Publisher(plant.client, 2)
     await publisher.start()
@@ -240,7 +243,7 @@ async def test_what_is_no_event_for_us_leaves_the_others_of_its_batch(
 async def test_what_is_no_batch_is_a_dead_letter(plant: Plant) -> None:
     publisher = Publisher(plant.client, 2)
     await publisher.start()
-    sent = Outgoing("ue.1.registration.35", b"[{}]", {"Content-Type": BATCH_MEDIA_TYPE})
+    sent = Outgoing("ue.1.registration.n2.35", b"[{}]", {"Content-Type": BATCH_MEDIA_TYPE})
     await publisher.publish([sent])
     await plant.worker()
     await plant.idle()
@@ -265,10 +268,10 @@ async def test_what_means_nothing_harms_nobody(
 async def test_a_message_that_is_no_cloudevent_is_a_dead_letter(plant: Plant) -> None:
     publisher = Publisher(plant.client, 2)
     await publisher.start()
-    await publisher.publish([Outgoing("ue.1.registration.35", b"hello", {})])
+    await publisher.publish([Outgoing("ue.1.registration.n2.35", b"hello", {})])
     await plant.worker()
     await plant.idle()
     (letter,) = await plant.letters()
-    assert (letter.subject, letter.data) == ("dead.ue.1.registration.35", b"hello")
+    assert (letter.subject, letter.data) == ("dead.ue.1.registration.n2.35", b"hello")
     reason = "a message without headers is no CloudEvent in binary mode"
     assert letter.headers == {"evcore-reason": nats_binding.header_value(reason)}

@@ -10,6 +10,7 @@ import pytest
 
 from eventing.jetstream.delivery import BatchProgress, Delivery
 from functions.runtime.work import Work
+from schemas.origin import origin_of
 from tests.runtime.deciders import Bench, always_earlier, decider, nothing_earlier
 from tests.runtime.script import lives
 from tests.runtime.store import Store, opened
@@ -36,7 +37,7 @@ async def begun(
     work = work_of(worker, store, finisher, earlier)
     event = LIVES.outside[3]
     reply = f"$JS.ACK.EVENTS.registration-0001.1.12.7.{int(time.time() * 1e9)}.4"
-    subject = f"ue.1.registration.{event.slot}"
+    subject = f"ue.1.registration.{origin_of(event)}.{event.slot}"
     return work, Delivery(
         subject, event.data, {}, reply, 1, "registration-0001", event, progress, 1
     )

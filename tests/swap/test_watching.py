@@ -18,6 +18,7 @@ from eventing.ownership import assignments
 from eventing.ownership.assignments import Assignment, Margins, SwapError
 from eventing.ownership.leases import Lease
 from eventing.stats import Stats, StatsWatch
+from schemas.config.nats import NatsConfig
 from tests.servers import nats_client
 
 PAGING = "paging"
@@ -36,6 +37,7 @@ def worker(name: str, code: str = OLD, *, variant: bool = False) -> Lease:
 @pytest.fixture
 async def client(tmp_path: Path) -> AsyncGenerator[Client]:
     async with nats_client(tmp_path) as made:
+        await streams.ensure_buckets(made)
         yield made
 
 
@@ -51,9 +53,9 @@ async def lives(client: Client, *leases: Lease) -> None:
         await bucket.put(lease.worker, msgspec.json.encode(lease))
 
 
-def url_of(client: Client) -> str:
+def bus_of(client: Client) -> NatsConfig:
     assert client.connected_url is not None
-    return client.connected_url.geturl()
+    return NatsConfig(url=client.connected_url.geturl())
 
 
 class Watched:
@@ -180,7 +182,7 @@ async def test_a_release_that_some_workers_have_is_named_when_it_is_finished(
     assert found is not None
     assert (found.state, found.stable) == ("finished", NEW)
     assert [lease.hosts(PAGING, NEW) for lease in (old, new, canary)] == [False, True, True]
-    status = await asking.status(url_of(client), [PAGING])
+    status = await asking.status(bus_of(client), [PAGING])
     assert status.unhosted == []
     assert [one.state for one in status.histories[PAGING]] == ["canary", "finished"]
 
@@ -189,6 +191,6 @@ async def test_a_stable_variant_that_no_worker_hosts_is_told(client: Client, kv:
     await lives(client, worker("s"))
     finished = Assignment(PAGING, "finished", 0, stable=NEW, canary=NEW)
     await assignments.write(kv, finished, 0)
-    status = await asking.status(url_of(client), [PAGING])
+    status = await asking.status(bus_of(client), [PAGING])
     assert status.unhosted == [finished]
     assert status.hosted == []
