@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 _TRIAL: Final = bytes(65_536)
-"""What a trial writes: more than the octets that a file system may still have in open blocks."""
+"""The octets of a trial: more than a file system may still have in open blocks."""
 
 
 def free_bytes(directory: Path) -> int:

@@ -1,4 +1,4 @@
-"""The disk of a local core: the room that it needs, and what it does when there is none.
+"""The disk of a local core: the room that it needs, and its watch while it runs.
 
 A core on a full disk goes on by itself when there is room again. Only nats-server does not: its
 file store keeps the first error of a write (2.15), and stores nothing until it is started again.
@@ -24,7 +24,7 @@ PERIOD: Final = 1.0
 FRESH: Final = 5.0
 """Seconds for which the report of a worker counts; it reports once a second."""
 ENOUGH_AGAIN: Final = 1.1
-"""See `functions.runtime.room`, which does what is told here."""
+"""As in `functions.runtime.room`, which puts UEs off."""
 RESTART: Final = 8 << 20
 """Octets that must be free before nats-server is started again: with less, it would soon stop
 again."""
@@ -74,7 +74,7 @@ def _octets(folder: Path) -> int:
 
 
 class DiskWatch:
-    """Tells what lacks for want of room, and starts brokers again that store nothing any more."""
+    """Tells the operator about a lack of room, and restarts brokers that store nothing any more."""
 
     def __init__(
         self,
@@ -151,7 +151,7 @@ class DiskWatch:
             self._told[broker] = error
             self._tell(
                 f"{name} stores nothing: {error}; it is restarted as soon as its disk can be "
-                "written. Gateways keep what they have read, and hold their gNBs back"
+                "written. Gateways keep the events that they have, and hold their gNBs back"
             )
         if free < RESTART or time.monotonic() < self._not_before.get(broker, 0.0):
             return

@@ -62,7 +62,9 @@ def tls_context(
         ConfigError: a certificate or key cannot be used.
     """
     try:
-        context = ssl.create_default_context(cafile=http.ca or None)
+        context = ssl.create_default_context()
+        if http.ca:
+            context.load_verify_locations(cafile=http.ca)
         if environment.get(CA_CERTS):
             context.load_verify_locations(cadata=environment[CA_CERTS])
         for bundle in sorted(bundles.rglob("*.pem")):

@@ -1,6 +1,6 @@
 """The room on the disk of the event log: with too little, UEs that are not registered are put off.
 
-Each step takes room. What is left belongs to the UEs that are registered: their service requests,
+Each step takes room. The rest belongs to the UEs that are registered: their service requests,
 updates, handovers and deregistrations go on until the disk is full. A decision records the answer
 that it gets from here (`RoomLookup`).
 """

@@ -56,6 +56,7 @@ async def serve(config: Config, secrets: Secrets, path: Path | None) -> None:
             max_associations=n2.max_associations,
             max_per_address=n2.max_per_address,
             setup_within=n2.setup_within,
+            gnbs={gnb.id: gnb.addresses for gnb in config.gnb},
         )
         gateway = N2Gateway(
             client,

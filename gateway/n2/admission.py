@@ -7,7 +7,8 @@ addresses that had an NG SETUP accepted before.
 
 import ipaddress
 from collections import OrderedDict
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Final, TypeAlias
 
 from msgspec import Struct
 
@@ -30,6 +31,8 @@ class Places(Struct, frozen=True, kw_only=True):
     """Associations of one IP address, or of one IPv6 network of 64 bits."""
     setup_within: float = 10.0
     """Seconds from the start of an association to its NG SETUP REQUEST."""
+    gnbs: Mapping[str, tuple[str, ...]] = {}
+    """The addresses and networks of configured gNBs, by Global RAN Node ID."""
 
     @property
     def without_setup(self) -> int:
@@ -66,6 +69,7 @@ class Admission:
         self._waiting: dict[str, _Guest] = {}
         """The associations without NG SETUP, the oldest first."""
         self._known: OrderedDict[str, None] = OrderedDict()
+        self._configured = sources_of(one for some in places.gnbs.values() for one in some)
 
     def admit(self, association: str, address: str, now: float) -> tuple[str, str]:
         """Give a place to a new association.
@@ -75,6 +79,8 @@ class Admission:
             room, or an empty string.
         """
         host = host_of(address)
+        if comes_from(address, self._configured):
+            self._remember(host)
         leaves = ""
         refusal = self._over_share(host)
         if not refusal and host not in self._known:
@@ -154,8 +160,11 @@ class Admission:
         guest.ready = True
         guest.refusals = 0
         self._waiting.pop(association, None)
-        self._known[guest.host] = None
-        self._known.move_to_end(guest.host)
+        self._remember(guest.host)
+
+    def _remember(self, host: str) -> None:
+        self._known[host] = None
+        self._known.move_to_end(host)
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
 
@@ -167,6 +176,24 @@ class Admission:
         """Give every waiting association more time, because nothing was read from it."""
         for guest in self._waiting.values():
             guest.deadline += seconds
+
+
+Sources: TypeAlias = tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]
+
+
+def sources_of(texts: Iterable[str]) -> Sources:
+    """Return the networks of configured addresses and networks."""
+    return tuple(ipaddress.ip_network(text) for text in texts)
+
+
+def comes_from(address: str, sources: Sources) -> bool:
+    """Whether an address is in one of these networks."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    ip = getattr(ip, "ipv4_mapped", None) or ip
+    return any(ip in network for network in sources)
 
 
 def host_of(address: str) -> str:

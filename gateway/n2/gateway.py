@@ -31,6 +31,7 @@ from gateway.n2.admission import DEFAULT_PLACES, Places
 from gateway.n2.counters import N2Counters
 from gateway.n2.downlink import DownlinkPdu
 from gateway.n2.indications import Indications
+from gateway.n2.limits import ANSWERED, NodeLimit
 from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
 from gateway.n2.reception import Reception
 from gateway.n2.routing import N2Route, Router
@@ -243,9 +244,9 @@ class N2Gateway:
             return self._of_node(peer)
         return self._connected(peer, peek, ran_ue_ngap_id)
 
-    def _admits(self, peer: GnbPeer) -> bool:
+    def _admits(self, peer: GnbPeer, limit: NodeLimit) -> bool:
         """Whether a message of a gNB that is not on a connection may be published."""
-        admitted = peer.node.admits()
+        admitted = limit.admits()
         if not admitted:
             self._excess(peer, "itself or unknown UEs")
         return admitted
@@ -260,14 +261,18 @@ class N2Gateway:
 
     def _of_node(self, peer: GnbPeer) -> tuple[N2Route, None] | None:
         """Return the route of a message about a gNB itself."""
-        return (self._router.node(peer.gnb), None) if self._admits(peer) else None
+        return (self._router.node(peer.gnb), None) if self._admits(peer, peer.node) else None
 
     def _connected(
         self, peer: GnbPeer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
     ) -> tuple[N2Route, int | None] | None:
         """Return the route of a message with UE IDs, and its number on the connection."""
         if ran_ue_ngap_id is None:
-            return (self._router.connected(peek, None), None) if self._admits(peer) else None
+            return (
+                (self._router.connected(peek, None), None)
+                if self._admits(peer, peer.node)
+                else None
+            )
         opens = peek.message in OPENING
         connection = None if opens else peer.connections.get(ran_ue_ngap_id)
         if connection is not None:
@@ -278,7 +283,7 @@ class N2Gateway:
             if peek.message == "UEContextReleaseComplete":
                 del peer.connections[ran_ue_ngap_id]
             return self._router.connected(peek, connection.hint), connection.sequence
-        if not self._admits(peer):
+        if not self._admits(peer, peer.arrivals if opens else peer.node):
             return None
         if opens:
             # After a handover the count starts again with the first message of the target gNB.
@@ -428,8 +433,8 @@ class N2Gateway:
         stream = peer.stream_for(peek.amf_ue_ngap_id)
         if connection is None:
             paging = peek.message == "Paging"
-            if not paging:
-                peer.node.answered()
+            if peek.message in ANSWERED:
+                peer.arrivals.answered()
             self._send(peer, stream, pdu, paging=paging)
         else:
             if peer.requests.told(connection, peek):

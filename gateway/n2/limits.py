@@ -8,27 +8,31 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-RATE: Final = 256.0
+RATE: Final = 64.0
 """Messages a second about the gNB itself or about UEs without a connection, such as NG RESET, ERROR
-INDICATION, RAN CONFIGURATION UPDATE and PATH SWITCH REQUEST."""
-BURST: Final = 1024.0
+INDICATION and RAN CONFIGURATION UPDATE."""
+BURST: Final = 256.0
 """Such messages at once."""
+HANDOVERS: Final = 4.0
+"""The factor of both for messages that bring a UE from another gNB: a train brings many at once."""
+ANSWERED: Final = frozenset({"HandoverRequest", "AMFConfigurationUpdate"})
+"""Messages of the core that make room for the gNB's answer, for up to `MOST` answers. Others do
+not: the core answers a message about an unknown UE with ERROR INDICATION."""
+MOST: Final = 4096.0
 UE_MESSAGES: Final = 128
 """Messages a second on the connection of one UE. It must be a power of two."""
 
 
 class NodeLimit:
-    """The messages of one gNB that are not on the connection of a UE.
+    """The messages of one gNB that are not on the connection of a UE."""
 
-    A message of the core makes room for its answer: a target of many handovers may answer all.
-    """
+    __slots__ = ("_at", "_clock", "_room", "_times", "dropped")
 
-    __slots__ = ("_at", "_clock", "_room", "dropped")
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` has seconds."""
+    def __init__(self, times: float = 1.0, clock: Callable[[], float] = time.monotonic) -> None:
+        """`times` is the factor of `RATE` and `BURST`. `clock` has seconds."""
+        self._times = times
         self._clock = clock
-        self._room = BURST
+        self._room = BURST * times
         self._at = clock()
         self.dropped = 0
         """Messages dropped since the start of the association."""
@@ -37,7 +41,8 @@ class NodeLimit:
         """Whether a message may be published."""
         if self._room < 1.0:
             now = self._clock()
-            self._room = min(BURST, self._room + RATE * (now - self._at))
+            grown = self._room + RATE * self._times * (now - self._at)
+            self._room = min(BURST * self._times, grown)
             self._at = now
             if self._room < 1.0:
                 self.dropped += 1
@@ -47,7 +52,7 @@ class NodeLimit:
 
     def answered(self) -> None:
         """Note a message of the core that the gNB may answer."""
-        self._room = min(BURST, self._room + 1.0)
+        self._room = min(MOST, self._room + 1.0)
 
 
 class UeLimit:

@@ -4,7 +4,7 @@ from collections import OrderedDict, deque
 from typing import Final, NamedTuple
 
 from gateway.n2.downlink import DownlinkOrder
-from gateway.n2.limits import NodeLimit, UeLimit
+from gateway.n2.limits import HANDOVERS, NodeLimit, UeLimit
 from gateway.n2.shares import RequestShare
 from schemas.procedures import Procedure
 from transport import Association
@@ -40,6 +40,7 @@ class GnbPeer:
     """A gNB's association."""
 
     __slots__ = (
+        "arrivals",
         "association",
         "connections",
         "downlink",
@@ -81,6 +82,9 @@ class GnbPeer:
         self.requests = RequestShare()
         """Its requests under way, and those that wait in the gateway."""
         self.node = NodeLimit()
+        """Its messages about itself, and about UEs without a connection."""
+        self.arrivals = NodeLimit(HANDOVERS)
+        """Its messages that bring UEs from other gNBs."""
         self.excess = 0
         """Messages dropped because it, or one of its UEs, sent too many."""
 
@@ -96,6 +100,7 @@ class GnbPeer:
         self.connections.clear()
         self.downlink.clear()
         self.early.clear()
+        self.requests.forget()
 
     def claim(self, gnb: str) -> None:
         """Be the RAN node `gnb`. NG SETUP clears the overload state (TS 38.413 8.7.1.1)."""

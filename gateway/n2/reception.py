@@ -9,7 +9,8 @@ from typing import Final
 from msgspec import Struct
 
 import wire
-from gateway.n2.admission import Admission, Places, host_of
+from eventing import subjects
+from gateway.n2.admission import Admission, Places, comes_from, host_of, sources_of
 from gateway.n2.identities import IDENTITIES, Identities
 from gateway.n2.peer import GnbPeer
 from transport import TransportError
@@ -42,7 +43,7 @@ class ReceptionCounters(Struct):
     too_many_setups: int = 0
     """Associations that ended because of too many NG SETUP REQUESTs."""
     taken: int = 0
-    """NG SETUPs refused because another address has the identity."""
+    """NG SETUPs refused because of the address: another one has the identity, or is configured."""
 
 
 class Reception:
@@ -51,6 +52,11 @@ class Reception:
     def __init__(self, places: Places, clock: Callable[[], float] = time.monotonic) -> None:
         self._admission = Admission(places)
         self._identities = Identities(places.max_per_address)
+        self._sources = {
+            subjects.token(gnb): sources_of(texts) for gnb, texts in places.gnbs.items() if texts
+        }
+        self._refused: set[str] = set()
+        """Associations with an NG SETUP FAILURE of the core. They hold no identity."""
         self._peers: dict[str, GnbPeer] = {}
         self._clock = clock
         self._period = min(PERIOD, places.setup_within / 4)
@@ -75,6 +81,7 @@ class Reception:
     def leave(self, peer: GnbPeer) -> None:
         """Free the place of an association that ended."""
         self._admission.left(peer.id)
+        self._refused.discard(peer.id)
         self._peers.pop(peer.id, None)
 
     def claims(self, peer: GnbPeer, gnb: str) -> bool:
@@ -92,10 +99,8 @@ class Reception:
             self.counters.too_many_setups += 1
             self._end(peer.id, self.counters.too_many_setups, reason)
             return False
-        holder = self._holder(peer, gnb)
-        if holder is not None:
+        if reason := self._taken(peer, gnb):
             self.counters.taken += 1
-            reason = f"{peer.address} claims {gnb}, which is up from {holder.address}"
             _warn(self.counters.taken, "NG SETUP refused", reason)
             self._admission.refused(peer.id, now)
             try:
@@ -104,16 +109,20 @@ class Reception:
                 log.info("association %s: NG SETUP FAILURE is not sent: %s", peer.id, err)
             return False
         self._admission.asked(peer.id, now)
+        self._refused.discard(peer.id)
         return True
 
-    def _holder(self, peer: GnbPeer, gnb: str) -> GnbPeer | None:
-        """Return a live association of the same node that `peer` may not replace."""
+    def _taken(self, peer: GnbPeer, gnb: str) -> str:
+        """Return why `peer` may not have an identity now; an empty string if it may."""
+        sources = self._sources.get(gnb)
+        if sources and not comes_from(peer.address, sources):
+            return f"{peer.address} is none of the configured addresses of {gnb}"
         for other in self._peers.values():
-            if other is peer or not other.named or other.gnb != gnb:
+            if other is peer or other.gnb != gnb or not other.named or other.id in self._refused:
                 continue
             if not self._identities.may_replace(gnb, peer.address, other.address):
-                return other
-        return None
+                return f"{peer.address} claims {gnb}, which is up from {other.address}"
+        return ""
 
     def answered(self, peer: GnbPeer, message: str) -> None:
         """Note an NG SETUP RESPONSE or NG SETUP FAILURE of the core."""
@@ -122,6 +131,7 @@ class Reception:
             self._identities.owned(peer.gnb, peer.address)
         elif message == "NGSetupFailure":
             self._admission.refused(peer.id, self._clock())
+            self._refused.add(peer.id)
 
     async def watch(self, paused: Callable[[], bool]) -> None:
         """End overdue associations, except while nothing is read from gNBs."""

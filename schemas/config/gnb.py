@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from msgspec import Meta, Struct
 
-from schemas.config.values import ConfigError, Text
+from schemas.config.values import ConfigError, Text, check_source
 from schemas.network import GnbNode, IeOrder
 
 _PLMN: Final = r"[0-9]{3}-[0-9]{2,3}"
@@ -24,6 +24,9 @@ class GnbConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """That of [n2] if it is not set."""
     weight: Annotated[float, Meta(ge=0.01, le=1000)] = 1.0
     """Its share of a congested core, in shares of another RAN node."""
+    addresses: Annotated[tuple[str, ...], Meta(max_length=64)] = ()
+    """The addresses and networks that it connects from, as ``"10.9.0.7"`` or ``"10.244.0.0/16"``.
+    From any other, NG SETUP with its `id` is refused. Any if empty."""
 
 
 def gnb_node(gnb: GnbConfig) -> GnbNode:
@@ -35,7 +38,8 @@ def check(gnbs: tuple[GnbConfig, ...]) -> None:
     """Check the rules that the types cannot express.
 
     Raises:
-        ConfigError: an `id` is not a Global RAN Node ID, or is configured twice.
+        ConfigError: an `id` is not a Global RAN Node ID, or is configured twice, or an address is
+            not valid.
     """
     seen: set[str] = set()
     for gnb in gnbs:
@@ -44,6 +48,8 @@ def check(gnbs: tuple[GnbConfig, ...]) -> None:
         if gnb.id in seen:
             raise ConfigError(f"gnb {gnb.id} is configured twice")
         seen.add(gnb.id)
+        for text in gnb.addresses:
+            check_source(f"gnb {gnb.id}: addresses has", text)
 
 
 def _is_id(text: str) -> bool:

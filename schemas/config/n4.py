@@ -7,7 +7,16 @@ from typing import Annotated, Final, TypeAlias
 
 from msgspec import Meta, Struct
 
-from schemas.config.values import ConfigError, Port, Text, address_of, is_name, is_number, slice_of
+from schemas.config.values import (
+    ConfigError,
+    Port,
+    Text,
+    address_of,
+    check_source,
+    is_name,
+    is_number,
+    slice_of,
+)
 from schemas.network import DataNetwork, UpfNode, UpfPool, UpProtection
 
 PFCP_PORT: Final = 8805
@@ -188,20 +197,7 @@ def _check_nodes(upfs: tuple[UpfConfig, ...]) -> None:
         for text in upf.slices:
             slice_of(text)
         for text in upf.addresses:
-            _check_source(upf, text)
-
-
-def _check_source(upf: UpfConfig, text: str) -> None:
-    """Check an address or a network that a UPF sends from."""
-    where = f"upf {upf.node_id}: addresses has"
-    try:
-        network = ipaddress.ip_network("" if "%" in text else text, strict=False)
-    except ValueError:
-        raise ConfigError(f"{where} {text!r}, which is neither an address nor a network") from None
-    if str(network.network_address) != str(ipaddress.ip_address(text.partition("/")[0])):
-        raise ConfigError(f"{where} {text}, which has host bits set; the network is {network}")
-    if not network.prefixlen:
-        raise ConfigError(f"{where} {text}, which is every address")
+            check_source(f"upf {upf.node_id}: addresses has", text)
 
 
 def _pools(upf: UpfConfig) -> Iterator[tuple[str, IpNetwork]]:

@@ -95,3 +95,19 @@ def _offsets(time_zone: str) -> tuple[Offset, ...]:
         return offsets_of(time_zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise ConfigError(f"amf.time_zone: there is no time zone {time_zone!r}") from None
+
+
+def check_source(where: str, text: str) -> None:
+    """Check an address or a network that a peer sends from. Errors begin with `where`.
+
+    Raises:
+        ConfigError: it is neither, or has host bits set, or is every address.
+    """
+    try:
+        network = ipaddress.ip_network("" if "%" in text else text, strict=False)
+    except ValueError:
+        raise ConfigError(f"{where} {text!r}, which is neither an address nor a network") from None
+    if str(network.network_address) != str(ipaddress.ip_address(text.partition("/")[0])):
+        raise ConfigError(f"{where} {text}, which has host bits set; the network is {network}")
+    if not network.prefixlen:
+        raise ConfigError(f"{where} {text}, which is every address")

@@ -105,7 +105,7 @@ async def watched(folder: Path, mib: int = 48) -> AsyncGenerator[Watched]:
 
 
 @pytest.mark.slow
-async def test_the_broker_is_restarted_when_there_is_room_and_has_what_it_acknowledged(
+async def test_the_broker_is_restarted_when_there_is_room_and_has_all_that_it_acknowledged(
     tmp_path: Path,
 ) -> None:
     async with watched(tmp_path) as it:
@@ -142,7 +142,7 @@ async def test_a_restart_with_little_room_restores_the_streams(tmp_path: Path) -
         assert {"EVCORE", "EVCORE_DEAD"} <= set(streams["streams"])
 
 
-async def test_what_lacks_is_said_once(tmp_path: Path) -> None:
+async def test_a_lack_is_said_once(tmp_path: Path) -> None:
     with disks.small_disk(tmp_path / "disk", 16) as disk:
         said: list[str] = []
         watch = DiskWatch(DataDirectory(disk), config(1, 8), [], said.append)

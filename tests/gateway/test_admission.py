@@ -92,6 +92,19 @@ def test_the_largest_host_gives_way_if_all_are_set_up() -> None:
     assert not leaves
 
 
+def test_configured_addresses_are_known_from_the_start() -> None:
+    site = Site(max_associations=8, max_per_address=8)
+    places = Places(
+        max_associations=8, gnbs={"gnb": (), "other": ("192.0.2.0/24", "2001:db8::/32")}
+    )
+    site.admission = Admission(places)
+    for n in range(20):
+        site.admit(f"198.51.100.{n}")
+    assert len(site.admit(A, 2)) == len(site.admit(C, 1)) + 1 == 2
+    site.admit(B, 5)
+    assert len(site.admit("::ffff:192.0.2.9")) == 1
+
+
 def test_a_full_core_refuses_strangers() -> None:
     site = Site(max_associations=4, max_per_address=4)
     site.admit(A, 4, set_up=True)

@@ -76,6 +76,32 @@ async def test_messages_about_the_gnb_itself_and_unknown_ues(
     assert len(of(edge, hostile)) <= 2 * BURST
 
 
+async def test_the_answers_of_the_core_make_no_room_for_more(edge: Edge) -> None:
+    """It answers each message about an unknown UE with ERROR INDICATION (TS 38.413 10.6)."""
+    hostile = await edge.gnb()
+    (setup,) = of(edge, hostile)
+    refused = ngap.error_indication(1, 1, {"radioNetwork": "unknown-local-UE-NGAP-ID"})
+    for number in range(1000):
+        hostile.send(unknown(hostile, number))
+        await edge.answer(setup, refused)
+    await until(lambda: edge.gateway.counters.excess + len(of(edge, hostile)) == 1001, 20.0)
+    assert len(of(edge, hostile)) <= 3 * BURST
+
+
+async def test_a_target_of_many_handovers_may_answer_all(edge: Edge) -> None:
+    ran = await edge.gnb()
+    (setup,) = of(edge, ran)
+    count = 1500
+    asked = ngap.encode("HandoverRequest", {"AMF-UE-NGAP-ID": 7})
+    for number in range(count):
+        await edge.answer(setup, asked, identifier=f"handover-{number}")
+    await ran.heard.got(1 + count)
+    for number in range(count):
+        ran.send(ngap.encode("HandoverRequestAcknowledge", *ngap.ue_ids(7, number)))
+    await until(lambda: len(of(edge, ran)) == 1 + count, 20.0)
+    assert edge.gateway.counters.excess == 0
+
+
 async def test_messages_of_one_ue(edge: Edge) -> None:
     """A thousand a second on an open connection. Those of other UEs of its gNB are not dropped,
     and the numbers of the connection have no gap."""

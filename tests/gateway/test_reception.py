@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import wire
 from gateway.n2.admission import Places
@@ -28,7 +29,7 @@ THERE, ELSEWHERE = "127.0.0.1", "127.0.0.2"
 async def small(
     path: Path, world: str = MEMORY, setup_within: float = 60.0, **places: int
 ) -> AsyncGenerator[Edge]:
-    given = Places(setup_within=setup_within, **places)
+    given = replace(Places(setup_within=setup_within), **places)
     async with running(path, world=world, places=given) as edge:
         yield edge
 
@@ -58,17 +59,17 @@ async def test_one_address_cannot_lock_the_others_out(tmp_path: Path, world: str
 
 
 async def test_a_gnb_that_was_here_before_finds_a_place(tmp_path: Path) -> None:
-    async with small(tmp_path, max_associations=8, max_per_address=8) as edge:
+    async with small(tmp_path, max_associations=4, max_per_address=4) as edge:
         gnb = await edge.gnb(5, host=THERE)
         await leave(gnb, "abort")
         await until(lambda: edge.gateway.gnbs == [])
-        hostile = [await edge.gnb(10 + n, host=ELSEWHERE) for n in range(8)]
+        hostile = [await edge.gnb(10 + n, host=ELSEWHERE) for n in range(4)]
         back = await edge.ran(5, host=THERE)
         await hostile[-1].heard.downs()
         await until(lambda: len(lost(edge)) == 2)
         await back.set_up()
         assert back.id in edge.gateway.gnbs
-        assert len(edge.gateway.gnbs) == 8
+        assert len(edge.gateway.gnbs) == 4
 
 
 async def test_an_association_is_one_ran_node(edge: Edge) -> None:
@@ -152,6 +153,28 @@ async def test_a_refused_claim_leaves_no_other_identity(edge: Edge) -> None:
     await until(lambda: len(lost(edge)) == 1)
     assert lost(edge)[0].partitionkey == f"gnb-{other.id}"
     assert edge.gateway.gnbs == [there.id]
+
+
+async def test_only_a_configured_address_may_have_the_identity(tmp_path: Path) -> None:
+    """Also if the gNB itself has no association."""
+    places = Places(gnbs={"001-01-gnb-24-5": (THERE,), "001-01-gnb-24-6": ()})
+    async with running(tmp_path, places=places) as edge:
+        thief = await edge.ran(5, host=ELSEWHERE)
+        thief.send(messages.ng_setup_request(thief.config))
+        await thief.messages("NGSetupFailure")
+        gnb = await edge.gnb(5, host=THERE)
+        other = await edge.gnb(6, host=ELSEWHERE)
+        assert edge.gateway.gnbs == [gnb.id, other.id]
+
+
+async def test_a_node_that_the_core_refuses_holds_no_identity(edge: Edge) -> None:
+    """A neighbour with a wrong PLMN does not keep the gNB of that identity out."""
+    hostile = await edge.ran(5, host=ELSEWHERE)
+    event = await hostile.sent(messages.ng_setup_request(hostile.config))
+    await edge.answer(event, NOT_NOW)
+    await hostile.heard.got(1)
+    gnb = await edge.gnb(5, host=THERE)
+    assert edge.gateway.gnbs == [gnb.id]
 
 
 def test_the_refusal_is_an_ng_setup_failure() -> None:

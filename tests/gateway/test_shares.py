@@ -7,7 +7,7 @@ import pytest
 
 import wire
 from gateway.n2 import shares
-from gateway.n2.limits import BURST, RATE, UE_MESSAGES, NodeLimit, UeLimit
+from gateway.n2.limits import BURST, HANDOVERS, RATE, UE_MESSAGES, NodeLimit, UeLimit
 from gateway.n2.routing import N2Route
 from gateway.n2.shares import GRACE, HELD, LIFETIME, STRANGERS, WAITING, RequestShare, reductions
 from loadgen.gnb import messages as ngap
@@ -240,16 +240,18 @@ def test_without_a_rate_all_are_asked() -> None:
     assert reductions(demands(a=0.0, b=0.0), 1.0, 100.0) == [0, 0]
 
 
-def test_messages_of_a_node_have_a_bound() -> None:
+@pytest.mark.parametrize("times", [1.0, HANDOVERS])
+def test_messages_of_a_node_have_a_bound(times: float) -> None:
     now = 0.0
-    limit = NodeLimit(lambda: now)
-    assert sum(limit.admits() for _ in range(5000)) == BURST
-    assert limit.dropped == 5000 - BURST
+    limit = NodeLimit(times, lambda: now)
+    assert sum(limit.admits() for _ in range(5000)) == BURST * times
+    assert limit.dropped == 5000 - BURST * times
     now = 1.0
-    assert sum(limit.admits() for _ in range(5000)) == RATE
-    limit.answered()
-    assert limit.admits(), "what the core has asked for may be answered"
-    assert not limit.admits()
+    assert sum(limit.admits() for _ in range(5000)) == RATE * times
+    for _ in range(2000):
+        limit.answered()
+    found = sum(limit.admits() for _ in range(5000))
+    assert found == 2000, "what the core has asked for may be answered"
 
 
 def test_messages_of_a_ue_have_a_bound() -> None:

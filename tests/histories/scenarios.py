@@ -17,6 +17,7 @@ from tests.histories import (
     scenarios_assistance,
     scenarios_first_contact,
     scenarios_hostile,
+    scenarios_n4,
     scenarios_network,
     scenarios_plmns,
     scenarios_sessions,
@@ -736,4 +737,5 @@ SCENARIOS: Final[dict[str, Scenario]] = {
     **scenarios_sessions.SCENARIOS,
     **scenarios_first_contact.SCENARIOS,
     **scenarios_hostile.SCENARIOS,
+    **scenarios_n4.SCENARIOS,
 }

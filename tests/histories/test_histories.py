@@ -19,6 +19,7 @@ from schemas.ran import (
 )
 from schemas.step import encode
 from schemas.ue.events import UeEvent
+from schemas.upf import UpfEvent
 from tests.functions.world import OPC, K
 from tests.histories import history, record
 from tests.histories.again import cold, warm
@@ -75,8 +76,9 @@ def test_the_recordings_of_this_version_equal_the_scenarios() -> None:
 
 def test_every_event_there_is_has_been_recorded() -> None:
     steps = [r.step() for path in FILES.values() for r in history.read(path).steps]
-    found = {type(event) for step in steps for event in step.events}
-    assert {*get_args(UeEvent), *get_args(GnbEvent)} - found == NOT_RECORDED
+    found: set[type] = {type(event) for step in steps for event in step.events}
+    events = {*get_args(UeEvent), *get_args(GnbEvent), *get_args(UpfEvent)}
+    assert events - found == NOT_RECORDED
 
 
 def test_only_test_keys_are_in_them() -> None:

@@ -255,13 +255,13 @@ async def test_headers_without_end_are_not_kept(door: Door) -> None:
     reader, writer = await door.raw(HEAD)
     sent = 0
     with contextlib.suppress(ConnectionError):
-        for _ in range(500):
+        for _ in range(8000):
             writer.write(b"X-Long: " + b"x" * 8000 + b"\r\n")
             await writer.drain()
             sent += 8000
             await asyncio.sleep(0)
     await closed(reader)
-    assert sent < 4_000_000
+    assert sent < 32_000_000, "most of it was not taken"
     assert await door.is_served()
 
 

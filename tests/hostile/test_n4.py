@@ -21,6 +21,7 @@ from loadgen.upf.config import UpfConfig as Emulated
 from loadgen.upf.upf import Upf
 from schemas.aggregates import upf_aggregate
 from tests.e2e import checks
+from tests.eventing import brokers
 from tests.servers import Site, free_udp_port, site
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(180)]
@@ -204,3 +205,40 @@ async def test_sprayed_responses_never_hit_a_session(tmp_path: Path, host: str) 
         seids = {view.up_seid for upf in upfs for view in upf.sessions.values()}
         assert {one.n4.up_seid for ue in ues.values() for one in ue.sessions} == seids
     await checks.verified(it.data)
+
+
+async def test_a_real_restart_during_an_attack(tmp_path: Path) -> None:
+    """The attacker claims restarts and releases all the time. The one that the UPF confirms has its
+    effect soon: the sessions are there again."""
+    async with core(tmp_path, SESSIONS) as (it, upfs):
+        report = await run(it.load(programme=(Procedure.REGISTER, Procedure.SESSION)))
+        assert report.ok, checks.failed(report)
+        await it.settled()
+        before = [len(upf.sessions) for upf in upfs]
+        to = "127.0.0.1", it.core.config.n4.port
+        with sender(VICTIM) as attacker:
+            attacking = asyncio.create_task(claim_without_end(attacker, to, upfs[0].recovery))
+            upfs[0].restart()
+            await brokers.until(lambda: [len(upf.sessions) for upf in upfs] == before, 30)
+            attacking.cancel()
+        await it.settled()
+        states = await upf_states(it)
+        assert all(state.associated and state.reachable for state in states)
+        assert states[0].recovery_time_stamp == upfs[0].recovery
+        await asyncio.sleep(1.5)
+        await it.settled()
+        at_core = {
+            one.n4.up_seid for ue in (await checks.ues(it.data)).values() for one in ue.sessions
+        }
+        assert at_core == set.union(*sessions_at(upfs))
+    await checks.verified(it.data)
+
+
+async def claim_without_end(attacker: socket.socket, to: tuple[str, int], stamp: int) -> None:
+    """Send every claim again and again, with another time stamp each time."""
+    while True:
+        stamp += 7
+        for octets in claims(stamp):
+            with contextlib.suppress(BlockingIOError):
+                attacker.sendto(octets, to)
+            await asyncio.sleep(0.005)

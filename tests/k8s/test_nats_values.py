@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evcore.local.broker import Broker
+from evcore.local.broker import Broker, free_port
 from eventing.jetstream.connection import BusError, connected
 from eventing.jetstream.messages import Outgoing
 from eventing.jetstream.streams import BusConfig, ensure_streams, publish_once
@@ -27,7 +27,7 @@ def probe() -> str:
     return script
 
 
-def is_alive(broker: Broker, disk: Path, folder: Path) -> bool:
+def is_alive(monitor: int, disk: Path, folder: Path) -> bool:
     """Run the probe with busybox alone, as in the pod of a broker."""
     busybox = shutil.which("busybox")
     if busybox is None:
@@ -37,7 +37,7 @@ def is_alive(broker: Broker, disk: Path, folder: Path) -> bool:
         programs.mkdir()
         for name in ("sh", "nc", "grep", "df", "awk", "printf", "test"):
             (programs / name).symlink_to(busybox)
-    script = probe().replace("8222", str(broker.monitor_port))
+    script = probe().replace("8222", str(monitor))
     script = script.replace("/data/jetstream", str(disk))
     command = [str(programs / "sh"), "-c", script]
     done = subprocess.run(command, env={"PATH": str(programs)}, check=False, capture_output=True)
@@ -47,11 +47,12 @@ def is_alive(broker: Broker, disk: Path, folder: Path) -> bool:
 
 async def test_a_broker_that_stores_nothing_is_restarted_once_there_is_room(tmp_path: Path) -> None:
     with disks.small_disk(tmp_path / "disk", 48) as disk:
-        broker = await Broker.start(disk / "jetstream", tmp_path / "nats.log")
+        monitor = free_port()
+        broker = await Broker.start(disk / "jetstream", tmp_path / "nats.log", monitor_port=monitor)
         try:
             async with connected(broker.url, "test") as client:
                 await ensure_streams(client, BusConfig(max_bytes=4 * disks.MIB))
-                assert is_alive(broker, disk, tmp_path)
+                assert is_alive(monitor, disk, tmp_path)
                 filler = disks.fill(disk)
 
                 async def refused() -> bool:
@@ -63,12 +64,12 @@ async def test_a_broker_that_stores_nothing_is_restarted_once_there_is_room(tmp_
                     return False
 
                 await until(refused)
-                assert is_alive(broker, disk, tmp_path), "a restart without room does not help"
+                assert is_alive(monitor, disk, tmp_path), "a restart without room does not help"
                 filler.unlink()
-                assert not is_alive(broker, disk, tmp_path)
+                assert not is_alive(monitor, disk, tmp_path)
                 await broker.stop()
-                assert not is_alive(broker, disk, tmp_path)
+                assert not is_alive(monitor, disk, tmp_path)
                 await broker.run()
-                assert is_alive(broker, disk, tmp_path)
+                assert is_alive(monitor, disk, tmp_path)
         finally:
             await broker.stop()

@@ -149,6 +149,11 @@ WRONG: dict[str, str] = {
         )
     },
     "[n2]\nmax_under_way = 0": r"`\$\.n2\.max_under_way`",
+    "[n2]\nmax_associations = 0": r"`\$\.n2\.max_associations`",
+    "[n2]\nmax_per_address = 70000": r"`\$\.n2\.max_per_address`",
+    '[[gnb]]\nid = "001-01-gnb-24-1"\naddresses = ["10.0.0.1/8"]': "the network is 10.0.0.0/8",
+    '[[gnb]]\nid = "001-01-gnb-24-1"\naddresses = ["gnb"]': "neither an address nor a network",
+    "[n2]\nsetup_within = 0.1": r"`\$\.n2\.setup_within`",
     "[nats]\npartitions = 0": r">= 1 - at `\$\.nats\.partitions`",
     "[nats]\npartitions = 1025": r"<= 1024 - at `\$\.nats\.partitions`",
     "[nats]\nreplicas = 0": r"`\$\.nats\.replicas`",

@@ -65,7 +65,7 @@ async def test_a_store_opens_on_a_disk_with_room_again(disk: Path) -> None:
     assert await append() == [OK]
 
 
-async def test_a_store_is_read_on_a_full_disk_and_the_reader_sees_what_comes_after(
+async def test_a_store_is_read_on_a_full_disk_and_the_reader_sees_later_steps(
     disk: Path,
 ) -> None:
     """SQLite itself must make a file beside the store to read it."""

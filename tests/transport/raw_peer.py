@@ -5,6 +5,7 @@ import struct
 from tests.transport.packets import sealed
 
 DATA, INIT_ACK, HEARTBEAT, ERROR, COOKIE_ECHO = 0, 2, 4, 9, 10
+RE_CONFIG = 130
 BEGIN, END = 2, 1
 """Flags of DATA: the first and the last fragment of a message."""
 STATE_COOKIE = 7

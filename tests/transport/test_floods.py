@@ -14,6 +14,7 @@ from tests.transport.raw_peer import (
     ERROR,
     HEARTBEAT,
     INIT_ACK,
+    RE_CONFIG,
     RawPeer,
     chunk,
     cookie_of,
@@ -287,6 +288,20 @@ def test_invalid_data_ends_the_association(stream: int, payload: bytes, reason: 
     answers = host.send(peer, peer.packet(peer.data(payload, BEGIN | END, stream=stream)))
     assert [kinds(answer) for answer in answers] == [[ABORT]]
     assert host.down == [(host.numbers[7], reason)]
+
+
+def test_a_reset_of_more_streams_than_there_are_ends_the_association() -> None:
+    """RFC 6525 4.1. The endpoint would keep the streams until all data before has arrived."""
+    host = Host(streams=64)
+    peer = host.join(7)
+    request = struct.pack(">HHIII", 13, 16 + 2 * 64, peer.tsn, 0, 1000)
+    some = request + b"".join(struct.pack(">H", n) for n in range(64))
+    assert host.send(peer, peer.packet(chunk(RE_CONFIG, some)))
+    assert host.down == []
+    request = struct.pack(">HHIII", 13, 16 + 2 * 2_000, peer.tsn, 0, 1000)
+    many = request + b"".join(struct.pack(">H", n) for n in range(2_000))
+    host.send(peer, peer.packet(chunk(RE_CONFIG, many)))
+    assert [text for _, text in host.down] == ["RE-CONFIG of too many streams"]
 
 
 @pytest.mark.parametrize("kind", [HEARTBEAT, 0xC0 | 0x3F], ids=["HEARTBEAT", "unknown"])

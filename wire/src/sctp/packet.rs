@@ -19,6 +19,12 @@ pub const COOKIE_ECHO: u8 = 10;
 pub const COOKIE_ACK: u8 = 11;
 pub const SHUTDOWN_COMPLETE: u8 = 14;
 
+/// RE-CONFIG (RFC 6525) has two parameters at most: requests for streams in both directions.
+const RE_CONFIG: u8 = 130;
+
+/// Octets of an Outgoing SSN Reset Request before its streams.
+const RESET_FIXED: usize = 16;
+
 /// The T bit of ABORT and SHUTDOWN COMPLETE: the tag is reflected from the peer.
 const TAG_REFLECTED: u8 = 1;
 
@@ -191,12 +197,18 @@ fn short(length: usize) -> [u8; 2] {
     u16::try_from(length).unwrap_or(u16::MAX).to_be_bytes()
 }
 
-/// Why the DATA of a packet ends its association; `None` if it does not. dcsctp would accept any
-/// stream, and keep state for each.
+/// Why a packet ends its association; `None` if it does not. dcsctp would accept DATA and
+/// RE-CONFIG for any stream, and keep state for each.
 pub fn violation(data: &[u8], streams: u16) -> Option<&'static str> {
-    let mut of_data = chunks(data).filter(|chunk| chunk.kind == DATA);
-    of_data.find_map(|chunk| {
+    chunks(data).find_map(|chunk| {
         let length = usize::from(u16_at(data, chunk.start + 2)?);
+        if chunk.kind == RE_CONFIG {
+            let longest = 4 + 2 * (RESET_FIXED + 2 * usize::from(streams));
+            return (length > longest).then_some("RE-CONFIG of too many streams");
+        }
+        if chunk.kind != DATA {
+            return None;
+        }
         if length <= DATA_FIXED {
             return Some("DATA without user data");
         }
