@@ -45,6 +45,8 @@ REST: Final = 4.0
 """With a backlog, times the duration of a look until the next one, but at most `LONGEST_REST`
 seconds. Many events are early then, because those before them wait in other consumers; they get
 their turn when those are decided. So looks must not take the time for decisions."""
+LOOKS: Final = 0.05
+"""Seconds after which `Work.run` begins no more looks, and returns to take new deliveries."""
 FAILURES: Final = 1024
 """Maximum number of remembered events with a failed decision."""
 CONFLICTS: Final = 20
@@ -191,7 +193,10 @@ class Work:
         if identify:
             jobs += await self._identify(identify)
         await self._rounds(in_order(jobs))
-        while await self._look(backlog=backlog):
+        until = time.monotonic() + LOOKS
+        # The early events of one UE get their turn one after the other. New deliveries do not wait
+        # for all of them.
+        while time.monotonic() < until and await self._look(backlog=backlog):
             jobs, self._held = self._held, []
             await self._rounds(in_order(jobs))
         self._active = {id(job): job for job in self._held}

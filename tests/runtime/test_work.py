@@ -149,6 +149,37 @@ async def test_looks_leave_time_for_decisions(
     assert work.pause < 0.1 * REST, "without a backlog it looks again soon"
 
 
+async def test_many_early_events_of_one_ue_do_not_keep_new_deliveries_waiting(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hostile gNB repeats the request of one UE. Each opens a connection while the UE has one, so
+    each waits for its turn, and each look asks the stream."""
+    bench, worker = Bench(store), await decider(store, LIVES)
+    for event in LIVES.outside[:4]:
+        await bench.take(worker, event)
+    first = next(event for event in LIVES.outside[:4] if event.sequence == 0)
+    now, looks = 1000.0, list[float]()
+    monkeypatch.setattr(work_module.time, "monotonic", lambda: now)
+
+    async def slow(waiting: Sequence[Waiting]) -> list[bool]:
+        nonlocal now
+        looks.append(now)
+        now += 0.1
+        return [True for _ in waiting]
+
+    finisher = RecordingFinisher()
+    work = work_of(await decider(store, LIVES), store, finisher, slow)
+    copies = [replace(first, id=f"copy-{number}", position=None) for number in range(10)]
+    await work.run([_delivery(event, 100 + n) for n, event in enumerate(copies)])
+    assert len(looks) == 1, "then it takes what has come meanwhile"
+    assert work.pause is not None
+    for _ in range(50):
+        now += work.pause or 0.0
+        await work.run([])
+    assert len(finisher.appended) == len(copies)
+    assert work.held == []
+
+
 def _delivery(event: CloudEvent, sequence: int) -> Delivery:
     subject, data, headers = outgoing(event, PARTITIONS)
     reply = f"$JS.ACK.EVENTS.consumer.1.{sequence}.7.{time.time_ns()}.4"
