@@ -1,4 +1,4 @@
-"""What a dispatcher or an announcer shows to its sink."""
+"""The credentials that a dispatcher or an announcer shows to its sink."""
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager

@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 HOST: Final = "127.0.0.1"
 BOUNDS: Final = HttpConfig(connections=200, headers_within=1.0, body_within=1.0)
 SOON: Final = 5.0
-"""Seconds in which the function must have ended what is slow."""
+"""Seconds in which the function must have ended a slow connection."""
 
 
 class Door(NamedTuple):
@@ -138,7 +138,7 @@ async def door(tmp_path: Path) -> AsyncGenerator[Door]:
 
 
 async def closed(reader: asyncio.StreamReader) -> bytes:
-    """Return what the function sends until it closes a connection."""
+    """Return all octets that the function sends until it closes a connection."""
     found = b""
     with contextlib.suppress(ConnectionError):
         async with asyncio.timeout(SOON):
