@@ -120,6 +120,20 @@ def deregistration(*, switch_off: bool) -> Callable[[Bench], bytes]:
     return make
 
 
+def complete_with(make: Callable[[Bench], bytes]) -> Callable[[Bench], bytes]:
+    """Return the maker of a SECURITY MODE COMPLETE with an initial message."""
+
+    def complete(bench: Bench) -> bytes:
+        request = make(bench)
+        return b"\x7e\x00\x5e\x71" + len(request).to_bytes(2, "big") + request
+
+    return complete
+
+
+WEAKER: Final = {"ue-security-capability": {"octets": "c0c0"}}
+"""NEA1 and NIA1 only."""
+
+
 def service(kind: str, **more: Any) -> Callable[[Bench], bytes]:
     """Return the maker of a SERVICE REQUEST."""
 
@@ -188,6 +202,12 @@ GMM_SAMPLES: Final = (
         encoded({MESSAGE: "identity-response", "mobile-identity": {"octets": ANOTHER}}),
     ),
     Sample(0x5E, "", security_mode_complete),
+    Sample(
+        0x5E,
+        "weaker capabilities",
+        complete_with(registration("initial-registration", "suci", **WEAKER)),
+    ),
+    Sample(0x5E, "with a DEREGISTRATION REQUEST", complete_with(deregistration(switch_off=False))),
     Sample(0x5F, "", raw("7e005f17")),
     Sample(0x64, "", encoded(_STATUS)),
     Sample(0x66, "", raw("7e0066")),
