@@ -32,7 +32,7 @@ from gateway.n2.counters import N2Counters
 from gateway.n2.downlink import DownlinkPdu
 from gateway.n2.indications import Indications
 from gateway.n2.limits import ANSWERED, NodeLimit
-from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection
+from gateway.n2.peer import MAX_DOWNLINK, CorePdu, GnbPeer, UeConnection, bound_connections
 from gateway.n2.reception import Reception
 from gateway.n2.routing import N2Route, Router
 from gateway.outbox import Outbox
@@ -101,6 +101,7 @@ class N2Gateway:
         self._max_bytes = max_bytes
         self._full = False
         self._associations = 0
+        self._openings = 0
         self._peers: dict[int, GnbPeer] = {}
         self._subscriptions: dict[str, Subscription] = {}
         self._chores: set[asyncio.Task[None]] = set()
@@ -234,7 +235,7 @@ class N2Gateway:
             peer.claim(gnb)
         ran_ue_ngap_id = peek.ran_ue_ngap_id
         if peer.ready and peek.message == "InitialUEMessage" and ran_ue_ngap_id is not None:
-            connection = peer.opened(ran_ue_ngap_id)
+            connection = self._opened(peer, ran_ue_ngap_id)
             route = self._router.initial(peek, f"{peer.id}-{ran_ue_ngap_id:x}")
             if peer.requests.offer(connection, route, payload):
                 return route, 0
@@ -263,6 +264,13 @@ class N2Gateway:
         """Return the route of a message about a gNB itself."""
         return (self._router.node(peer.gnb), None) if self._admits(peer, peer.node) else None
 
+    def _opened(self, peer: GnbPeer, ran_ue_ngap_id: int) -> UeConnection:
+        """Return a new UE connection of a gNB."""
+        self._openings += 1
+        if self._openings % 1024 == 0:
+            bound_connections(self._peers.values())
+        return peer.opened(ran_ue_ngap_id)
+
     def _connected(
         self, peer: GnbPeer, peek: wire.NgapPeek, ran_ue_ngap_id: int | None
     ) -> tuple[N2Route, int | None] | None:
@@ -287,7 +295,7 @@ class N2Gateway:
             return None
         if opens:
             # After a handover the count starts again with the first message of the target gNB.
-            peer.opened(ran_ue_ngap_id)
+            self._opened(peer, ran_ue_ngap_id)
         return self._router.connected(peek, None), 0 if opens else None
 
     def _enqueue(

@@ -1,6 +1,7 @@
 """A gNB's SCTP association as the gateway sees it. This state ends with the association."""
 
 from collections import OrderedDict, deque
+from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from gateway.n2.downlink import DownlinkOrder
@@ -11,6 +12,9 @@ from transport import Association
 
 MAX_UES: Final = 1 << 17
 """UE connections with a message counter; the connection that was opened first is dropped first."""
+
+MAX_ALL_UES: Final = 1 << 18
+"""UE connections of all gNBs together with a message counter, give or take 1,024."""
 
 MAX_DOWNLINK: Final = 4096
 """Maximum PDUs that wait for a gNB with a full association."""
@@ -131,3 +135,16 @@ class GnbPeer:
         if amf_ue_ngap_id is None or streams < 2:
             return 0
         return 1 + amf_ue_ngap_id % (streams - 1)
+
+
+def bound_connections(peers: Collection[GnbPeer], most: int = MAX_ALL_UES) -> None:
+    """Forget the oldest connections of the gNBs with the most, until all together are within bound.
+
+    Their messages lose their numbers: the core then knows their order only by the stream.
+    """
+    total = sum(len(peer.connections) for peer in peers)
+    while total > most:
+        largest = max(peers, key=lambda peer: len(peer.connections))
+        for _ in range((len(largest.connections) + 1) // 2):
+            largest.connections.popitem(last=False)
+            total -= 1
