@@ -110,7 +110,7 @@ class UplinkRelay:
         self, peer: UpfPeer, octets: bytes, header: PfcpHeader, message: str, address: Address
     ) -> None:
         """Handle a request about the association. It is not proved that the UPF has sent it."""
-        if self._is_within(peer.node_requests, address, message):
+        if self._is_within([peer.node_requests], address, message):
             route = events.route_of_node(peer)
             self._request(peer.source, route, octets, header, address, None)
 
@@ -125,7 +125,7 @@ class UplinkRelay:
         if header.seid is None:
             self._drop(address, "its header has no SEID")
             return
-        if not self._is_within(peers[0].reports, address, message):
+        if not self._is_within([peer.reports for peer in peers], address, message):
             return
         source = self._senders.source(peers, address)
         peer = next((one for one in peers if one.source == source), None)
@@ -207,7 +207,8 @@ class UplinkRelay:
         source = self._senders.source(peers, address)
         established = peek.message_type == pfcp.SESSION_ESTABLISHMENT_RESPONSE
         useful = established and peek.cause == pfcp.ACCEPTED
-        within = useful and self._is_within(peers[0].unmatched, address, peek.message)
+        buckets = [peer.unmatched for peer in peers]
+        within = useful and self._is_within(buckets, address, peek.message)
         if peek.seid and within and self._has_room(source):
             self._events.uplink(source, events.route_of_session(peek.seid, peek.message), octets)
             return
@@ -216,9 +217,10 @@ class UplinkRelay:
         sent = peek.message, peek.sequence
         log_seldom(self._counters.unmatched, text, source, where, *sent)
 
-    def _is_within(self, bucket: Bucket, address: Address, message: str) -> bool:
-        """Count a message that a UPF was not asked for. Return whether it is within its rate."""
-        if bucket.take():
+    def _is_within(self, buckets: list[Bucket], address: Address, message: str) -> bool:
+        """Count a message that a UPF was not asked for. Return whether it is within the rate of one
+        of the UPFs that may have sent it."""
+        if any(bucket.take() for bucket in buckets):
             return True
         self._counters.excess += 1
         text = "too many messages come from %s: %s is dropped"

@@ -225,6 +225,19 @@ async def test_a_flood_of_responses_is_bounded(edge: Edge, monkeypatch: pytest.M
     assert UNMATCHED.at_once >= 1024, "a UPF that was stopped sends many late responses"
 
 
+async def test_upfs_that_share_an_address_have_the_rates_of_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with n4_edge.running(tmp_path, SLOW) as edge:
+        for peer in edge.gateway._senders.all:  # pyright: ignore[reportPrivateUsage]
+            monkeypatch.setattr(peer, "reports", Bucket(Rate(0.001, 3)))
+        nat = await edge.upf("")
+        for sequence in range(20):
+            nat.send(report(sequence))
+        await brokers.until(lambda: edge.gateway.counters.excess == 14)
+        assert len(await edge.until(6)) == 6
+
+
 def test_a_bucket() -> None:
     now = [0.0]
     bucket = Bucket(Rate(2, 3), lambda: now[0])
