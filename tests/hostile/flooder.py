@@ -29,7 +29,7 @@ TICK: Final = 0.01
 
 
 class Flood(Struct):
-    """What to send, and where to."""
+    """The messages to send, and their target."""
 
     port: int
     udp_port: int
@@ -46,7 +46,7 @@ class Flood(Struct):
 
 
 class Result(Struct):
-    """What has happened."""
+    """The result of the flood."""
 
     sent: int
     starts: int

@@ -46,7 +46,7 @@ def mutations(kind: str, seed: int) -> Iterator[bytes]:
 
 
 class Malformed:
-    """Counts what the senders have sent, by kind."""
+    """Counts the sent messages, by kind."""
 
     def __init__(self) -> None:
         self.sent = {"ngap": 0, "pfcp": 0, "sctp": 0}

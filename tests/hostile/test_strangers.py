@@ -1,4 +1,4 @@
-"""What UEs and gNBs can do that have not proved who they are, or that act for others."""
+"""UEs and gNBs that have not proved who they are, or that act for others."""
 
 from typing import Any
 
@@ -174,7 +174,7 @@ def victim(world: World) -> Phone:
 
 
 def of_victim(ue: Ue) -> tuple[Any, ...]:
-    """What must not change: the context, the identities, the registration, the connection."""
+    """Must not change: the context, the identities, the registration, the connection."""
     return (
         ue.security,
         ue.tmsi,

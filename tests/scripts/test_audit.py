@@ -1,4 +1,4 @@
-"""`make audit` says what it found, and never `ok` of what it could not check."""
+"""`make audit` reports its findings, and never `ok` for a check that it could not make."""
 
 import importlib.util
 import json
@@ -33,7 +33,7 @@ VULNERABLE = {
     "version": "2.19.0",
     "vulns": [{"id": "PYSEC-2018-28", "fix_versions": ["2.20.0"], "aliases": []}],
 }
-# What pip-audit prints, with the status 0, of a package index that has no advisories.
+# The report of pip-audit, with the status 0, for a package index that has no advisories.
 UNKNOWN = {
     "name": "idna",
     "skip_reason": "Dependency not found on PyPI and could not be audited: idna (3.20)",
