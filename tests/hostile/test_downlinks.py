@@ -1,4 +1,7 @@
-"""A stranger on the bus listens to the messages for gNBs, copies them, and sends its own."""
+"""A stranger on the bus listens to the messages for gNBs, copies them, and sends its own.
+
+The stranger has the nkeys of a gateway and of a worker, and not the key of the 5G-TMSIs.
+"""
 
 import base64
 import contextlib
@@ -11,9 +14,9 @@ from nats.aio.client import Client
 from nats.aio.msg import Msg
 
 import wire
+from eventing.access.roles import Role
 from eventing.cloudevents import nats_binding
 from eventing.cloudevents.nats_binding import BadEventError
-from eventing.jetstream.connection import connected
 from eventing.jetstream.messages import Addressed, events_of, gathered
 from eventing.jetstream.sealed import DownlinkSealer
 from gateway.n2.overload import overload_start
@@ -31,7 +34,7 @@ UES = 20
 
 
 class Stranger:
-    """Hears every message for gNBs, and repeats or changes it at once."""
+    """Hears every message for gNBs, and repeats or changes it at once as another user of NATS."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -109,7 +112,7 @@ def is_ngap(octets: bytes) -> bool:
 
 
 async def attacked(it: Site, stranger: Stranger, client: Client) -> Report:
-    await client.subscribe("n2.>", cb=stranger.hear, pending_bytes_limit=0)
+    await client.subscribe("n2.*.*", cb=stranger.hear, pending_bytes_limit=0)
     await client.flush()
     return await run(it.load())
 
@@ -118,9 +121,13 @@ async def test_a_listener_learns_no_key_and_its_messages_reach_no_gnb(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known = Known(monkeypatch)
-    async with site(tmp_path, UES) as it, connected(it.core.broker.url, "stranger") as client:
-        stranger = Stranger(client)
-        report = await attacked(it, stranger, client)
+    async with (
+        site(tmp_path, UES, attacked=True) as it,
+        it.connected(Role.GATEWAY_N2) as listening,
+        it.connected(Role.WORKER) as sending,
+    ):
+        stranger = Stranger(sending)
+        report = await attacked(it, stranger, listening)
         failures: dict[Any, Any] = {n: one.failures for n, one in report.procedures.items()}
         assert report.ok, (report.violations, failures)
         await it.settled()
