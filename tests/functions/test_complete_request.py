@@ -37,8 +37,8 @@ Tree = dict[str, Any]
 
 
 def drive(phone: Phone, clear: Tree, container: Tree | None) -> list[Tree]:
-    """Register with a first message and a container, and answer as a UE does. Return what the UE
-    heard."""
+    """Register with a first message and a container, and answer as a UE does. Return the messages to
+    the UE."""
     told: list[Tree] = []
     phone.initial(wire.nas_encode(clear))
     for _ in range(12):
@@ -69,7 +69,7 @@ def drive(phone: Phone, clear: Tree, container: Tree | None) -> list[Tree]:
 
 
 def outcome(world: World, told: list[Tree]) -> tuple[Any, ...]:
-    """What is left of the registration: the answer, and the state without keys and identities."""
+    """Return the answer to the registration, and the state without keys and identities."""
     answers = ("registration-accept", "registration-reject")
     nothing: Tree = {}
     final = next((m for m in reversed(told) if m[MESSAGE] in answers), nothing)

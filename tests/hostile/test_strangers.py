@@ -174,7 +174,7 @@ def victim(world: World) -> Phone:
 
 
 def of_victim(ue: Ue) -> tuple[Any, ...]:
-    """Must not change: the context, the identities, the registration, the connection."""
+    """Return the parts that must not change: keys, identities, registration and connection."""
     return (
         ue.security,
         ue.tmsi,
