@@ -37,8 +37,10 @@ Tree = dict[str, Any]
 
 
 def drive(phone: Phone, clear: Tree, container: Tree | None) -> list[Tree]:
-    """Register with a first message and a container, and answer as a UE does. Return the messages to
-    the UE."""
+    """Register with a first message and a container, and answer as a UE does.
+
+    Return the messages to the UE.
+    """
     told: list[Tree] = []
     phone.initial(wire.nas_encode(clear))
     for _ in range(12):
