@@ -68,12 +68,9 @@ def main(arguments: list[str]) -> int:
     began = time.monotonic()
     attacks = Attacks()
     options = [
-        "--long",
-        "--continue-on-collection-errors",
-        "-p",
-        "no:terminal",
-        "--rootdir",
-        str(FOLDER.parents[1]),
+        *("--long", "--continue-on-collection-errors", "--rootdir", str(FOLDER.parents[1])),
+        # `Attacks` takes the place of the terminal plugin, which has the -q of pyproject.toml.
+        *("-o", "addopts=", "--strict-markers", "-p", "no:cacheprovider", "-p", "no:terminal"),
     ]
     status = pytest.main([*options, *(arguments or [str(FOLDER)])], plugins=[attacks])
     seconds = time.monotonic() - began

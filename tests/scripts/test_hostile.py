@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tests import hostile
 
+ROOT = Path(__file__).parents[2]
 HELD = """
 import pytest
 
@@ -36,6 +37,7 @@ def run(folder: Path, **files: str) -> tuple[int, list[str]]:
     package = folder / "tests" / "hostile"
     package.mkdir(parents=True)
     (folder / "tests" / "__init__.py").touch()
+    shutil.copy(ROOT / "pyproject.toml", folder)
     for name in ("__init__.py", "__main__.py", "conftest.py"):
         shutil.copy(Path(hostile.__path__[0]) / name, package)
     for name, text in files.items():
