@@ -3,6 +3,7 @@
 from typing import Final
 
 from evcore.local.group import Group
+from eventing.access.roles import Role
 from k8s import pods, pull
 from k8s.pods import Manifest
 from schemas.procedures import Procedure
@@ -36,7 +37,7 @@ def judge() -> Manifest:
     """
     name = f"swap-{PROCEDURE}"
     marks = pods.labels("swap", name)
-    needs = pods.Needs(store=False, keys=())
+    needs = pods.Needs(store=False, keys=(), roles=(Role.OPERATOR,))
     container = pods.container(
         "swap",
         ["swap", str(PROCEDURE), "--to", RELEASE, "--partitions", SHARE, "--wait", WAIT],

@@ -1,5 +1,6 @@
 """Manifests that belong to no group of procedures: the announcer and the toolbox."""
 
+from eventing.access.roles import Role
 from k8s import pods
 from k8s.pods import Manifest
 
@@ -7,7 +8,7 @@ from k8s.pods import Manifest
 def announcer() -> Manifest:
     """Return the ContainerSource of domain events: from the feed of the log to a Broker."""
     marks = pods.labels("announcer", "announcer")
-    needs = pods.Needs(keys=("EVCORE_MASTER_KEY",))
+    needs = pods.Needs(keys=("EVCORE_MASTER_KEY",), roles=(Role.ANNOUNCER,))
     container = pods.container(
         "announcer",
         ["announce"],
@@ -35,7 +36,7 @@ def announcer() -> Manifest:
 def toolbox() -> Manifest:
     """Return a pod that waits for ``kubectl exec``, with the store and the keys."""
     marks = pods.labels("toolbox", "toolbox")
-    needs = pods.Needs()
+    needs = pods.Needs(roles=(Role.CONSOLE, Role.OPERATOR, Role.SETUP))
     container = pods.container(
         "toolbox",
         [],

@@ -5,6 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
+from eventing.access.roles import Role
 from schemas.config.reading import HTTP_TOKENS
 from schemas.procedures import Procedure
 
@@ -14,6 +15,7 @@ IMAGE: Final = "evcore"
 """The image name. Overlays replace it by an image of a registry."""
 CONFIG_FILE: Final = "/etc/evcore/evcore.toml"
 HOME_NETWORK_FILE: Final = "/etc/evcore-home-network/secrets.json"
+NATS_FOLDER: Final = "/etc/evcore-nats"
 ALIVE: Final = "/run/evcore/alive"
 CLUSTER_FOLDER: Final = "/run/foundationdb"
 HTTP_PORT: Final = 8080
@@ -48,6 +50,8 @@ class Needs(Struct, frozen=True):
     """Names in the Secret evcore-keys."""
     home_network: bool = False
     """The private keys that decipher SUCIs."""
+    roles: tuple[Role, ...] = (Role.WORKER,)
+    """The roles on the bus, each with its nkey in a Secret; see `nats_volume`."""
     http_tokens: bool = False
     """The tokens of functions over HTTP, in the Secret evcore-http."""
     writable: bool = True
@@ -68,7 +72,10 @@ def account_of(needs: Needs) -> str:
 def container(name: str, args: Sequence[str], needs: Needs, **rest: Any) -> Manifest:
     """Return a container of the image that runs ``evcore ARGS``."""
     files = ["--config", CONFIG_FILE]
-    mounts = [{"name": "config", "mountPath": CONFIG_FILE.rpartition("/")[0], "readOnly": True}]
+    mounts = [
+        {"name": "config", "mountPath": CONFIG_FILE.rpartition("/")[0], "readOnly": True},
+        {"name": "nats", "mountPath": NATS_FOLDER, "readOnly": True},
+    ]
     if needs.store:
         mounts.append({"name": "foundationdb", "mountPath": CLUSTER_FOLDER})
     if needs.home_network:
@@ -110,7 +117,10 @@ def beating(made: Manifest, *, startup: bool = True) -> Manifest:
 
 def pod(made: Manifest, account: str, needs: Needs) -> Manifest:
     """Return a pod of one container made for the same needs."""
-    volumes: list[Manifest] = [{"name": "config", "configMap": {"name": "evcore-config"}}]
+    volumes: list[Manifest] = [
+        {"name": "config", "configMap": {"name": "evcore-config"}},
+        nats_volume(needs.roles),
+    ]
     spec: Manifest = {
         "serviceAccountName": account,
         "automountServiceAccountToken": False,
@@ -129,6 +139,21 @@ def pod(made: Manifest, account: str, needs: Needs) -> Manifest:
     if any(mount["name"] == "run" for mount in made["volumeMounts"]):
         volumes.append({"name": "run", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}})
     return {**spec, "containers": [made], "volumes": volumes}
+
+
+def nats_volume(roles: Sequence[Role]) -> Manifest:
+    """Return the volume with the nkeys of roles, as ``ROLE.nk``, and the CA of the brokers.
+
+    [nats] of the common evcore.toml names its folder; each process takes the file of its role.
+    """
+    authority = {"name": "nats-tls", "items": [{"key": "ca.crt", "path": "ca.crt"}]}
+    sources = [{"secret": {"name": nats_secret(role)}} for role in roles]
+    return {"name": "nats", "projected": {"sources": [*sources, {"secret": authority}]}}
+
+
+def nats_secret(role: Role) -> str:
+    """Return the name of the Secret with the nkey of a role."""
+    return f"evcore-nats-{role}"
 
 
 _CLUSTER_FILE: Final = {

@@ -3,6 +3,7 @@
 from msgspec.structs import replace
 
 from evcore.local.group import Group
+from eventing.access.roles import Role
 from k8s import pods
 from k8s.pods import Manifest
 from k8s.sizing import Sizing, name_of
@@ -90,7 +91,7 @@ def source(group: Group, sizing: Sizing) -> Manifest:
     """
     name = name_of(group)
     marks = pods.labels("dispatcher", name)
-    needs = pods.Needs(store=False, keys=(), http_tokens=True)
+    needs = pods.Needs(store=False, keys=(), roles=(Role.DISPATCHER,), http_tokens=True)
     concurrency = min(target_of(group, sizing) * sizing.max_replicas, BACKLOG)
     dispatcher = pods.container(
         "dispatcher",

@@ -3,9 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from k8s.pods import Manifest
+from eventing.access.roles import Role
+from k8s.pods import Manifest, nats_secret
 
 OUTSIDE = {
+    ("Secret", "nats-tls"),
+    *(("Secret", nats_secret(role)) for role in Role),
     ("Secret", "evcore-http"),
     ("Secret", "evcore-keys"),
     ("Secret", "evcore-home-network"),
@@ -13,7 +16,7 @@ OUTSIDE = {
 }
 """Resources that users create (docs/kubernetes.md) or that the FoundationDB operator creates."""
 
-SPEAK_NATS = ("gateway", "function", "dispatch", "announce", "swap")
+SPEAK_NATS = ("streams", "gateway", "function", "dispatch", "announce", "swap")
 """The evcore commands that connect to NATS."""
 NATS_PORT = 4222
 
@@ -69,6 +72,8 @@ def _of_pod(spec: Manifest) -> Iterator[tuple[str, str]]:
             yield "ConfigMap", volume["configMap"]["name"]
         if "secret" in volume:
             yield "Secret", volume["secret"]["secretName"]
+        for source in volume.get("projected", {}).get("sources", ()):
+            yield "Secret", source["secret"]["name"]
         if "persistentVolumeClaim" in volume:
             yield "PersistentVolumeClaim", volume["persistentVolumeClaim"]["claimName"]
     for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):

@@ -14,7 +14,7 @@ class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     """The table [nats]."""
 
     url: Text = "nats://127.0.0.1:4222"
-    """``tls://`` instead of ``nats://`` demands TLS. Several URLs are separated by commas."""
+    """``tls://`` instead of ``nats://`` demands TLS."""
     partitions: Annotated[int, Meta(ge=1, le=SLOTS)] = PARTITIONS
     replicas: Annotated[int, Meta(ge=1, le=5)] = 1
     max_bytes: Annotated[int, Meta(ge=1 << 20)] = 1 << 30
@@ -35,12 +35,7 @@ class NatsConfig(Struct, frozen=True, forbid_unknown_fields=True):
     @property
     def uses_tls(self) -> bool:
         """Whether connections demand TLS."""
-        return bool(self.ca or self.cert) or all(one.startswith("tls://") for one in self.urls)
-
-    @property
-    def urls(self) -> list[str]:
-        """The URLs in `url`."""
-        return [one.strip() for one in self.url.split(",")]
+        return bool(self.ca or self.cert) or self.url.startswith("tls://")
 
 
 def check(nats: NatsConfig) -> None:
@@ -51,14 +46,11 @@ def check(nats: NatsConfig) -> None:
     """
     if bool(nats.cert) != bool(nats.key):
         raise ConfigError("nats.cert and nats.key go together: one of them is missing")
-    if nats.uses_tls or nats.plaintext:
-        return
-    for url in nats.urls:
-        if not _is_loopback(url):
-            raise ConfigError(
-                f"nats.url {url!r} is another host, and NATS carries keys and identities of UEs: "
-                "set nats.ca or a tls:// URL for TLS, or nats.plaintext = true"
-            )
+    if not (nats.uses_tls or nats.plaintext or _is_loopback(nats.url)):
+        raise ConfigError(
+            f"nats.url {nats.url!r} is another host, and NATS carries identities of UEs: "
+            "set nats.ca or a tls:// URL for TLS, or nats.plaintext = true"
+        )
 
 
 def _is_loopback(url: str) -> bool:
