@@ -120,7 +120,7 @@ if [ "$kind" = kernel-sctp ]; then
     extras+=,kernel-sctp
 fi
 say "building wire, the Rust part (a few minutes the first time)"
-PATH=$PWD/.venv/bin:$PATH install --no-build-isolation --reinstall-package evcore \
+PATH=$PWD/.venv/bin:$PATH install --no-build-isolation-package evcore --reinstall-package evcore \
     --editable ".[$extras]"
 echo "$stamp" >".venv/.setup-$kind"
 [ "$kind" = run ] || echo "$stamp" >.venv/.setup-run
