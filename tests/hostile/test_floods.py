@@ -162,7 +162,7 @@ async def test_a_long_flood_leaves_nothing_behind(tmp_path: Path, kind: str) -> 
         assert report.overload_starts == 0
         assert not results[0].asked
         await asyncio.sleep(max(0.0, ended + 60.0 - time.monotonic()))
-        async with asyncio.timeout(5.0):
+        async with asyncio.timeout(40.0):  # timers of UEs go on; no queue stands
             await it.settled()
         assert resident(it) - before < 128.0, "MiB"
         running = [one for one in it.core.stats.workers.values() if not one.ended]
