@@ -5,6 +5,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -78,6 +79,12 @@ def _nats() -> Finding:
     return Finding("nats-server", *_version(str(path), needed=True))
 
 
+def _nkeys() -> Finding:
+    found = find_spec("nkeys") is not None and find_spec("nacl") is not None
+    how = "the keys of processes on the bus" if found else "pip install nkeys"
+    return Finding("nkeys", found, True, how)
+
+
 def _kernel_sctp() -> Finding:
     why = why_no_kernel_sctp()
     return Finding("SCTP of the kernel", not why, False, why or "N2 uses it")
@@ -128,6 +135,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     _disk,
     _wire,
     _nats,
+    _nkeys,
     _udp_sctp,
     _kernel_sctp,
     _raw_sctp,

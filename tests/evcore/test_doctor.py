@@ -31,7 +31,15 @@ def test_this_machine() -> None:
     assert last == "doctor: missing requirements: none"
     found = {row.split("  ")[0]: row for row in rows}
     assert set(found) == {
-        *("Python 3.11+", "wire", "nats-server", "FoundationDB", "Rust", "room on the disk"),
+        *(
+            "Python 3.11+",
+            "wire",
+            "nats-server",
+            "nkeys",
+            "FoundationDB",
+            "Rust",
+            "room on the disk",
+        ),
         *("SCTP over UDP", "SCTP of the kernel", "SCTP over raw IP"),
     }
     for name in ("Python 3.11+", "wire", "nats-server", "SCTP over UDP"):

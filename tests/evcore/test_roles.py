@@ -78,7 +78,7 @@ async def test_no_role_lacks_a_permission(tmp_path: Path) -> None:
     data = tmp_path / "data"
     async with ingress() as sink:
         for turn in range(2):
-            async with up(data) as core:
+            async with up(data, "--upfs", 0) as core:
                 files = ("--config", data / "config.json", "--secrets", data / "secrets.json")
                 announcing = await asyncio.create_subprocess_exec(
                     *(sys.executable, "-m", "evcore", "announce", "--sink", sink.url),
