@@ -21,7 +21,7 @@ from eventing.stats import Stats
 from functions.runtime.overload import Overload
 from gateway.n2.overload import PERIOD, LoadReduction
 from gateway.n2.routing import N2Route
-from gateway.n2.shares import RequestShare, reductions
+from gateway.n2.shares import RequestShare, WaitingRoom, reductions
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.network import Congestion
 from schemas.procedures import Procedure
@@ -47,6 +47,7 @@ REPEATS: Final = (6.0, 12.0, 18.0, 24.0, 30.0)
 HOSTILE: Final = "hostile"
 _STRANGER: Final = N2Route(Procedure.REGISTRATION, "conn-1", 0)
 
+_SUBJECT: Final = "ue.0.registration.n2.0"
 _REQUEST = CloudEvent("m-1", "/n2/g/a", EventType.NGAP_UPLINK, "", slot=0, sequence=0)
 
 
@@ -87,7 +88,7 @@ class Model:
         self._overload = Overload(Congestion(), lambda: self.now, lambda: START + self.now)
         self.reduction = LoadReduction(Congestion().after, lambda: self.now)
         self._queue = DeadlineQueue()
-        self.shares = {gnb: RequestShare(lambda: self.now) for gnb in ("g", HOSTILE)}
+        self.shares = {gnb: RequestShare(WaitingRoom(), lambda: self.now) for gnb in ("g", HOSTILE)}
         self.asked = dict.fromkeys(self.shares, 0)
         """By gNB, the reduction in per cent of the last OVERLOAD START."""
         self._todo: list[tuple[float, int, Callable[[], None]]] = []
@@ -259,6 +260,6 @@ class Model:
                 key["source"] = "/ue/unidentified" if number else f"/n2/{HOSTILE}/a"
             event = replace(_REQUEST, **key)
             data = b"%d %d" % (ue, number)
-            self._queue.append(Delivery("", data, {}, reply, 1, "registration-0000", event))
+            self._queue.append(Delivery(_SUBJECT, data, {}, reply, 1, "registration-0000", event))
 
         return send
