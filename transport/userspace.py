@@ -9,11 +9,9 @@ import errno
 import logging
 import time
 from collections import deque
-from typing import Any
 
 import wire
 from transport.contract import (
-    DEFAULT_LIMITS,
     NGAP_PPID,
     BufferFull,
     Handler,
@@ -88,13 +86,6 @@ class UserspaceAssociation:
             self._transport.turn_soon()
 
 
-def _bounds(limits: Limits) -> dict[str, Any]:
-    """Return the bounds that differ from the defaults, which are those of `wire.SctpEndpoint`."""
-    names = ("max_waiting", "max_unfinished", "max_unsent", "unfinished_within")
-    values = {name: getattr(limits, name) for name in names}
-    return {n: value for n, value in values.items() if value != getattr(DEFAULT_LIMITS, n)}
-
-
 class UserspaceTransport:
     """Associations of one SCTP port over one datagram socket."""
 
@@ -122,7 +113,10 @@ class UserspaceTransport:
                 rto_max=limits.rto_max,
                 max_retransmissions=limits.max_retransmissions,
                 max_message=limits.max_message,
-                **_bounds(limits),
+                max_waiting=limits.max_waiting,
+                max_unfinished=limits.max_unfinished,
+                max_unsent=limits.max_unsent,
+                unfinished_within=limits.unfinished_within,
             )
         except (wire.WireError, OverflowError) as err:
             raise TransportError(f"limits: {err}") from err
