@@ -11,14 +11,14 @@ from typing import Final
 RATE: Final = 64.0
 """Messages a second about the gNB itself or about UEs without a connection, such as NG RESET, ERROR
 INDICATION and RAN CONFIGURATION UPDATE."""
-BURST: Final = 256.0
+BURST: Final = 512.0
 """Such messages at once."""
 HANDOVERS: Final = 4.0
-"""The factor of both for messages that bring a UE from another gNB: a train brings many at once."""
-ANSWERED: Final = frozenset({"HandoverRequest", "AMFConfigurationUpdate"})
-"""Messages of the core that make room for the gNB's answer, for up to `MOST` answers. Others do
-not: the core answers a message about an unknown UE with ERROR INDICATION."""
+"""The factor of both for messages that bring a UE from another gNB, or refuse it: a train brings
+many at once."""
 MOST: Final = 4096.0
+"""Such messages at once if the core has asked for them with HANDOVER REQUESTs. No other message of
+the core makes room: it answers a message about an unknown UE with ERROR INDICATION."""
 UE_MESSAGES: Final = 128
 """Messages a second on the connection of one UE. It must be a power of two."""
 
@@ -51,7 +51,7 @@ class NodeLimit:
         return True
 
     def answered(self) -> None:
-        """Note a message of the core that the gNB may answer."""
+        """Note a HANDOVER REQUEST of the core, which the gNB answers."""
         self._room = min(MOST, self._room + 1.0)
 
 

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from gateway.n2.downlink import DownlinkOrder
 from gateway.n2.limits import HANDOVERS, NodeLimit, UeLimit
-from gateway.n2.shares import RequestShare
+from gateway.n2.shares import RequestShare, WaitingRoom
 from schemas.procedures import Procedure
 from transport import Association
 
@@ -62,7 +62,8 @@ class GnbPeer:
         "requests",
     )
 
-    def __init__(self, identifier: str, association: Association) -> None:
+    def __init__(self, identifier: str, association: Association, room: WaitingRoom) -> None:
+        """`room` is that of all gNBs for the requests that wait in the gateway."""
         self.id = identifier
         self.association = association
         self.gnb = f"association-{identifier}"
@@ -83,12 +84,12 @@ class GnbPeer:
         """When the send buffer of the association became full; 0 if it has room."""
         self.identities = 0
         """How many identities the association has had."""
-        self.requests = RequestShare()
+        self.requests = RequestShare(room)
         """Its requests under way, and those that wait in the gateway."""
         self.node = NodeLimit()
         """Its messages about itself, and about UEs without a connection."""
         self.arrivals = NodeLimit(HANDOVERS)
-        """Its messages that bring UEs from other gNBs."""
+        """Its messages that bring UEs from other gNBs, or refuse them."""
         self.excess = 0
         """Messages dropped because it, or one of its UEs, sent too many."""
 

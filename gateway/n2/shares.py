@@ -35,8 +35,15 @@ LIFETIME: Final = 15.0
 HELD: Final = 10.0
 """Seconds that a request may wait in the gateway. Then it is dropped: with the rest of T3510 the
 core could not complete the procedure."""
-WAITING: Final = 1024
-"""Requests of known UEs, and of strangers, that may wait in the gateway for each gNB."""
+WAITING: Final = 4096
+"""Requests of known UEs, and of strangers, that may wait in the gateway for each gNB. All UEs of a
+gNB come at once after a power cut."""
+OCTETS: Final = 32 << 20
+"""Octets of the requests of all gNBs that may wait in the gateway."""
+OF_ONE: Final = OCTETS // 8
+"""Octets of them that may be of one gNB."""
+OVERHEAD: Final = 512
+"""Octets that a request takes in memory beside its PDU."""
 LONGEST: Final = 4096
 """Octets of a request that may wait in the gateway. A longer one is dropped instead."""
 BEGIN: Final = 1.0
@@ -79,12 +86,30 @@ class PutOff(NamedTuple):
     route: N2Route
     pdu: bytes
 
+    @property
+    def octets(self) -> int:
+        """The octets that it takes in memory."""
+        return len(self.pdu) + OVERHEAD
+
+
+class WaitingRoom:
+    """The room for the requests of all gNBs that wait in a gateway."""
+
+    __slots__ = ("octets",)
+
+    def __init__(self) -> None:
+        self.octets = 0
+        """The octets of the requests that wait."""
+
 
 class RequestShare:
     """The requests of one gNB."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        """`clock` has seconds."""
+    def __init__(self, room: WaitingRoom, clock: Callable[[], float] = time.monotonic) -> None:
+        """`room` is shared with all other gNBs. `clock` has seconds."""
+        self._room = room
+        self._octets = 0
+        """The octets of the requests that wait here."""
         self._clock = clock
         self._window = float(WINDOW)
         self._unproved: dict[object, tuple[float, bool]] = {}
@@ -135,11 +160,27 @@ class RequestShare:
                 return True
         queue = self._known_waiting if known else self._strangers_waiting
         self._put_off_at = now
-        if len(queue) >= WAITING or len(pdu) > LONGEST:
-            self.dropped += 1
+        found = PutOff(now, connection, route, pdu)
+        if len(queue) < WAITING and len(pdu) <= LONGEST and self._may_wait(found):
+            queue.append(found)
         else:
-            queue.append(PutOff(now, connection, route, pdu))
+            self.dropped += 1
         return False
+
+    def _may_wait(self, request: PutOff) -> bool:
+        """Whether there is room for a request in memory. If so, it is taken."""
+        octets = request.octets
+        if self._octets + octets > OF_ONE or self._room.octets + octets > OCTETS:
+            return False
+        self._octets += octets
+        self._room.octets += octets
+        return True
+
+    def _leave(self, queue: deque[PutOff]) -> None:
+        """Remove the first request of a queue."""
+        octets = queue.popleft().octets
+        self._octets -= octets
+        self._room.octets -= octets
 
     def _begins(self, now: float, connection: object, *, known: bool) -> bool:
         """Whether a new request may be published now. If so, it counts as unproved."""
@@ -160,12 +201,12 @@ class RequestShare:
                 # A UE that is switched off does not repeat its request.
                 final = late and known and first.route.procedure == Procedure.DEREGISTRATION
                 if late and not final:
-                    queue.popleft()
+                    self._leave(queue)
                     self.dropped += 1
                     continue
                 if not final and not self._has_room(now, known=known):
                     break
-                queue.popleft()
+                self._leave(queue)
                 self._open(now, first.connection, known=known)
                 return first
         return None
@@ -197,11 +238,16 @@ class RequestShare:
         before, self._taken = self._taken, self.dropped
         return self.dropped - before
 
-    def forget(self) -> None:
+    def drop_waiting(self) -> None:
         """Drop what waits, because the gNB has lost its UEs."""
         for queue in self._queues:
             self.dropped += len(queue)
-            queue.clear()
+            while queue:
+                self._leave(queue)
+
+    def forget(self) -> None:
+        """Drop what waits, because the association is another RAN node, or ends."""
+        self.drop_waiting()
         if not self.ignores:
             self._unproved.clear()
             self._strangers = 0

@@ -121,20 +121,29 @@ async def test_a_ue_is_answered_on_its_way_in(ran: Ran) -> None:
 async def test_whatever_a_gnb_sends_is_taken_and_the_core_goes_on(
     ran: Ran, edge: Edge, core: Store
 ) -> None:
-    """Each message gets a step, there is no dead letter, and correct gNBs are still served."""
+    """Each message gets a step, there is no dead letter, and correct gNBs are still served.
+
+    An association is one RAN node, so each NG SETUP REQUEST has its own: it may name any node.
+    """
     rng = random.Random(2)
     whole = [
         ran.initial(request(suci()), 50),
         ran.uplink(CIPHERED, AMF_ID, 51),
-        messages.ng_setup_request(ran.config),
         messages.ran_configuration_update(ran.config),
         messages.ng_reset([(AMF_ID, 1)], {"misc": "unspecified"}),
     ]
-    for _ in range(400):
-        octets = bytearray(rng.choice(whole))
+
+    def garbled(pdu: bytes) -> bytes:
+        octets = bytearray(pdu)
         for _ in range(rng.randint(1, 4)):
             octets[rng.randrange(len(octets))] = rng.randrange(256)
-        ran.send(bytes(octets))
+        return bytes(octets)
+
+    for _ in range(320):
+        ran.send(garbled(rng.choice(whole)))
+    for _ in range(80):
+        newcomer = await edge.ran()
+        newcomer.send(garbled(messages.ng_setup_request(newcomer.config)))
     await edge.got(401)
 
     async def all_taken() -> bool:

@@ -8,7 +8,7 @@ from eventing import subjects
 from eventing.jetstream.messages import Addressed
 from eventing.jetstream.sealed import DownlinkSealer
 from functions.messages import ngap
-from gateway.n2 import gateway as module
+from gateway.n2 import sending as module
 from loadgen.gnb import messages as ngap_gnb
 from schemas.cloudevents import CloudEvent, EventType
 from schemas.identity import Tai

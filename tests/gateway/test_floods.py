@@ -102,6 +102,37 @@ async def test_a_target_of_many_handovers_may_answer_all(edge: Edge) -> None:
     assert edge.gateway.counters.excess == 0
 
 
+async def test_a_target_of_many_handovers_may_refuse_all(edge: Edge) -> None:
+    """HANDOVER FAILURE has no RAN UE NGAP ID (TS 38.413 9.2.3.6)."""
+    ran = await edge.gnb()
+    (setup,) = of(edge, ran)
+    count = 1500
+    asked = ngap.encode("HandoverRequest", {"AMF-UE-NGAP-ID": 7})
+    for number in range(count):
+        await edge.answer(setup, asked, identifier=f"handover-{number}")
+    await ran.heard.got(1 + count)
+    for _ in range(count):
+        cause = {"Cause": {"radioNetwork": "no-radio-resources-available-in-target-cell"}}
+        ran.send(ngap.encode("HandoverFailure", {"AMF-UE-NGAP-ID": 7}, cause))
+    await until(lambda: len(of(edge, ran)) == 1 + count, 20.0)
+    assert edge.gateway.counters.excess == 0
+
+
+@pytest.mark.usefixtures("_soon")
+async def test_an_ng_reset_of_all_ues_drops_the_requests_that_wait(tmp_path: Path) -> None:
+    """The gNB has released their UEs (TS 38.413 8.7.4.2.2). A reset of one UE drops none."""
+    async with edges.running(tmp_path) as edge:
+        ran = await edge.gnb()
+        published = int(8 * shares.STRANGERS)
+        for number in range(20):
+            ran.send(ran.initial(request(suci()), number))
+        ran.send(ngap.ng_reset([(1, 1)], {"misc": "unspecified"}))
+        await until(lambda: len(of(edge, ran)) == 2 + published, 20.0)
+        assert edge.gateway.counters.put_off == 20 - published
+        ran.send(reset(ran, 0))
+        await until(lambda: edge.gateway.counters.given_up == 20 - published, 0.4)
+
+
 async def test_messages_of_one_ue(edge: Edge) -> None:
     """A thousand a second on an open connection. Those of other UEs of its gNB are not dropped,
     and the numbers of the connection have no gap."""

@@ -10,8 +10,9 @@ import wire
 from eventing import subjects
 from eventing.stats import Load, Stats
 from gateway.n2 import gateway as module
-from gateway.n2 import indications, room
+from gateway.n2 import indications, pressure, room
 from gateway.n2.peer import GnbPeer
+from gateway.n2.shares import WaitingRoom
 from tests.eventing.brokers import until
 from tests.gateway import edge as edges
 from tests.gateway.edge import Edge, Ran
@@ -23,8 +24,8 @@ OVERLOAD = ("OverloadStart", "OverloadStop")
 
 @pytest.fixture
 def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "OVERLOAD_AFTER", 0.05)
-    monkeypatch.setattr(module, "DEPTH_POLL", 0.02)
+    monkeypatch.setattr(pressure, "OVERLOAD_AFTER", 0.05)
+    monkeypatch.setattr(pressure, "DEPTH_POLL", 0.02)
     monkeypatch.setattr(indications, "PERIOD", 0.02)
 
 
@@ -90,7 +91,7 @@ async def test_the_back_pressure_reaches_the_gnb(tmp_path: Path) -> None:
 async def test_a_short_stop_is_nobodys_business(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "OVERLOAD_AFTER", 60.0)
+    monkeypatch.setattr(pressure, "OVERLOAD_AFTER", 60.0)
     async with edges.running(tmp_path, bound=4) as edge:
         ran = await edge.gnb()
         sent = [ran.initial(request(suci()), ran_id) for ran_id in range(20)]
@@ -174,8 +175,8 @@ async def test_a_gnb_that_takes_nothing_is_told_of_the_end_all_the_same(
     peers: list[GnbPeer] = []
 
     class Kept(GnbPeer):
-        def __init__(self, identifier: str, association: Association) -> None:
-            super().__init__(identifier, association)
+        def __init__(self, identifier: str, association: Association, room: WaitingRoom) -> None:
+            super().__init__(identifier, association, room)
             peers.append(self)
 
     def full(*_: object) -> None:

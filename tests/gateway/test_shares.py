@@ -9,7 +9,20 @@ import wire
 from gateway.n2 import shares
 from gateway.n2.limits import BURST, HANDOVERS, RATE, UE_MESSAGES, NodeLimit, UeLimit
 from gateway.n2.routing import N2Route
-from gateway.n2.shares import GRACE, HELD, LIFETIME, STRANGERS, WAITING, RequestShare, reductions
+from gateway.n2.shares import (
+    GRACE,
+    HELD,
+    LIFETIME,
+    LONGEST,
+    OCTETS,
+    OF_ONE,
+    OVERHEAD,
+    STRANGERS,
+    WAITING,
+    RequestShare,
+    WaitingRoom,
+    reductions,
+)
 from loadgen.gnb import messages as ngap
 from loadgen.gnb.messages import GnbConfig
 from schemas.procedures import Procedure
@@ -39,7 +52,7 @@ class Gnb:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, window: int = 8) -> None:
         monkeypatch.setattr(shares, "WINDOW", window)
         self.now = 100.0
-        self.share = RequestShare(lambda: self.now)
+        self.share = RequestShare(WaitingRoom(), lambda: self.now)
         self.connections: list[object] = []
 
     def offer(self, count: int = 1, route: N2Route = STRANGER, pdu: bytes = b"pdu") -> int:
@@ -158,6 +171,29 @@ def test_only_so_many_wait(gnb: Gnb) -> None:
     assert gnb.share.waiting == WAITING
 
 
+def test_those_of_all_gnbs_that_wait_take_bounded_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One gNB has an eighth of it. What a gNB leaves is free for the others."""
+    monkeypatch.setattr(shares, "WINDOW", 0)
+    room, octets = WaitingRoom(), LONGEST + OVERHEAD
+    gnbs = [RequestShare(room, lambda: 100.0) for _ in range(12)]
+    for gnb in gnbs:
+        for _ in range(2 * OF_ONE // octets):
+            gnb.offer(object(), STRANGER, bytes(LONGEST))
+    assert [gnb.waiting for gnb in gnbs[:8]] == [OF_ONE // octets] * 8
+    assert OCTETS - octets < room.octets <= OCTETS
+    before = room.octets
+    for gnb in gnbs:
+        gnb.forget()
+    assert before > room.octets == 0
+
+
+def test_all_ues_of_a_gnb_may_wait_after_a_power_cut(gnb: Gnb) -> None:
+    """Two thousand come at once. Without an answer they would wait for T3510 and T3511, 25 s."""
+    gnb.offer(2000, pdu=bytes(200))
+    assert gnb.share.dropped == 0
+    assert gnb.share.waiting == 1994
+
+
 def test_a_gnb_that_ignores_overload_start_gains_nothing_by_releases(gnb: Gnb) -> None:
     """The core rejects each of its UEs at once, but that costs too."""
     gnb.share.asked(50)
@@ -205,7 +241,7 @@ def test_forgotten_ues_do_not_come_later(gnb: Gnb) -> None:
 def demands(**rates: float) -> list[tuple[str, RequestShare]]:
     found: list[tuple[str, RequestShare]] = []
     for name, rate in rates.items():
-        share = RequestShare(lambda: 0.0)
+        share = RequestShare(WaitingRoom(), lambda: 0.0)
         share.demand = rate
         found.append((name, share))
     return found
