@@ -3,11 +3,12 @@
 from typing import cast
 
 from gateway.n2.peer import GnbPeer, bound_connections
+from gateway.n2.shares import WaitingRoom
 from transport import Association
 
 
 def peer(name: str, connections: int) -> GnbPeer:
-    made = GnbPeer(name, cast(Association, None))
+    made = GnbPeer(name, cast(Association, None), WaitingRoom())
     for number in range(connections):
         made.opened(number)
     return made
