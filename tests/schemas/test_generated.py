@@ -98,7 +98,7 @@ def test_the_asyncapi_document_refers_to_what_there_is() -> None:
 
 def test_the_asyncapi_document_has_every_event_and_every_attribute() -> None:
     told = ASYNCAPI["components"]["messages"].values()
-    known = {"batch", *map(str, EventType), *map(str, DomainType)}
+    known = {"batch", "sealed", *map(str, EventType), *map(str, DomainType)}
     assert {message["name"] for message in told} == known
     messages = [message for message in told if message["name"] in set(EventType)]
     carried = {
