@@ -12,7 +12,7 @@ from gateway.n4.deadlines import Deadlines
 from gateway.n4.endpoint import Address, N4Counters, is_same_place
 from gateway.n4.incarnation import Incarnation
 from gateway.n4.pending import PendingRequest
-from gateway.n4.pfcp import FIRST_OF_SESSIONS, with_sequence
+from gateway.n4.pfcp import ASSOCIATION_SETUP_REQUEST, FIRST_OF_SESSIONS, with_sequence
 from gateway.n4.sequences import Sequences
 from schemas.cloudevents import CloudEvent
 from schemas.identity import seid_of_index
@@ -119,7 +119,8 @@ class Requests:
 
         A request that is under way, or superseded by a later one about its session, is dropped. So
         is a request for a former incarnation of the UPF: its SEID may be that of another session
-        now (TS 23.527 4.3).
+        now (TS 23.527 4.3). An association setup that is under way is sent again at once: the core
+        repeats it when the UPF requests an association, so the UPF is there now.
         """
         name = _name(event)
         if event.incarnation is not None:
@@ -128,6 +129,9 @@ class Requests:
                 return Fate.ENDED
             self.begin_incarnation(event.incarnation)
         if name is not None and name in self._under_way:
+            if message_type == ASSOCIATION_SETUP_REQUEST:
+                pending = self._under_way[name]
+                pending.to = self._send(pending.octets)
             return Fate.UNDER_WAY
         if name is not None and seid_of_index(name[0]):
             before = self._newest.note(*name)

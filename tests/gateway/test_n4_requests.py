@@ -136,6 +136,21 @@ async def test_a_number_that_is_under_way_is_not_sent_again(tmp_path: Path) -> N
         assert upf.got == []
 
 
+async def test_an_association_setup_under_way_is_sent_again_when_the_upf_shows_itself(
+    tmp_path: Path,
+) -> None:
+    """The core repeats it, because the UPF requests an association. A UPF that has just started has
+    missed the first one, and would have no association until the next repetition."""
+    async with n4_edge.running(tmp_path, structs.replace(QUICK, t1=30.0)) as edge:
+        upf, _ = edge.upfs
+        for _ in range(2):
+            await edge.ask(upf, setup("127.0.0.1", 1), 1, upf.key)
+        first, second = await upf.next(2)
+        assert first.message == "AssociationSetupRequest"
+        assert first.sequence == second.sequence, "it is one request (TS 29.244 6.4)"
+        assert edge.gateway.counters.under_way == 1
+
+
 async def test_a_later_request_about_a_session_supersedes_the_earlier_ones(tmp_path: Path) -> None:
     """The session is restored while its first request waits for an answer of the UPF that died."""
     config = structs.replace(QUICK, max_requests=1, t1=0.5, n1=9)
