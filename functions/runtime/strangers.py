@@ -100,7 +100,7 @@ class Strangers:
             after = page[-1][0]
             found += [(*parse_stranger_key(key), owner) for key, owner in page]
             await asyncio.sleep(0)  # an engine may read without yielding to other tasks
-        excess = len(found) - self._policy.keep
+        excess = len(found) - self._policy.max_kept
         return [
             owner
             for index, (since, slot, owner) in enumerate(found)

@@ -14,7 +14,7 @@ class StrangerPolicy(Struct, frozen=True, forbid_unknown_fields=True):
 
     keep_for: Annotated[int, Meta(ge=60, le=31_536_000)] = 3600
     """Seconds from the end of its first contact until a stranger is removed."""
-    keep: Annotated[int, Meta(ge=0, le=1_000_000)] = 4096
+    max_kept: Annotated[int, Meta(ge=0, le=1_000_000)] = 4096
     """Maximum number of strangers in the store. The oldest of more are removed, half a minute
     after the end of their first contact at the earliest."""
 

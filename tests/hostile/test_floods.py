@@ -148,7 +148,7 @@ async def test_other_gnbs_are_served_during_a_flood(tmp_path: Path, kind: str) -
 @KINDS
 async def test_a_long_flood_leaves_nothing_behind(tmp_path: Path, kind: str) -> None:
     """For 60 s others are served within 2 s, and 60 s later the core is as before."""
-    async with site(tmp_path, 600, strangers=StrangerPolicy(keep=0)) as it:
+    async with site(tmp_path, 600, strangers=StrangerPolicy(max_kept=0)) as it:
         await registrations(it, 20, 10.0)
         await it.settled()
         before = resident(it)

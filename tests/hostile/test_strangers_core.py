@@ -20,7 +20,7 @@ PATIENCE = strangers.SETTLED + 30.0
 @pytest.mark.long
 async def test_the_logs_of_strangers_are_removed(tmp_path: Path) -> None:
     """200 SUPIs without a subscription, half of them by an unknown 5G-GUTI, beside 20 UEs."""
-    async with site(tmp_path, 20, strangers=StrangerPolicy(keep=0)) as it:
+    async with site(tmp_path, 20, strangers=StrangerPolicy(max_kept=0)) as it:
         unknown = replace(it.population, count=200, first_imsi="001010000900001", schemes=("null",))
         await run(
             it.load(

@@ -166,7 +166,7 @@ async def test_not_before_their_time(plant: Plant, crowd: Script):
 
 async def test_the_oldest_of_too_many_go_first(plant: Plant, crowd: Script):
     """But not while one of their events may be redelivered."""
-    few = StrangerPolicy(keep=1)
+    few = StrangerPolicy(max_kept=1)
     assert await removal(plant, few).remove(FUTURE_MS + 29_000) == 0
     order = [owner for _, owner in await plant.store.scan("stranger", "")]
     assert set(order) == names(crowd)
@@ -230,7 +230,7 @@ async def test_a_removed_stranger_begins_again(
     monkeypatch.setattr(strangers, "SETTLED", -1e10)
     name = ue_aggregate(f"imsi-00101{UNSUBSCRIBED:010d}")
     async with plants.running(tmp_path, crowd) as plant:
-        await plant.worker(strangers=StrangerPolicy(keep=0))
+        await plant.worker(strangers=StrangerPolicy(max_kept=0))
         await plant.play(crowd.lanes[0], *crowd.lanes[1:])
 
         async def all_gone() -> bool:
