@@ -12,6 +12,8 @@
   the caller of `flush` give up. nats-py stops to read when the PONG then comes.
 - `BusClient.lose_requests` ends the requests of a lost connection. nats-py would wait until their
   timeouts, up to 5 s.
+- `BusClient._connect_command` ends a connection without TLS if TLS was demanded. nats-py goes on in
+  plaintext if the server does not offer TLS, or if somebody in between has removed the offer.
 - `BusClient.request` lets its task be cancelled. nats-py uses `asyncio.wait_for`, which in Python
   3.11 drops a cancellation that comes together with the answer.
 
@@ -48,7 +50,7 @@ _import_without_aiohttp()
 
 from nats.aio.client import PING_PROTO, Client  # noqa: E402 - see above
 from nats.aio.msg import Msg  # noqa: E402 - see above
-from nats.errors import ConnectionReconnectingError  # noqa: E402 - see above
+from nats.errors import ConnectionReconnectingError, SecureConnWantedError  # noqa: E402 - see above
 from nats.errors import TimeoutError as RequestTimeoutError  # noqa: E402 - see above
 from nats.protocol import command  # noqa: E402 - see above
 
@@ -96,6 +98,12 @@ class BusClient(Client):
         super().__init__()
         self.on_reconnect: list[Callable[[float], None]] = []
         """Called after each reconnection; see `eventing.jetstream.connection.when_reconnected`."""
+
+    def _connect_command(self) -> bytes:
+        wanted = self.options.get("tls") is not None
+        if wanted and self._transport._io_writer.get_extra_info("ssl_object") is None:  # type: ignore[attr-defined]  # noqa: SLF001
+            raise SecureConnWantedError
+        return super()._connect_command()
 
     async def _process_msg(
         self, sid: int, subject: bytes, reply: bytes, data: bytes, headers: bytes

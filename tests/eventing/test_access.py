@@ -75,6 +75,19 @@ async def test_a_role_connects_with_its_key_over_tls(
         await broker.stop()
 
 
+async def test_no_connection_goes_on_without_the_tls_that_is_demanded(tmp_path: Path) -> None:
+    """A server that offers no TLS looks the same as one whose offer was removed on the way."""
+    cert, _ = certify(tmp_path)
+    broker = await Broker.start(tmp_path / "js", tmp_path / "nats.log")
+    try:
+        for bus in (NatsConfig(url=broker.url, ca=cert), NatsConfig(url=f"tls{broker.url[4:]}")):
+            with pytest.raises(BusError, match="secure connection not available"):
+                async with connected_as(Role.CONSOLE, bus, "test"):
+                    pass
+    finally:
+        await broker.stop()
+
+
 @pytest.mark.parametrize(
     ("nats", "said"),
     [

@@ -34,6 +34,8 @@ VALUES = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"]), max_si
 NAMES = st.text("abcXYZ-_019", min_size=1, max_size=8)
 
 SOURCES = {
+    "_connect_command": "1999c01f55c91ecc",
+    "_process_connect_init": "e1ed2da075c82ab0",
     "_process_msg": "6cff75947e97717a",
     "_process_headers": "fe656f61147df989",
     "_parse_header_lines": "049cf69148e0bb4f",
@@ -65,6 +67,7 @@ def test_the_signatures_of_the_overridden_methods_are_those_of_nats_py() -> None
 def test_only_these_methods_of_nats_py_are_overridden() -> None:
     assert set(vars(BusClient)) & set(vars(Client)) - {"__doc__", "__module__"} == {
         "__init__",
+        "_connect_command",
         "_process_msg",
         "_send_ping",
         "_send_publish",
