@@ -1,9 +1,6 @@
 """The data directory of a local core: secrets, event log, broker files, log files."""
 
-import contextlib
-import os
 import secrets as random
-import tempfile
 from collections.abc import Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
@@ -12,6 +9,7 @@ from typing import Final
 import msgspec
 
 from evcore.local import lock, private
+from eventing.access.files import write_once
 from schemas.config import reading as configuration
 from schemas.config.reading import Config, ConfigError, HomeNetworkKeyConfig, Secrets
 
@@ -137,18 +135,7 @@ class DataDirectory:
             ),
             http_tokens=random.token_hex(32),
         )
-        # Write the file atomically, and never replace one that another process has just created.
-        number, name = tempfile.mkstemp(prefix=".secrets-", dir=self.root)
-        path = Path(name)
-        try:
-            with os.fdopen(number, "wb") as file:
-                file.write(msgspec.json.encode(made))
-                file.flush()
-                os.fsync(file.fileno())
-            with contextlib.suppress(FileExistsError):
-                self.secrets_file.hardlink_to(path)
-        finally:
-            path.unlink()
+        write_once(self.secrets_file, msgspec.json.encode(made))
 
     def write_config(self, config: Config) -> Config:
         """Write the configuration of the processes, with the embedded store. Return it.

@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 from typing import Any, Final
 
+from eventing.access.files import write_once
 from eventing.access.roles import Role
 from schemas.config.values import ConfigError
 
@@ -62,12 +63,9 @@ def public_key(path: Path) -> str:
 
 
 def _make(path: Path) -> None:
-    try:
-        number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError:
+    if path.exists():
         return
     import nkeys  # noqa: PLC0415 - see `public_key`
 
     seed: bytes = nkeys.encode_seed(os.urandom(_KEY_OCTETS), nkeys.PREFIX_BYTE_USER)
-    with os.fdopen(number, "wb") as file:
-        file.write(seed + b"\n")
+    write_once(path, seed + b"\n")

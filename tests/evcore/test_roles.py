@@ -5,6 +5,8 @@ nothing to any process.
 """
 
 import asyncio
+import errno
+import os
 import signal
 import sys
 from pathlib import Path
@@ -53,6 +55,21 @@ def test_keys_are_made_once_and_are_of_their_owner(tmp_path: Path) -> None:
     text = configuration(made)
     assert all(key in text for key in made.values())
     assert not any((folder / f"{role}.nk").read_text().strip() in text for role in Role)
+
+
+def test_a_full_disk_leaves_no_part_of_a_key(tmp_path: Path) -> None:
+    """Before, the empty file stayed, and no later start could make the key."""
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    folder = tmp_path / "keys"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(ConfigError, match="No space left on device"):
+            keys.make_missing(folder)
+    assert not [*folder.iterdir()]
+    assert len(keys.make_missing(folder)) == len(Role)
 
 
 @pytest.mark.parametrize("text", ["", "nothing", "SUAAAA", "SU" + "A" * 20, "UA" + "A" * 54])
