@@ -106,7 +106,8 @@ def test_the_asyncapi_document_has_every_event_and_every_attribute() -> None:
         for channel in ASYNCAPI["channels"].values()
         for reference in channel["messages"].values()
     }
-    assert carried == known
+    # An NGAP message for a gNB is in a sealed batch, and on no channel by itself.
+    assert carried == known - {EventType.NGAP_DOWNLINK}
     fields = set(generate.SCHEMAS["cloudevent"].__struct_fields__) - {"data"}
     assert fields <= set(BatchedEvent.__struct_fields__)
     for message in messages:
