@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import logging
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from typing import Any, Final
 
 from nats.aio.client import Client
@@ -13,11 +13,14 @@ from nats.errors import Error as NatsError
 from nats.errors import NoRespondersError
 
 from eventing.jetstream.nats_internals import BusClient, MessageHandler, direct_callback
+from eventing.process import cancel_and_wait
 
 log = logging.getLogger(__name__)
 
 CONNECT_TIMEOUT: Final = 5.0
 """Seconds after which the attempts at a first connection end."""
+CLOSE_TIMEOUT: Final = 3.0
+"""Seconds after which a connection that does not close is left to the garbage collector."""
 
 
 class BusError(Exception):
@@ -56,25 +59,25 @@ async def connect(url: str, name: str, **options: Any) -> Client:
             call(lost)
 
     try:
-        async with asyncio.timeout(CONNECT_TIMEOUT):
-            await client.connect(
-                url,
-                name=name,
-                error_cb=on_error,
-                disconnected_cb=disconnected,
-                reconnected_cb=reconnected,
-                allow_reconnect=True,
-                max_reconnect_attempts=-1,
-                reconnect_time_wait=0.1,  # pyright: ignore[reportArgumentType] - seconds
-                connect_timeout=5,
-                ping_interval=10,
-                max_outstanding_pings=3,
-                skip_subject_validation=True,  # `eventing.subjects` makes all subjects
-                **options,
-            )
+        attempt = client.connect(
+            url,
+            name=name,
+            error_cb=on_error,
+            disconnected_cb=disconnected,
+            reconnected_cb=reconnected,
+            allow_reconnect=True,
+            max_reconnect_attempts=-1,
+            reconnect_time_wait=0.1,  # pyright: ignore[reportArgumentType] - seconds
+            connect_timeout=5,
+            ping_interval=10,
+            max_outstanding_pings=3,
+            skip_subject_validation=True,  # `eventing.subjects` makes all subjects
+            **options,
+        )
+        await _within(CONNECT_TIMEOUT, attempt)
     except BaseException as err:
         with contextlib.suppress(Exception):  # a client that never reached a server
-            await client.close()
+            await _within(CLOSE_TIMEOUT, client.close())
         if not isinstance(err, (TimeoutError, NatsError, OSError)):
             raise
         reason = last or str(err) or "no answer in time"
@@ -90,7 +93,26 @@ async def connected(url: str, name: str, **options: Any) -> AsyncGenerator[Clien
         yield client
     finally:
         with contextlib.suppress(OSError, RuntimeError):  # the server stopped before
-            await client.close()
+            await _within(CLOSE_TIMEOUT, client.close())
+
+
+async def _within(seconds: float, call: Coroutine[Any, Any, None]) -> None:
+    """Await a call of nats-py for some seconds.
+
+    nats-py ignores a cancellation while it closes a connection, and then tries the next one. So one
+    cancellation, as by `asyncio.timeout`, is not enough.
+
+    Raises:
+        TimeoutError: the call did not end in time.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        await asyncio.wait({task}, timeout=seconds)
+        if not task.done():
+            raise TimeoutError
+        task.result()
+    finally:
+        await cancel_and_wait([] if task.done() else [task])
 
 
 def when_reconnected(client: Client, call: Callable[[float], None]) -> None:

@@ -38,14 +38,17 @@ class Leaving:
 
     def __init__(self) -> None:
         self.publisher: Publisher
+        self.timers: Publisher
         self.answers: asyncio.Queue[Msg] = asyncio.Queue()
         self.gone = asyncio.Event()
         self.number = 0
 
-    async def begin(self, client: Client) -> None:
-        self.publisher = Publisher(client, PARTITIONS)
+    async def begin(self, gateway: Client, worker: Client) -> None:
+        self.publisher = Publisher(gateway, PARTITIONS)
+        self.timers = Publisher(worker, PARTITIONS)
         await self.publisher.start()
-        await client.subscribe(subjects.downlink(GNB, ASSOCIATION), cb=self.answers.put)
+        await self.timers.start()
+        await gateway.subscribe(subjects.downlinks_of(ASSOCIATION), cb=self.answers.put)
 
     def changed(self, scale: Scale) -> None:
         if scale.workers == 0:
@@ -67,7 +70,7 @@ class Leaving:
         self.number += 1
         event = set_up(self.number)
         message = schedule(event, f"try-{self.number}", int(at * 1000), PARTITIONS)
-        await self.publisher.publish([message])
+        await self.timers.publish([message])
 
     async def answered(self) -> float:
         """Return the seconds until the answer."""
@@ -84,9 +87,10 @@ async def leaving(folder: Path) -> AsyncGenerator[Leaving]:
     it, group = Leaving(), Group("core", tuple(Procedure), cooldown=0.3)
     async with (
         local_core(data, config, (group,), it.changed) as core,
-        connected_as(Role.SETUP, core.config.nats, "test") as client,
+        connected_as(Role.GATEWAY_N2, core.config.nats, "test") as gateway,
+        connected_as(Role.WORKER, core.config.nats, "test") as worker,
     ):
-        await it.begin(client)
+        await it.begin(gateway, worker)
         yield it
 
 
