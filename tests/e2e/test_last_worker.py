@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+from msgspec.structs import replace
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 
-from bench.cold_start import ASSOCIATION, GNB, set_up
+from bench.cold_start import ASSOCIATION, set_up
 from evcore.local.core import local_core
 from evcore.local.data import DataDirectory
 from evcore.local.group import Group, Scale
@@ -21,6 +22,7 @@ from eventing.access.roles import Role
 from eventing.jetstream.messages import schedule
 from eventing.jetstream.publisher import Publisher
 from schemas.config.reading import Config, N2Config
+from schemas.position import Position
 from schemas.procedures import Procedure
 from tests.servers import free_udp_port
 from transport import Mode
@@ -66,9 +68,13 @@ class Leaving:
         await self.publisher.publish([self.publisher.outgoing(set_up(self.number))])
 
     async def due(self, at: float) -> None:
-        """Have JetStream send the event at a time in seconds."""
+        """Have JetStream send the event at a time in seconds.
+
+        Only functions use timers, so the event is one that a function has handed on.
+        """
         self.number += 1
-        event = set_up(self.number)
+        position = Position(self.number, 0, int(time.time() * 1000))
+        event = replace(set_up(self.number), position=position)
         message = schedule(event, f"try-{self.number}", int(at * 1000), PARTITIONS)
         await self.timers.publish([message])
 
