@@ -6,7 +6,8 @@ A worker asks only for events that may be early (`functions.runtime.turn`).
 
 There is one exception. JetStream removes a message when its consumer has the acknowledgement, and
 writes the two to different files. If it dies in between, its stream has a message again that its
-consumer never delivers. The events of such a message are published again here, and it is removed.
+consumer never delivers. After SIGKILL this can be thousands of messages. The events of such a
+message are published again here, and it is removed.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -42,11 +44,11 @@ MOST_READ: Final = 64
 MOST_KNOWN: Final = 8192
 """Messages of a partition whose contents are remembered."""
 PATIENCE: Final = 1.0
-"""Seconds for which a message must stand before others, until its consumer is asked whether it has
-the acknowledgement, and seconds between two questions to a consumer."""
+"""The age of a message that stands before others, in seconds, from which on its consumer is asked
+whether it has the acknowledgement, and seconds between two questions to a consumer."""
 STUCK: Final = 10.0
-"""Seconds after which a message that is a publication again counts as acknowledged in any case: the
-event that waits for it may hold the ack floor of their consumer below it."""
+"""The age, in seconds, at which a message that is a publication again counts as acknowledged in any
+case: the event that waits for it may hold the ack floor of their consumer below it."""
 AT_ONCE: Final = 32
 """Maximum number of questions to JetStream without an answer."""
 TIMEOUT: Final = 2.0
@@ -63,8 +65,16 @@ class Waiting(Struct, frozen=True):
     """The UE's own slot. Events of a connection move from the connection's slot to this one."""
 
 
-_Contents = dict[int, Position]
-"""The slots of the events in a message, each with its first position."""
+_NEVER: Final = float("-inf"), 0
+"""The time and the answer of a question to a consumer that was not asked."""
+
+
+class _Contents(Struct, frozen=True):
+    """What is known about a message."""
+
+    consumer: str
+    slots: dict[int, Position]
+    """The slots of its events, each with its first position."""
 
 
 class _Seen(Struct):
@@ -83,11 +93,11 @@ class EarlierEvents:
         self._client = client
         self._partitions = partitions
         self._seen: dict[int, _Seen] = {}
-        self._since: dict[int, float] = {}
-        """By stream sequence, the monotonic time since which a message stands before others."""
         self._floors: dict[str, tuple[float, int]] = {}
         """By consumer, the monotonic time of the last question, and its answer: the sequence up to
         which it has all acknowledgements."""
+        self._forgotten = 0
+        """Messages that JetStream had again although they are acknowledged."""
         self._asking = asyncio.Semaphore(AT_ONCE)
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
@@ -106,7 +116,6 @@ class EarlierEvents:
             # The broker may have made its stream again, or lost its last messages.
             self._reconnects = self._client.stats["reconnects"]
             self._seen.clear()
-            self._since.clear()
             self._floors.clear()
         for partition in self._seen.keys() - by_partition.keys():
             del self._seen[partition]
@@ -171,7 +180,16 @@ class EarlierEvents:
         for sequence, stands in checks.items():
             if not stands.result():
                 seen.contents.pop(sequence, None)
+        await self._remove_acknowledged(seen)
         return blocked
+
+    async def _remove_acknowledged(self, seen: _Seen) -> None:
+        """Publish messages again that are known to be acknowledged, and remove them, also if no
+        event waits for them: they take room, and each would stop an event later."""
+        known = (n for n, one in seen.contents.items() if n <= self._known_floor(one.consumer))
+        for sequence in list(islice(known, MOST_READ)):
+            if not await self._stands(sequence):
+                del seen.contents[sequence]
 
     async def _stands(self, sequence: int) -> bool:
         """Whether the stream has a message, and its consumer may deliver it."""
@@ -213,7 +231,7 @@ class EarlierEvents:
             if found is None:
                 break
             contents = _contents(found)
-            behind = {i for i, one in asked.items() if _has_earlier(contents, one)}
+            behind = {i for i, one in asked.items() if _has_earlier(contents.slots, one)}
             if behind - blocked and not await self._is_acknowledged(found):
                 blocked |= behind
             sequence = found["seq"] + 1
@@ -221,38 +239,53 @@ class EarlierEvents:
 
     async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
-        so, its events are published again, and it is removed.
-
-        It is safe if the consumer has not: an event that is processed twice has no effect.
-        """
-        sequence, now = found["seq"], time.monotonic()
-        if len(self._since) >= MOST_KNOWN:
-            self._since.clear()
-        stood = now - self._since.setdefault(sequence, now)
-        if stood < PATIENCE:
-            return False
+        so, its events are published again, and it is removed."""
         consumer = subjects.consumer_name(found["subject"])
-        stuck = stood >= STUCK and subjects.is_republished(found["subject"])
-        try:
-            if not stuck and sequence > await self._floor(consumer, now):
+        if found["seq"] > self._known_floor(consumer):
+            age = time.time() - _stored(found) / 1000
+            if age < PATIENCE:
                 return False
-            log.warning("message %d of %s is acknowledged: published again", sequence, consumer)
+            stuck = age >= STUCK and subjects.is_republished(found["subject"])
+            if not stuck and found["seq"] > await self._floor(consumer):
+                return False
+        return await self._published_again(found)
+
+    async def _published_again(self, found: dict[str, Any]) -> bool:
+        """Publish the events of a message again, and remove it. Return whether that was possible.
+
+        It is safe if the message is not acknowledged: an event that is processed twice has no
+        effect.
+        """
+        sequence, consumer = found["seq"], subjects.consumer_name(found["subject"])
+        self._forgotten += 1
+        if not self._forgotten & (self._forgotten - 1):
+            text = "message %d of %s is acknowledged: published again (%d so far)"
+            log.warning(text, sequence, consumer, self._forgotten)
+        try:
             for message in _again(found, self._partitions):
                 await publish_once(self._client, message, TIMEOUT)
             await remove_message(self._client, sequence, TIMEOUT)
         except BusError as err:
             log.info("message %d of %s stays: %s", sequence, consumer, err)
             return False
-        self._since.pop(sequence, None)
         return True
 
-    async def _floor(self, consumer: str, now: float) -> int:
+    def _known_floor(self, consumer: str) -> int:
+        """Return the answer to the last question to a consumer."""
+        return self._floors.get(consumer, _NEVER)[1]
+
+    async def _floor(self, consumer: str) -> int:
         """Return the sequence up to which a consumer has all acknowledgements, as of the last
         question."""
-        asked_at, floor = self._floors.get(consumer, (-PATIENCE, 0))
+        now = time.monotonic()
+        asked_at, floor = self._floors.get(consumer, _NEVER)
         if now - asked_at >= PATIENCE:
             self._floors[consumer] = now, floor  # others do not ask meanwhile
-            info = await consumer_info(self._client, consumer, TIMEOUT)
+            try:
+                info = await consumer_info(self._client, consumer, TIMEOUT)
+            except BusError as err:
+                log.info("%s is not known: %s", consumer, err)
+                return floor
             floor = info["ack_floor"]["stream_seq"]
             self._floors[consumer] = now, floor
         return floor
@@ -266,8 +299,8 @@ def _by_slot(known: dict[int, _Contents], slots: set[int]) -> dict[int, list[tup
     """Return the messages with events of some slots, as stream sequences and first positions."""
     found: dict[int, list[tuple[int, Position]]] = {}
     for sequence, contents in known.items():
-        for slot in slots & contents.keys():
-            found.setdefault(slot, []).append((sequence, contents[slot]))
+        for slot in slots & contents.slots.keys():
+            found.setdefault(slot, []).append((sequence, contents.slots[slot]))
     return found
 
 
@@ -281,22 +314,21 @@ def _earlier(of_slot: dict[int, list[tuple[int, Position]]], one: Waiting) -> li
     )
 
 
-def _has_earlier(contents: _Contents, one: Waiting) -> bool:
+def _has_earlier(slots: dict[int, Position], one: Waiting) -> bool:
     return any(
-        slot in one.slots and position.precedes(one.position) for slot, position in contents.items()
+        slot in one.slots and position.precedes(one.position) for slot, position in slots.items()
     )
 
 
 def _contents(found: dict[str, Any]) -> _Contents:
-    """Return the slots of the events in a message, with the earliest position of each."""
-    contents: _Contents = {}
+    slots: dict[int, Position] = {}
     for event in _events(found):
         slot, position = event.slot, event.position
         if slot is None or position is None:
             continue
-        if slot not in contents or position.precedes(contents[slot]):
-            contents[slot] = position
-    return contents
+        if slot not in slots or position.precedes(slots[slot]):
+            slots[slot] = position
+    return _Contents(subjects.consumer_name(found["subject"]), slots)
 
 
 def _again(found: dict[str, Any], partitions: int) -> list[Outgoing]:
@@ -304,11 +336,15 @@ def _again(found: dict[str, Any], partitions: int) -> list[Outgoing]:
     return [addressed(event, partitions, repeated=True).outgoing for event in _events(found)]
 
 
+def _stored(found: dict[str, Any]) -> int:
+    """Return the time when JetStream stored a message, in milliseconds."""
+    return int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
+
+
 def _events(found: dict[str, Any]) -> list[CloudEvent]:
     """Return the events of a message, with slot, procedure and position."""
     lines = base64.b64decode(found.get("hdrs", ""))
     headers = parse_headers(lines.removeprefix(HEADER_VERSION))
-    stored = int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
     subject: str = found["subject"]
     try:
         return [
@@ -316,7 +352,7 @@ def _events(found: dict[str, Any]) -> list[CloudEvent]:
                 event,
                 slot=subjects.slot_of_subject(subject) if event.slot is None else event.slot,
                 procedure=event.procedure or subject.split(".")[2],
-                position=event.position or Position(found["seq"], index, stored),
+                position=event.position or Position(found["seq"], index, _stored(found)),
             )
             for index, event in enumerate(
                 events_of(headers, base64.b64decode(found.get("data", "")))

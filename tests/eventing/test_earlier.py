@@ -4,6 +4,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -65,18 +66,20 @@ async def gone(client: Client) -> None:
     await until(none_left)
 
 
-async def acknowledge_first(client: Client) -> None:
-    """Acknowledge the first event."""
+async def acknowledge_first(client: Client, count: int = 1, left: int = 1) -> None:
+    """Acknowledge the first `count` events, and wait until the stream has only the others."""
     intake = Intake(client)
     await intake.consume([SESSION])
-    first, *others = await intake.take(1, 5)
-    await intake.ack(first)
+    taken: list[Delivery] = []
+    while len(taken) < count:
+        taken += await intake.take(count - len(taken), 5)
+    for delivery in taken:
+        await intake.ack(delivery)
     await client.flush()
-    assert not others
     await intake.stop()
 
     async def removed() -> bool:
-        return len(await events(client)) == 1
+        return sum((await events(client)).values()) == left
 
     await until(removed)
 
@@ -211,7 +214,7 @@ async def test_a_position_far_ahead_hides_no_later_message(
     ask = EarlierEvents(client, PARTITIONS)
     assert await ask.none_earlier([at(1_000_000, 0, OTHER)]) == [True]
     await publish(publisher, of_slot(2), of_slot(3))
-    await acknowledge_first(client)
+    await acknowledge_first(client, left=2)
     assert await ask.none_earlier([at(3), at(1_000_000)]) == [False, False]
 
 
@@ -258,50 +261,78 @@ async def test_no_question_outlasts_a_look_that_fails(
     assert sorted(asked) == [1, 2], "the question about the second message has no end"
 
 
-async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """nats-server was killed after it had written an acknowledgement, and before the removal."""
-    monkeypatch.setattr(earlier, "PATIENCE", 0.1)
-    messages = tmp_path / "jetstream" / "jetstream" / "$G" / "streams" / subjects.STREAM / "msgs"
-    async with brokers.running(tmp_path) as bus:
+@asynccontextmanager
+async def forgotten(folder: Path, count: int, *others: CloudEvent) -> AsyncGenerator[Client]:
+    """A broker with `count` acknowledged messages that it has forgotten to remove, and others.
+
+    nats-server was killed after it had written the acknowledgements, and before the removals.
+    """
+    messages = folder / "jetstream" / "jetstream" / "$G" / "streams" / subjects.STREAM / "msgs"
+    async with brokers.running(folder) as bus:
         async with brokers.clients(bus, 1) as (client,):
             await ensure(client, BusConfig(partitions=PARTITIONS))
             publisher = Publisher(client, PARTITIONS)
             await publisher.start()
-            await publish(publisher, of_slot(1), of_slot(2))
+            forgotten = (of_slot(n, (SLOT, OTHER)[n % 2]) for n in range(count))
+            await publish(publisher, *forgotten, *others)
         await bus.end()
-        shutil.copytree(messages, tmp_path / "before")
+        shutil.copytree(messages, folder / "before")
         await bus.start()
         async with brokers.clients(bus, 1) as (client,):
-            await acknowledge_first(client)
+            await acknowledge_first(client, count, len(others))
         await bus.end()
         shutil.rmtree(messages)
-        shutil.copytree(tmp_path / "before", messages)
+        shutil.copytree(folder / "before", messages)
         await bus.start()
         async with brokers.clients(bus, 1) as (client,):
-            ask = EarlierEvents(client, PARTITIONS)
-            assert sum((await events(client)).values()) == 2
+            assert sum((await events(client)).values()) == count + len(others)
+            yield client
+
+
+async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(earlier, "PATIENCE", 0.1)
+    async with forgotten(tmp_path, 1, of_slot(2)) as client:
+        ask = EarlierEvents(client, PARTITIONS)
+        assert await ask.none_earlier([at(2)]) == [False]
+
+        async def again() -> bool:
             assert await ask.none_earlier([at(2)]) == [False]
+            return subjects.republished(0, "session", SLOT) in await events(client)
 
-            async def again() -> bool:
-                assert await ask.none_earlier([at(2)]) == [False]
-                return subjects.republished(0, "session", SLOT) in await events(client)
+        await until(again)
+        assert sum((await events(client)).values()) == 2, "the first message is removed"
+        intake = Intake(client)
+        await intake.consume([SESSION])
+        taken: list[Delivery] = []
+        while len(taken) < 2:
+            taken += await intake.take(2, 5)
+        positions = {position_of(one): one for one in taken}
+        assert set(positions) == {1, 2}, "it keeps its place"
+        await intake.ack(positions[1])
+        await until(lambda: first(ask))
+        monkeypatch.setattr(earlier, "PATIENCE", 0.0)
+        for _ in range(3):  # the other one is not acknowledged, and stays
+            assert await ask.none_earlier([at(3)]) == [False]
 
-            await until(again)
-            assert sum((await events(client)).values()) == 2, "the first message is removed"
-            intake = Intake(client)
-            await intake.consume([SESSION])
-            taken: list[Delivery] = []
-            while len(taken) < 2:
-                taken += await intake.take(2, 5)
-            positions = {position_of(one): one for one in taken}
-            assert set(positions) == {1, 2}, "it keeps its place"
-            await intake.ack(positions[1])
-            await until(lambda: first(ask))
-            monkeypatch.setattr(earlier, "PATIENCE", 0.0)
-            for _ in range(3):  # the other one is not acknowledged, and stays
-                assert await ask.none_earlier([at(3)]) == [False]
+
+async def test_many_messages_that_the_broker_forgot_to_remove_cost_one_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of other UEs, for which no event waits. Before, each cost its UE a second."""
+    monkeypatch.setattr(earlier, "PATIENCE", 0.1)
+    async with forgotten(tmp_path, 40, of_slot(40)) as client:
+        await asyncio.sleep(0.1)  # they have to be as old as PATIENCE
+        ask = EarlierEvents(client, PARTITIONS)
+        assert await ask.none_earlier([at(41)]) == [False], "an event is published again before it"
+        assert await ask.none_earlier([at(41)]) == [False]
+        found = await events(client)
+        again = {subjects.republished(0, "session", slot): 20 for slot in (SLOT, OTHER)}
+        assert again.items() <= found.items()
+        assert sum(found.values()) == 41
+        await acknowledge(client, 41)
+        assert await ask.none_earlier([at(41)]) == [True]
 
 
 async def first(ask: EarlierEvents) -> bool:
