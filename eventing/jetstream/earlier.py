@@ -16,7 +16,7 @@ import logging
 import time
 from collections.abc import Sequence
 from datetime import datetime
-from itertools import islice
+from random import sample
 from typing import Any, Final
 
 from msgspec import Struct, field
@@ -44,11 +44,14 @@ MOST_READ: Final = 64
 MOST_KNOWN: Final = 8192
 """Messages of a partition whose contents are remembered."""
 PATIENCE: Final = 1.0
-"""The age of a message that stands before others, in seconds, from which on its consumer is asked
-whether it has the acknowledgement, and seconds between two questions to a consumer."""
+"""Seconds for which a message must stand before others, until its consumer is asked whether it has
+the acknowledgement, and seconds between two questions to a consumer."""
+FORGETFUL: Final = 10.0
+"""Seconds for which consumers are asked without patience after JetStream had an acknowledged
+message again. There may be thousands of them, and a UE cannot wait for each."""
 STUCK: Final = 10.0
-"""The age, in seconds, at which a message that is a publication again counts as acknowledged in any
-case: the event that waits for it may hold the ack floor of their consumer below it."""
+"""Seconds after which a message that is a publication again counts as acknowledged in any case: the
+event that waits for it may hold the ack floor of their consumer below it."""
 AT_ONCE: Final = 32
 """Maximum number of questions to JetStream without an answer."""
 TIMEOUT: Final = 2.0
@@ -65,14 +68,11 @@ class Waiting(Struct, frozen=True):
     """The UE's own slot. Events of a connection move from the connection's slot to this one."""
 
 
-_NEVER: Final = float("-inf"), 0
-"""The time and the answer of a question to a consumer that was not asked."""
-
-
 class _Contents(Struct, frozen=True):
     """What is known about a message."""
 
     consumer: str
+    """Empty if no consumer takes it."""
     slots: dict[int, Position]
     """The slots of its events, each with its first position."""
 
@@ -93,11 +93,15 @@ class EarlierEvents:
         self._client = client
         self._partitions = partitions
         self._seen: dict[int, _Seen] = {}
+        self._since: dict[int, float] = {}
+        """By stream sequence, the monotonic time since which a message stands before others."""
+        self._forgetful = float("-inf")
+        """The monotonic time until which JetStream counts as forgetful."""
         self._floors: dict[str, tuple[float, int]] = {}
         """By consumer, the monotonic time of the last question, and its answer: the sequence up to
         which it has all acknowledgements."""
-        self._forgotten = 0
-        """Messages that JetStream had again although they are acknowledged."""
+        self._removed = 0
+        """Messages that were published again and removed."""
         self._asking = asyncio.Semaphore(AT_ONCE)
         self._reconnects = 0
         """Reconnections of the client when `_seen` was read."""
@@ -116,6 +120,7 @@ class EarlierEvents:
             # The broker may have made its stream again, or lost its last messages.
             self._reconnects = self._client.stats["reconnects"]
             self._seen.clear()
+            self._since.clear()
             self._floors.clear()
         for partition in self._seen.keys() - by_partition.keys():
             del self._seen[partition]
@@ -184,12 +189,23 @@ class EarlierEvents:
         return blocked
 
     async def _remove_acknowledged(self, seen: _Seen) -> None:
-        """Publish messages again that are known to be acknowledged, and remove them, also if no
-        event waits for them: they take room, and each would stop an event later."""
-        known = (n for n, one in seen.contents.items() if n <= self._known_floor(one.consumer))
-        for sequence in list(islice(known, MOST_READ)):
-            if not await self._stands(sequence):
-                del seen.contents[sequence]
+        """Remove up to `MOST_READ` acknowledged messages that JetStream has again, also if no event
+        waits for them: they take room, and each would stop an event later."""
+        if time.monotonic() >= self._forgetful:
+            return
+        known = [
+            sequence
+            for sequence, one in seen.contents.items()
+            if one.slots and sequence <= self._floors.get(one.consumer, (0.0, 0))[1]
+        ]
+        # In random order, because other processes remove them too.
+        for sequence in sample(known, min(len(known), MOST_READ)):
+            try:
+                if await self._stands(sequence):
+                    return
+            except BusError:
+                return
+            seen.contents.pop(sequence, None)
 
     async def _stands(self, sequence: int) -> bool:
         """Whether the stream has a message, and its consumer may deliver it."""
@@ -232,7 +248,8 @@ class EarlierEvents:
                 break
             contents = _contents(found)
             behind = {i for i, one in asked.items() if _has_earlier(contents.slots, one)}
-            if behind - blocked and not await self._is_acknowledged(found):
+            if behind - blocked:
+                await self._is_acknowledged(found)  # if so, its events are published again
                 blocked |= behind
             sequence = found["seq"] + 1
         return blocked
@@ -240,52 +257,46 @@ class EarlierEvents:
     async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
         so, its events are published again, and it is removed."""
+        sequence, now = found["seq"], time.monotonic()
+        if len(self._since) >= MOST_KNOWN:
+            self._since.clear()
+        stood = now - self._since.setdefault(sequence, now)
+        if stood < PATIENCE and now >= self._forgetful:
+            return False
         consumer = subjects.consumer_name(found["subject"])
-        if found["seq"] > self._known_floor(consumer):
-            age = time.time() - _stored(found) / 1000
-            if age < PATIENCE:
-                return False
-            stuck = age >= STUCK and subjects.is_republished(found["subject"])
-            if not stuck and found["seq"] > await self._floor(consumer):
-                return False
-        return await self._published_again(found)
-
-    async def _published_again(self, found: dict[str, Any]) -> bool:
-        """Publish the events of a message again, and remove it. Return whether that was possible.
-
-        It is safe if the message is not acknowledged: an event that is processed twice has no
-        effect.
-        """
-        sequence, consumer = found["seq"], subjects.consumer_name(found["subject"])
-        self._forgotten += 1
-        if not self._forgotten & (self._forgotten - 1):
-            text = "message %d of %s is acknowledged: published again (%d so far)"
-            log.warning(text, sequence, consumer, self._forgotten)
+        stuck = stood >= STUCK and subjects.is_republished(found["subject"])
         try:
+            if not stuck:
+                if sequence > await self._floor(consumer):
+                    return False
+                if await self._get({"seq": sequence}) is None:
+                    return True  # acknowledged and removed meanwhile
+                self._forgetful = now + FORGETFUL
             for message in _again(found, self._partitions):
                 await publish_once(self._client, message, TIMEOUT)
             await remove_message(self._client, sequence, TIMEOUT)
         except BusError as err:
             log.info("message %d of %s stays: %s", sequence, consumer, err)
             return False
+        self._since.pop(sequence, None)
+        self._removed += 1
+        if not self._removed & (self._removed - 1):
+            text = "message %d of %s is acknowledged: published again (%d so far)"
+            log.warning(text, sequence, consumer, self._removed)
         return True
-
-    def _known_floor(self, consumer: str) -> int:
-        """Return the answer to the last question to a consumer."""
-        return self._floors.get(consumer, _NEVER)[1]
 
     async def _floor(self, consumer: str) -> int:
         """Return the sequence up to which a consumer has all acknowledgements, as of the last
-        question."""
+        question.
+
+        Raises:
+            BusError: JetStream does not answer.
+        """
         now = time.monotonic()
-        asked_at, floor = self._floors.get(consumer, _NEVER)
+        asked_at, floor = self._floors.get(consumer, (-PATIENCE, 0))
         if now - asked_at >= PATIENCE:
             self._floors[consumer] = now, floor  # others do not ask meanwhile
-            try:
-                info = await consumer_info(self._client, consumer, TIMEOUT)
-            except BusError as err:
-                log.info("%s is not known: %s", consumer, err)
-                return floor
+            info = await consumer_info(self._client, consumer, TIMEOUT)
             floor = info["ack_floor"]["stream_seq"]
             self._floors[consumer] = now, floor
         return floor
@@ -328,7 +339,11 @@ def _contents(found: dict[str, Any]) -> _Contents:
             continue
         if slot not in slots or position.precedes(slots[slot]):
             slots[slot] = position
-    return _Contents(subjects.consumer_name(found["subject"]), slots)
+    try:
+        consumer = subjects.consumer_name(found["subject"])
+    except ValueError:
+        consumer = ""
+    return _Contents(consumer, slots)
 
 
 def _again(found: dict[str, Any], partitions: int) -> list[Outgoing]:
@@ -336,15 +351,11 @@ def _again(found: dict[str, Any], partitions: int) -> list[Outgoing]:
     return [addressed(event, partitions, repeated=True).outgoing for event in _events(found)]
 
 
-def _stored(found: dict[str, Any]) -> int:
-    """Return the time when JetStream stored a message, in milliseconds."""
-    return int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
-
-
 def _events(found: dict[str, Any]) -> list[CloudEvent]:
     """Return the events of a message, with slot, procedure and position."""
     lines = base64.b64decode(found.get("hdrs", ""))
     headers = parse_headers(lines.removeprefix(HEADER_VERSION))
+    stored = int(datetime.fromisoformat(found["time"]).timestamp() * 1000)
     subject: str = found["subject"]
     try:
         return [
@@ -352,7 +363,7 @@ def _events(found: dict[str, Any]) -> list[CloudEvent]:
                 event,
                 slot=subjects.slot_of_subject(subject) if event.slot is None else event.slot,
                 procedure=event.procedure or subject.split(".")[2],
-                position=event.position or Position(found["seq"], index, _stored(found)),
+                position=event.position or Position(found["seq"], index, stored),
             )
             for index, event in enumerate(
                 events_of(headers, base64.b64decode(found.get("data", "")))
