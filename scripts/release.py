@@ -111,6 +111,7 @@ def begin(this: str, following: str) -> None:
         if form.format(this) not in text:
             raise ReleaseError(f"{name} does not have the version {this}")
         path.write_text(text.replace(form.format(this), form.format(following), 1))
+    run(sys.executable, "-m", "schemas.generate")  # the AsyncAPI document has the version
     folder = HISTORIES / following
     folder.mkdir(exist_ok=True)
     for path in (HISTORIES / this).glob("*.jsonl"):

@@ -12,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from schemas.version import VERSION
+
 ROOT = Path(__file__).parents[2]
-WITHOUT = shutil.ignore_patterns("__pycache__", "*.svg", "generated")
+NEXT, AFTER = (f"{int(VERSION.split('.')[0]) + n}.0.0" for n in (1, 2))
+CURRENT = f"tests/histories/{VERSION}"
+"""The histories of the version of the tree."""
+WITHOUT = shutil.ignore_patterns("__pycache__", "*.svg")
 FOLDERS = (
     "scripts",
     "schemas",
@@ -46,11 +51,14 @@ class Tree:
         self.root = root
         for name in FOLDERS:
             shutil.copytree(ROOT / name, root / name, ignore=WITHOUT)
-        shutil.copytree(ROOT / "tests/histories/0.1.0", root / "tests/histories/0.1.0")
+        shutil.copytree(ROOT / CURRENT, root / CURRENT)
         for name in FILES:
             if (ROOT / name).exists():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(ROOT / name, root / name)
+        changelog = root / "CHANGELOG.md"
+        text = changelog.read_text().replace("[Unreleased]\n", "[Unreleased]\n\n- A note.\n", 1)
+        changelog.write_text(text)
         self.git("init", "--quiet", "--initial-branch", "main")
         self.git("config", "user.name", "test")
         self.git("config", "user.email", "test@example.org")
@@ -82,7 +90,7 @@ class Tree:
     def sboms(self, wheel: Path) -> tuple[int, str]:
         code = (
             "import pathlib, sys; sys.path.insert(0, 'scripts'); import release; "
-            "release.write_sboms(pathlib.Path(sys.argv[1]), '0.1.0')"
+            f"release.write_sboms(pathlib.Path(sys.argv[1]), '{VERSION}')"
         )
         done = subprocess.run(
             (sys.executable, "-c", code, wheel),
@@ -105,28 +113,29 @@ def tree(tmp_path: Path) -> Tree:
 @pytest.mark.slow
 def test_a_release(tree: Tree) -> None:
     notes = tree.read("CHANGELOG.md").partition("## [Unreleased]\n")[2]
-    status, said = tree.release("0.2.0")
+    status, said = tree.release(NEXT)
     assert (status, said.count("\n")) == (0, 1), said
-    assert tree.git("log", "--format=%s", "-2") == "release: begin 0.2.0\nrelease: 0.1.0\n"
-    assert tree.git("tag", "--points-at", "HEAD~1") == "v0.1.0\n"
+    assert tree.git("log", "--format=%s", "-2") == f"release: begin {NEXT}\nrelease: {VERSION}\n"
+    assert tree.git("tag", "--points-at", "HEAD~1") == f"v{VERSION}\n"
     assert tree.git("status", "--porcelain") == ""
-    dated = re.search(
-        r"## \[Unreleased\]\n\n## \[0\.1\.0\] - 20\d\d-\d\d-\d\d\n", tree.read("CHANGELOG.md")
-    )
-    assert dated is not None
+    head = rf"## \[Unreleased\]\n\n## \[{re.escape(VERSION)}\] - 20\d\d-\d\d-\d\d\n"
+    assert re.search(head, tree.read("CHANGELOG.md"))
     assert tree.read("CHANGELOG.md").endswith(notes)
-    for name in ("pyproject.toml", "wire/Cargo.toml", "wire/Cargo.lock", "schemas/version.py"):
-        assert '"0.2.0"' in tree.read(name)
-    for line in tree.read("tests/histories/0.1.0/SHA256SUMS").splitlines():
+    for name in (
+        *("pyproject.toml", "wire/Cargo.toml", "wire/Cargo.lock", "schemas/version.py"),
+        "schemas/generated/asyncapi.json",
+    ):
+        assert f'"{NEXT}"' in tree.read(name)
+    for line in tree.read(f"{CURRENT}/SHA256SUMS").splitlines():
         digest, name = line.split("  ")
-        for version in ("0.1.0", "0.2.0"):
+        for version in (VERSION, NEXT):
             octets = (tree.root / "tests/histories" / version / name).read_bytes()
             assert hashlib.sha256(octets).hexdigest() == digest
-    status, said = tree.release("0.3.0")
+    status, said = tree.release(AFTER)
     assert (status, said) == (1, "release: CHANGELOG.md has nothing under [Unreleased]\n")
 
 
-@pytest.mark.parametrize("following", ["0.1.0", "0.0.9", "next", "0.2", "1.0.0rc1"])
+@pytest.mark.parametrize("following", [VERSION, "0.0.9", "next", "0.2", "1.0.0rc1"])
 def test_a_version_that_cannot_be_the_next(tree: Tree, following: str) -> None:
     status, said = tree.release(following)
     assert (status, said.startswith("release: the next version must be like")) == (1, True)
@@ -135,17 +144,17 @@ def test_a_version_that_cannot_be_the_next(tree: Tree, following: str) -> None:
 
 def test_uncommitted_changes(tree: Tree) -> None:
     (tree.root / "more.txt").write_text("more")
-    assert tree.release("0.2.0") == (1, "release: the tree has changes that are not committed\n")
+    assert tree.release(NEXT) == (1, "release: the tree has changes that are not committed\n")
 
 
 @pytest.mark.slow
 def test_histories_that_are_not_current(tree: Tree) -> None:
-    history = tree.root / "tests/histories/0.1.0/suci-null.jsonl"
+    history = tree.root / CURRENT / "suci-null.jsonl"
     history.write_text(history.read_text() + "\n")
     tree.commit()
-    status, said = tree.release("0.2.0")
+    status, said = tree.release(NEXT)
     assert status == 1
-    assert "the recorded histories are not current:\nrecorded 0.1.0/suci-null.jsonl" in said
+    assert f"the recorded histories are not current:\nrecorded {VERSION}/suci-null.jsonl" in said
 
 
 CRATES = {"bomFormat": "CycloneDX", "components": [{"name": "pyo3", "version": "0.29.3"}]}
@@ -153,9 +162,11 @@ CRATES = {"bomFormat": "CycloneDX", "components": [{"name": "pyo3", "version": "
 
 def wheel_of(folder: Path, *files: tuple[str, str]) -> Path:
     """Return a wheel of evcore that needs msgspec, with more files in its .dist-info."""
-    made = folder / "evcore-0.1.0-py3-none-any.whl"
-    info = "evcore-0.1.0.dist-info"
-    metadata = "Metadata-Version: 2.1\nName: evcore\nVersion: 0.1.0\nRequires-Dist: msgspec>=0.20\n"
+    made = folder / f"evcore-{VERSION}-py3-none-any.whl"
+    info = f"evcore-{VERSION}.dist-info"
+    metadata = (
+        f"Metadata-Version: 2.1\nName: evcore\nVersion: {VERSION}\nRequires-Dist: msgspec>=0.20\n"
+    )
     wheel = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     with zipfile.ZipFile(made, "w") as file:
         for name, text in (("METADATA", metadata), ("WHEEL", wheel), *files, ("RECORD", "")):
@@ -170,14 +181,14 @@ def test_the_sboms_of_a_wheel(tree: Tree, tmp_path: Path) -> None:
     if "cannot be installed" in said:
         pytest.skip(said)
     assert status == 0, said
-    python = json.loads((tmp_path / "evcore-0.1.0-python.cdx.json").read_text())
+    python = json.loads((tmp_path / f"evcore-{VERSION}-python.cdx.json").read_text())
     assert (python["bomFormat"], python["specVersion"]) == ("CycloneDX", "1.6")
     root = python["metadata"]["component"]
-    assert (root["name"], root["version"]) == ("evcore", "0.1.0")
+    assert (root["name"], root["version"]) == ("evcore", VERSION)
     (pinned,) = re.findall(r"(?m)^msgspec==(.*)$", tree.read("constraints.txt"))
     found = {one["name"]: one["version"] for one in python["components"]}
     assert found["msgspec"] == pinned
-    assert json.loads((tmp_path / "evcore-0.1.0-rust.cdx.json").read_text()) == CRATES
+    assert json.loads((tmp_path / f"evcore-{VERSION}-rust.cdx.json").read_text()) == CRATES
 
 
 def test_a_wheel_without_an_sbom_of_its_crates(tree: Tree, tmp_path: Path) -> None:
