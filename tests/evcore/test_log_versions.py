@@ -10,6 +10,7 @@ import pytest
 
 from evcore.logs.access import opened
 from schemas.step import encode
+from schemas.version import VERSION
 from tests.evcore import recording
 from tests.evcore.recording import SUPI, UE, Recorded, played
 from tests.evcore.shell import Shell
@@ -39,10 +40,11 @@ def test_who_decided_is_shown_and_what_may_be_ignored_is_noted(
     asyncio.run(rewrite(recorded, 2, {"event": "~Weighed", "grams": 70_000}))
     shown = evcore.ok("log", "show", SUPI, "--data", recorded.data.root).lines
     titles = [line for line in shown if line.startswith("step ")]
-    assert re.search(r" registration  0\.1\.0 \([0-9a-f]{8}\)$", titles[0]), titles[0]
+    code = rf" registration  {re.escape(VERSION)} \([0-9a-f]{{8}}\)$"
+    assert re.search(code, titles[0]), titles[0]
     assert titles[1].endswith("  unknown code (0.9.0)")
     (noted,) = (line for line in shown if "Weighed" in line)
-    assert "code 0.9.0 wrote the event Weighed, which version 0.1.0 does not know" in noted
+    assert f"code 0.9.0 wrote the event Weighed, which version {VERSION} does not know" in noted
     (document,) = evcore.ok(
         "log", "show", SUPI, "--data", recorded.data.root, "--seq", 2, "--json"
     ).documents
@@ -58,5 +60,5 @@ def test_what_must_be_known_is_an_error_of_one_sentence(evcore: Shell, recorded:
     assert said.status == 1
     assert said.err == (
         f"evcore: step 2 of {UE} cannot be read: code 0.9.0 wrote the event Weighed, which "
-        "version 0.1.0 does not know\n"
+        f"version {VERSION} does not know\n"
     )

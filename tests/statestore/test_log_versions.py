@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from schemas.aggregates import kind_of
 from schemas.event import Noted
 from schemas.step import Step, encode
+from schemas.version import VERSION
 from statestore.contract import Append, Appended, StoreDamaged
 from statestore.log import SNAPSHOT_EVERY, Aggregate, EventLog
 from statestore.sqlite.engine import SqliteEngine
@@ -137,7 +138,7 @@ async def test_an_event_of_a_later_version_stops_the_fold_and_says_why(log: Even
         await log.load([UE])
     assert str(caught.value) == (
         f"step 4 of {UE} cannot be read: code 0.9.0 wrote the event Teleported, "
-        "which version 0.1.0 does not know"
+        f"which version {VERSION} does not know"
     )
     assert (await log.at(UE, 3)).state == aggregate.state, "what was before can be read"
 
