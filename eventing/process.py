@@ -37,6 +37,12 @@ def open_many_files() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
+def is_logged(count: int) -> bool:
+    """Whether the `count`-th of many equal occurrences is logged: the first, second, fourth,
+    eighth and so on. A flood of them must not fill the log."""
+    return count & (count - 1) == 0
+
+
 @contextlib.asynccontextmanager
 async def beating() -> AsyncGenerator[None]:
     """Touch the liveness file at once and every `PERIOD` seconds until the block ends.

@@ -15,6 +15,7 @@ import base64
 import logging
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from random import sample
 from typing import Any, Final
@@ -33,6 +34,7 @@ from eventing.jetstream.streams import (
     remove_message,
     stored_message,
 )
+from eventing.process import is_logged
 from schemas.cloudevents import CloudEvent
 from schemas.identity import partition_of
 from schemas.position import Position
@@ -198,14 +200,12 @@ class EarlierEvents:
             for sequence, one in seen.contents.items()
             if one.slots and sequence <= self._floors.get(one.consumer, (0.0, 0))[1]
         ]
-        # In random order, because other processes remove them too.
-        for sequence in sample(known, min(len(known), MOST_READ)):
-            try:
+        with suppress(BusError):
+            # In random order, because other processes remove them too.
+            for sequence in sample(known, min(len(known), MOST_READ)):
                 if await self._stands(sequence):
                     return
-            except BusError:
-                return
-            seen.contents.pop(sequence, None)
+                seen.contents.pop(sequence, None)
 
     async def _stands(self, sequence: int) -> bool:
         """Whether the stream has a message, and its consumer may deliver it."""
@@ -247,7 +247,7 @@ class EarlierEvents:
             if found is None:
                 break
             contents = _contents(found)
-            behind = {i for i, one in asked.items() if _has_earlier(contents.slots, one)}
+            behind = {i for i, one in asked.items() if _has_earlier(contents, one)}
             if behind - blocked:
                 await self._is_acknowledged(found)  # if so, its events are published again
                 blocked |= behind
@@ -256,7 +256,10 @@ class EarlierEvents:
 
     async def _is_acknowledged(self, found: dict[str, Any]) -> bool:
         """Whether the consumer of a message that stands before others has its acknowledgement. If
-        so, its events are published again, and it is removed."""
+        so, its events are published again, and it is removed.
+
+        It is safe if the consumer has not: an event that is processed twice has no effect.
+        """
         sequence, now = found["seq"], time.monotonic()
         if len(self._since) >= MOST_KNOWN:
             self._since.clear()
@@ -280,7 +283,7 @@ class EarlierEvents:
             return False
         self._since.pop(sequence, None)
         self._removed += 1
-        if not self._removed & (self._removed - 1):
+        if is_logged(self._removed):
             text = "message %d of %s is acknowledged: published again (%d so far)"
             log.warning(text, sequence, consumer, self._removed)
         return True
@@ -325,13 +328,16 @@ def _earlier(of_slot: dict[int, list[tuple[int, Position]]], one: Waiting) -> li
     )
 
 
-def _has_earlier(slots: dict[int, Position], one: Waiting) -> bool:
+def _has_earlier(contents: _Contents, one: Waiting) -> bool:
     return any(
-        slot in one.slots and position.precedes(one.position) for slot, position in slots.items()
+        slot in one.slots and position.precedes(one.position)
+        for slot, position in contents.slots.items()
     )
 
 
 def _contents(found: dict[str, Any]) -> _Contents:
+    """Return the consumer of a message, and the slots of its events with the earliest position of
+    each."""
     slots: dict[int, Position] = {}
     for event in _events(found):
         slot, position = event.slot, event.position

@@ -11,6 +11,8 @@ from typing import Final, Protocol
 
 from msgspec import Struct
 
+from eventing.process import is_logged
+
 log = logging.getLogger(__name__)
 
 _SCHEME: Final = "bearer "
@@ -80,7 +82,7 @@ class Callers:
         found = await self._refusal(headers.get("authorization", ""))
         if found is not None:
             self._refused += 1
-            if self._refused & (self._refused - 1) == 0:
+            if is_logged(self._refused):
                 log.warning("%d request(s) refused: %s", self._refused, found.text)
         return found
 

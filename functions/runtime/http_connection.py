@@ -11,6 +11,8 @@ from typing import Any, Final, cast
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol, RequestResponseCycle
 
+from eventing.process import is_logged
+
 log = logging.getLogger(__name__)
 
 HEADERS: Final = 1 << 16
@@ -40,7 +42,7 @@ class Connections:
     def note(self, why: str) -> None:
         """Count a connection that is closed. Log the first, second, fourth, ... of them."""
         self.closed += 1
-        if self.closed & (self.closed - 1) == 0:
+        if is_logged(self.closed):
             log.warning("%d HTTP connection(s) closed: %s", self.closed, why)
 
 

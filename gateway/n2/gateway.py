@@ -25,6 +25,7 @@ from eventing.jetstream.connection import listen
 from eventing.jetstream.messages import opened
 from eventing.jetstream.publisher import Publisher
 from eventing.jetstream.sealed import DownlinkOpener, SealError
+from eventing.process import is_logged
 from gateway.n2.admission import DEFAULT_PLACES, Places
 from gateway.n2.counters import N2Counters
 from gateway.n2.downlink import DownlinkPdu
@@ -189,7 +190,7 @@ class N2Gateway:
         if ppid != NGAP_PPID:
             # TS 38.412 clause 7 assigns 60 to NGAP; another payload cannot be read.
             self.counters.wrong_ppid += 1
-            if self.counters.wrong_ppid & (self.counters.wrong_ppid - 1) == 0:
+            if is_logged(self.counters.wrong_ppid):
                 log.warning("association %s: a message with the PPID %d", peer.id, ppid)
             return
         self.counters.uplink += 1
@@ -274,7 +275,7 @@ class N2Gateway:
             entries = opened(batch) if batch is not None else None
         except (SealError, BadEventError) as err:
             self.counters.refused += 1
-            if self.counters.refused & (self.counters.refused - 1) == 0:
+            if is_logged(self.counters.refused):
                 count = self.counters.refused
                 log.warning("association %s: %d message(s) refused: %s", peer.id, count, err)
             return

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 import wire
 from eventing import subjects
+from eventing.process import is_logged
 from gateway.n2.admission import Admission, Places, comes_from, host_of, sources_of
 from gateway.n2.identities import IDENTITIES, Identities
 from gateway.n2.peer import GnbPeer
@@ -153,5 +154,5 @@ class Reception:
 
 def _warn(count: int, what: str, reason: str) -> None:
     """Log the first, second, fourth, eighth... occurrence."""
-    if count & (count - 1) == 0:
+    if is_logged(count):
         log.warning("%s: %s (%d so far)", what, reason, count)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from typing import Final
 
+from eventing.process import is_logged
 from gateway.n2 import downlink
 from gateway.n2.counters import N2Counters
 from gateway.n2.downlink import DownlinkPdu
@@ -84,5 +85,5 @@ class Sending:
     def _undeliverable(self, peer: GnbPeer, why: str) -> None:
         self._counters.undeliverable += 1
         peer.dropped += 1
-        if peer.dropped & (peer.dropped - 1) == 0:
+        if is_logged(peer.dropped):
             log.warning("%s: %d PDU(s) not delivered: %s", peer.gnb, peer.dropped, why)

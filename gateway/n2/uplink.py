@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 
 import wire
 from eventing import subjects
+from eventing.process import is_logged
 from gateway.n2.counters import N2Counters
 from gateway.n2.limits import NodeLimit
 from gateway.n2.peer import GnbPeer, UeConnection, bound_connections
@@ -78,7 +79,7 @@ class Uplink:
     def _excess(self, peer: GnbPeer, about: str) -> None:
         self._counters.excess += 1
         peer.excess += 1
-        if peer.excess & (peer.excess - 1) == 0:
+        if is_logged(peer.excess):
             log.warning(
                 "%s: %d message(s) dropped, the last about %s", peer.gnb, peer.excess, about
             )

@@ -10,6 +10,8 @@ from typing import Any, Final, TypeAlias, cast
 
 from msgspec import Struct
 
+from eventing.process import is_logged
+
 log = logging.getLogger("gateway.n4")
 
 Address: TypeAlias = tuple[Any, ...]
@@ -55,8 +57,8 @@ class N4Counters(Struct):
 
 
 def log_seldom(count: int, text: str, *arguments: object) -> None:
-    """Log a warning about the `count`-th occurrence if `count` is a power of two."""
-    if count & (count - 1) == 0:
+    """Log a warning about the `count`-th occurrence, if that is logged (`is_logged`)."""
+    if is_logged(count):
         log.warning(text + " (%d so far)", *arguments, count)
 
 

@@ -59,51 +59,45 @@ async def publish(publisher: Publisher, *events: CloudEvent) -> None:
     await publisher.publish([addressed(one, PARTITIONS).outgoing for one in events])
 
 
-async def gone(client: Client) -> None:
-    """Wait until all events are acknowledged."""
+async def left(client: Client, count: int) -> None:
+    """Wait until all events but `count` are acknowledged."""
 
-    async def none_left() -> bool:
-        return not await events(client)
+    async def only_those() -> bool:
+        return sum((await events(client)).values()) == count
 
-    await until(none_left)
+    await until(only_those)
 
 
-async def acknowledge_first(client: Client, count: int = 1, left: int = 1) -> None:
-    """Acknowledge the first `count` events, and wait until the stream has only the others."""
+async def acknowledge(client: Client, count: int, others: int = 0) -> list[CloudEvent]:
+    """Acknowledge the first `count` events, and return them. The stream has `others` then."""
     intake = Intake(client)
     await intake.consume([SESSION])
     taken: list[Delivery] = []
     while len(taken) < count:
         taken += await intake.take(count - len(taken), 5)
+    assert len(taken) == count
     for delivery in taken:
         await intake.ack(delivery)
     await client.flush()
     await intake.stop()
+    await left(client, others)
+    return [event_of(delivery) for delivery in taken]
 
-    async def removed() -> bool:
-        return sum((await events(client)).values()) == left
 
-    await until(removed)
+async def published_again(client: Client, ask: EarlierEvents, one: Waiting) -> None:
+    """Ask for an event until an event before it is published again."""
+
+    async def again() -> bool:
+        assert await ask.none_earlier([one]) == [False]
+        return SLOT_AGAIN in await events(client)
+
+    await until(again)
 
 
 def at(sequence: int, index: int = 0, *slots: int) -> Waiting:
     position = Position(sequence, index, int(time.time() * 1000))
     found = slots or (SLOT,)
     return Waiting(position, frozenset(found), found[-1])
-
-
-async def acknowledge(client: Client, count: int) -> list[CloudEvent]:
-    """Acknowledge all of `count` events, and return them."""
-    intake = Intake(client)
-    await intake.consume([SESSION])
-    taken: list[CloudEvent] = []
-    while len(taken) < count:
-        for delivery in await intake.take(count, 5):
-            taken.append(event_of(delivery))
-            await intake.ack(delivery)
-    await gone(client)
-    await intake.stop()
-    return taken
 
 
 async def test_an_event_is_the_first_if_none_of_its_slots_stands_before_it(
@@ -127,7 +121,7 @@ async def test_an_event_that_is_delivered_and_not_acknowledged_still_stands_ther
     ask = EarlierEvents(client, PARTITIONS)
     assert await ask.none_earlier([at(2)]) == [False]
     await intake.ack(delivery)
-    await gone(client)
+    await left(client, 0)
     assert await ask.none_earlier([at(2)]) == [True]
 
 
@@ -216,7 +210,7 @@ async def test_a_position_far_ahead_hides_no_later_message(
     ask = EarlierEvents(client, PARTITIONS)
     assert await ask.none_earlier([at(1_000_000, 0, OTHER)]) == [True]
     await publish(publisher, of_slot(2), of_slot(3))
-    await acknowledge_first(client, left=2)
+    await acknowledge(client, 1, 2)
     assert await ask.none_earlier([at(3), at(1_000_000)]) == [False, False]
 
 
@@ -281,7 +275,7 @@ async def forgotten(folder: Path, count: int, *others: CloudEvent) -> AsyncGener
         shutil.copytree(messages, folder / "before")
         await bus.start()
         async with brokers.clients(bus, 1) as (client,):
-            await acknowledge_first(client, count, len(others))
+            await acknowledge(client, count, len(others))
         await bus.end()
         shutil.rmtree(messages)
         shutil.copytree(folder / "before", messages)
@@ -298,12 +292,7 @@ async def test_a_message_that_the_broker_forgot_to_remove_stops_no_event(
     async with forgotten(tmp_path, 1, of_slot(2)) as client:
         ask = EarlierEvents(client, PARTITIONS)
         assert await ask.none_earlier([at(2)]) == [False]
-
-        async def again() -> bool:
-            assert await ask.none_earlier([at(2)]) == [False]
-            return SLOT_AGAIN in await events(client)
-
-        await until(again)
+        await published_again(client, ask, at(2))
         assert sum((await events(client)).values()) == 2, "the first message is removed"
         intake = Intake(client)
         await intake.consume([SESSION])
@@ -326,12 +315,7 @@ async def test_many_messages_that_the_broker_forgot_to_remove_cost_little_more_t
     monkeypatch.setattr(earlier, "PATIENCE", 0.3)
     async with forgotten(tmp_path, 40, of_slot(40)) as client:
         ask = EarlierEvents(client, PARTITIONS)
-
-        async def begun() -> bool:
-            assert await ask.none_earlier([at(41)]) == [False]
-            return SLOT_AGAIN in await events(client)
-
-        await until(begun)
+        await published_again(client, ask, at(41))
         assert await ask.none_earlier([at(41)]) == [False], "events are published again before it"
         found = await events(client)
         assert found[SLOT_AGAIN] == found[subjects.republished(0, "session", OTHER)] == 20
