@@ -10,6 +10,7 @@ from loadgen.ue.as_security import physical_cell
 from loadgen.violation import Kind
 
 _TRIGGERED = "xn-handover-triggered"
+_NOT_PREPARED = "xn-preparation-failure"
 _FAILURE = "path-switch-failure"
 
 
@@ -26,8 +27,15 @@ class XnHandover(Handover):
             self._execute(now)
 
     def _execute(self, now: float) -> None:
-        """Move the UE to the target and send PATH SWITCH REQUEST."""
+        """Move the UE to the target and send PATH SWITCH REQUEST.
+
+        A target that has lost its association refuses the UE, which stays in the source
+        (TS 38.423 8.2.1.3).
+        """
         camped, source, cell = self.camped, self.source, self.cell
+        if not cell.admission.interface_up:
+            self.finish(_NOT_PREPARED, now)
+            return
         ue, keys = camped.ue, source.keys
         amf = source.amf_ue_ngap_id
         if keys is None or amf is None:

@@ -8,14 +8,14 @@ from functions.decider import Inputs, decide
 from functions.runtime.pure import pure
 from functions.runtime.replay import Decide, RecordedLookups, Redecided, Replayer
 from functions.ue.dispatch import Procedures
-from schemas.aggregates import kind_of
+from schemas.aggregates import Kind, kind_of
 from schemas.code import Code
 from schemas.network import Network
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
 from statestore.subscribers import SubscriberStore, Subscription
-from tests.histories.history import Given, History, Recorded
+from tests.histories.history import Given, History
 
 
 class _Log(EventLog):
@@ -71,27 +71,28 @@ def cold(history: History) -> Iterator[tuple[Step[Any], Step[Any] | None, Step[A
     The snapshot is of the state after half of the steps, encoded and decoded.
     """
     for name, log in history.aggregates().items():
-        for index, recorded in enumerate(log):
-            kind = kind_of(name)
-            half = encode(_fold(kind.new(), log[: index // 2]))
-            folded = _fold(kind.new(), log[:index])
-            resumed = _fold(kind.decode_state(half), log[index // 2 : index])
+        kind = kind_of(name)
+        steps = [recorded.step() for recorded in log]
+        for index, step in enumerate(steps):
+            half = encode(_fold(kind, kind.new(), steps[: index // 2]))
+            folded = _fold(kind, kind.new(), steps[:index])
+            resumed = _fold(kind, kind.decode_state(half), steps[index // 2 : index])
+            supi = name.removeprefix("ue/")
             yield (
-                recorded.step(),
-                _again(history.given, recorded, folded),
-                _again(history.given, recorded, resumed),
+                step,
+                _again(history.given, supi, step, folded),
+                _again(history.given, supi, step, resumed),
             )
 
 
-def _fold(state: Any, log: list[Recorded]) -> Any:
-    for recorded in log:
-        for event in recorded.step().events:
-            state = kind_of(recorded.aggregate).evolve(state, event)
+def _fold(kind: Kind, state: Any, steps: list[Step[Any]]) -> Any:
+    for step in steps:
+        for event in step.events:
+            state = kind.evolve(state, event)
     return state
 
 
-def _again(given: Given, recorded: Recorded, state: Any) -> Step[Any] | None:
-    step, supi = recorded.step(), recorded.aggregate.removeprefix("ue/")
+def _again(given: Given, supi: str, step: Step[Any], state: Any) -> Step[Any] | None:
     found = _subscriber(given, supi) if step.subscription else None
     inputs = Inputs(
         now=step.at,

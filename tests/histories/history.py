@@ -95,5 +95,10 @@ def read(path: Path) -> History:
 
 
 def files() -> Iterator[Path]:
-    """Yield the paths of all recorded histories, of every version."""
-    return iter(sorted(HERE.glob(f"*/*{SUFFIX}")))
+    """Yield the paths of all recorded histories, of every version: those that differ."""
+    known: set[bytes] = set()
+    for path in sorted(HERE.glob(f"*/*{SUFFIX}")):
+        octets = path.read_bytes()
+        if octets not in known:
+            known.add(octets)
+            yield path

@@ -4,6 +4,7 @@ import pytest
 
 from loadgen.gnb.context import CampedUe
 from loadgen.session_model import Tunnel
+from loadgen.timers import TimerValues
 from loadgen.ue.model import HANDOVERS, Connection, Procedure
 from tests.loadgen.amf import Tree
 from tests.loadgen.steps import (
@@ -135,6 +136,18 @@ def test_without_a_user_plane_there_is_nothing_to_hand_over(kind: Procedure) -> 
 def test_without_a_neighbour_there_is_nowhere_to_go() -> None:
     world, ue = with_session(gnbs=1)
     assert world.run(ue, XN).cause == "no-neighbour"
+
+
+def test_a_target_that_has_just_lost_its_association_refuses_the_ue() -> None:
+    world, ue = with_session(timers=TimerValues())
+    world.begin(ue, XN)
+    world.gnbs["gnb-2"].association_down(world.now)
+    world.pass_time(0.1)
+    (end,) = world.ended(ue)
+    assert end.cause == "xn-preparation-failure"
+    assert ue.cell is world.gnb.cell
+    assert world.run(ue, IDLE, PAGE, DEREGISTER).cause is None
+    assert world.violations == []
 
 
 def test_a_path_switch_that_is_not_answered_loses_the_ue() -> None:
