@@ -81,7 +81,7 @@ def run(script: str, tree: Path) -> str:
     done = subprocess.run(
         ["/bin/bash", "-e", "-c", script],
         cwd=tree,
-        env=os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"},
+        env=os.environ | {"PYTHONPATH": str(tree)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,

@@ -223,9 +223,11 @@ def test_anything_in_any_state(state: str, fired: list[tuple[Any, ...]]) -> None
 @pytest.mark.parametrize("header", [0, 1, 2, 3, 4])
 def test_each_message_in_each_state(state: str, header: int) -> None:
     """Each message in each state and with each protection, with the right MAC of either context."""
+    there = dict(zip(("current", "pending"), contexts(STATES[state]().world), strict=True))
+    usable = [name for name, keys in there.items() if header and keys is not None]
     for plain in NAS:
         for initial in (False, True):
-            for context in ("current", "pending"):
+            for context in usable or ("current",):
                 phone = STATES[state]()
                 protection = Protection(header, context)
                 say(phone, plain, protection, initial=initial)

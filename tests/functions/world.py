@@ -353,34 +353,34 @@ class World(N4Side):
 
     def verify(self) -> int:
         """Decide every step again, compare octet by octet, and return the number of steps."""
-        procedures, count = Procedures(), 0
+        procedures = Procedures()
         procedures.load()
-        for name, steps in self.steps.items():
-            kind = kind_of(name)
-            state = kind.new()
-            for step in steps:
-                found = (
-                    self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
-                )
-                given = Inputs(
-                    now=step.at,
-                    entropy=step.entropy,
-                    network=self.networks[step.network],
-                    network_version=step.network,
-                    subscriber=found,
-                    subscription=step.subscription,
-                    flags=step.flags,
-                    lookups=RecordedLookups(step),
-                    poisoned=step.poisoned,
-                )
-                with pure():
-                    again = decide(procedures, state, step.seq, step.trigger, given)
-                assert encode(again) == encode(step), (name, step.seq)
-                read = kind.decode_step(encode(step))
-                assert encode(read) == encode(step)
-                for happened in read.events:
-                    state = kind.evolve(state, happened)
-                count += 1
-            assert msgpack.encode(state) == msgpack.encode(self.states[name]), name
-            assert kind.decode_state(encode(state)) == state
-        return count
+        with pure():
+            return sum(self._verified(procedures, name) for name in self.steps)
+
+    def _verified(self, procedures: Procedures, name: str) -> int:
+        kind = kind_of(name)
+        state = kind.new()
+        for step in self.steps[name]:
+            found = self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
+            given = Inputs(
+                now=step.at,
+                entropy=step.entropy,
+                network=self.networks[step.network],
+                network_version=step.network,
+                subscriber=found,
+                subscription=step.subscription,
+                flags=step.flags,
+                lookups=RecordedLookups(step),
+                poisoned=step.poisoned,
+            )
+            again = decide(procedures, state, step.seq, step.trigger, given)
+            stored = encode(step)
+            assert encode(again) == stored, (name, step.seq)
+            read = kind.decode_step(stored)
+            assert encode(read) == stored
+            for happened in read.events:
+                state = kind.evolve(state, happened)
+        assert msgpack.encode(state) == msgpack.encode(self.states[name]), name
+        assert kind.decode_state(encode(state)) == state
+        return len(self.steps[name])

@@ -95,10 +95,12 @@ def read(path: Path) -> History:
 
 
 def files() -> Iterator[Path]:
-    """Yield the paths of all recorded histories, of every version: those that differ."""
+    """Yield the paths of the recorded histories that differ, those of the newest version first."""
     known: set[bytes] = set()
-    for path in sorted(HERE.glob(f"*/*{SUFFIX}")):
-        octets = path.read_bytes()
-        if octets not in known:
-            known.add(octets)
-            yield path
+    versions = sorted(HERE.glob("[0-9]*"), key=lambda one: [*map(int, one.name.split("."))])
+    for version in reversed(versions):
+        for path in sorted(version.glob(f"*{SUFFIX}")):
+            octets = path.read_bytes()
+            if octets not in known:
+                known.add(octets)
+                yield path

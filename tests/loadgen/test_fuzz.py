@@ -27,7 +27,7 @@ from tests.loadgen.steps import (
 from tests.loadgen.world import World, population
 
 MESSAGE_TYPES = [*range(0x41, 0x50), *range(0x54, 0x6B)]
-EXAMPLES = int(os.environ.get("EVCORE_FUZZ_EXAMPLES", "150"))
+EXAMPLES = max(1, int(60 * float(os.environ.get("EVCORE_FUZZ_EXAMPLES", "1"))))
 CASUAL = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
