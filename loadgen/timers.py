@@ -35,6 +35,8 @@ class TimerValues(Struct, frozen=True):
     """The longest time that the AMF may take for each part of a handover."""
     xn_preparation: float = 0.03
     """The time that the gNBs take to prepare an Xn handover."""
+    identity_index: float = 2.0
+    """The longest time after a new 5G-GUTI until the gNB of a connected UE has its index."""
     status_transfer: float = 5.0
     """The longest time that the target waits for the RAN status before the UE arrives."""
     tunnel: float = 5.0

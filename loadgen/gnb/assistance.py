@@ -81,11 +81,17 @@ def check_areas(ue: Ue, ies: Tree, tai: tuple[str, int]) -> None:
         ue.violate(Kind.CONTEXT_INACTIVE, text)
 
 
-def check_index(ue: Ue, index: int | None) -> None:
-    """Check that the index is that of the UE's 5G-S-TMSI: the UE listens there in RRC_INACTIVE."""
+def check_index(ue: Ue, index: int | None, now: float) -> None:
+    """Check that the index is that of the UE's 5G-S-TMSI: the UE listens there in RRC_INACTIVE.
+
+    A release may overtake the message with the index of a new 5G-S-TMSI, when the broker is killed
+    between them: it is tolerated, and counted.
+    """
     if index is None or ue.guti is None or not ue.registered:
         return
     own = ue.guti.tmsi % INDEXES
-    if index != own:
+    if index != own and now - ue.guti_since < ue.values.identity_index:
+        ue.tolerate(Kind.CONTEXT_INACTIVE)
+    elif index != own:
         text = f"the UE identity index value is {index}; that of its 5G-S-TMSI is {own}"
         ue.violate(Kind.CONTEXT_INACTIVE, text)

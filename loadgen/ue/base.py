@@ -87,6 +87,8 @@ class UeBase(UeTimers, ABC):
 
     capability_reported = False
     """Whether a gNB has reported its radio capability since its initial registration."""
+    guti_since = 0.0
+    """When the UE got its 5G-GUTI."""
 
     def __init__(
         self,
@@ -224,9 +226,15 @@ class UeBase(UeTimers, ABC):
         self.channel.forget()
         self.authentication.delete_response()
 
+    def take_guti(self, tree: Tree) -> None:
+        """Store the 5G-GUTI of a message, if it has one."""
+        guti = Guti.of_nas(tree.get("5g-guti"))
+        if guti is not None and guti != self.guti:
+            self.guti, self.guti_since = guti, self.now
+
     def accepted(self, tree: Tree) -> None:
         """Store the parameters of a REGISTRATION ACCEPT."""
-        self.guti = Guti.of_nas(tree.get("5g-guti")) or self.guti
+        self.take_guti(tree)
         self.areas = tais_of(tree.get("tai-list"))
         self.allowed_nssai = nssai_of_nas(tree.get("allowed-nssai"))
         self.equivalent_plmns = plmns_of(tree)

@@ -1,6 +1,6 @@
 """The 5GMM common procedures that the network starts, the UE's side (TS 24.501 5.4)."""
 
-from loadgen.identity import Guti, nssai_of_nas, tais_of
+from loadgen.identity import nssai_of_nas, tais_of
 from loadgen.trees import part
 from loadgen.ue import messages
 from loadgen.ue.base import UeBase
@@ -90,7 +90,7 @@ def configuration_update(ue: UeBase, received: Received) -> None:
         ue.unexpected("configuration-update-command")
         return
     tree = received.tree
-    ue.guti = Guti.of_nas(tree.get("5g-guti")) or ue.guti
+    ue.take_guti(tree)
     if "tai-list" in tree:
         ue.areas = tais_of(tree["tai-list"])
         if ue.tai not in ue.areas:

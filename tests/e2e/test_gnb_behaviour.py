@@ -29,6 +29,7 @@ async def test_all_procedures_succeed(tmp_path: Path, behaviour: dict[str, Any])
         load = it.load(programme=programme, gnbs=3, gnb_behaviour=asked)
         report = await run(load, downlink_data=upfs.downlink_data)
         assert report.ok, checks.failed(report)
+        assert report.tolerated == {}
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
     await checks.verified(it.data)

@@ -33,6 +33,7 @@ async def test_ues_go_from_gnb_to_gnb(tmp_path: Path) -> None:
     async with with_upfs(tmp_path, 100) as (it, upfs):
         report = await run(it.load(programme=PROGRAMME, gnbs=3), downlink_data=upfs.downlink_data)
         assert report.ok, checks.failed(report)
+        assert report.tolerated == {}
         await it.settled()
         assert (upfs.violations, upfs.rules_left) == ([], 0)
     await checks.verified(it.data)
