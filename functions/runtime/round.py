@@ -166,11 +166,7 @@ class Decider:
             if aggregate is None:
                 result.conflicts.append(job)
                 continue
-            if turn.waits_for_transfer(job.event, aggregate.state, now) or (
-                not job.has_turn and turn.is_early(job.event, aggregate.state, now)
-            ):
-                job.has_turn = False
-                job.waiting = turn.waiting(job.event, aggregate.state)
+            if turn.waits(job, aggregate.state, now):
                 held.add(job.aggregate)
                 result.early.append(job)
                 continue

@@ -133,6 +133,22 @@ def waiting(event: CloudEvent, state: Ue) -> Waiting:
     return Waiting(event.position or _NOWHERE, frozenset(slots), own)
 
 
+def waits(job: Job, state: object, now: int) -> bool:
+    """Whether an event waits for the events before it, and note which slots they are of.
+
+    An event that has its turn waits again if the stream was not asked for all of these slots: the
+    UE has got another connection since.
+    """
+    transfer = waits_for_transfer(job.event, state, now)
+    if not isinstance(state, Ue) or not (transfer or is_early(job.event, state, now)):
+        return False
+    asked, job.waiting = job.waiting, waiting(job.event, state)
+    if job.has_turn and not transfer and (asked is None or job.waiting.slots <= asked.slots):
+        return False
+    job.has_turn = False
+    return True
+
+
 def in_order(jobs: Sequence[Job]) -> list[Job]:
     """Return `jobs` by position, those of one N2 connection and association by their numbers.
 

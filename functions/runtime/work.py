@@ -7,7 +7,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Container, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 from msgspec.structs import replace
@@ -156,11 +156,12 @@ class Work:
     @property
     def pause(self) -> float | None:
         """Seconds until the next look for the events before an early one; None if none waits."""
-        looks = [job.look_at for job in self._held if job.waiting is not None]
-        if not looks:
-            # The early event of each of them has left.
-            return 0.0 if self._held else None
-        return max(0.0, self._look_from - time.monotonic(), min(looks) - time.monotonic())
+        if not self._held:
+            return None
+        if self._without_early():
+            return 0.0
+        first = min(job.look_at for job in self._held if job.waiting is not None)
+        return max(0.0, self._look_from - time.monotonic(), first - time.monotonic())
 
     @property
     def active(self) -> list[Job]:
@@ -169,7 +170,7 @@ class Work:
 
     async def run(self, deliveries: Sequence[Delivery], *, backlog: bool = False) -> None:
         """Decide deliveries and the held jobs; `backlog` if more deliveries wait already."""
-        jobs, self._held = self._held, []
+        jobs: list[Job] = []
         identify: list[Job] = []
         wakes: list[Job] = []
         now = time.time_ns() // 1_000_000
@@ -186,19 +187,20 @@ class Work:
                 identify.append(job)
             else:
                 jobs.append(job)
-        self._active = {id(job): job for job in (*jobs, *identify, *wakes)}
+        self._active = {id(job): job for job in (*self._held, *jobs, *identify, *wakes)}
         for job in wakes:
             await self._finisher.wake(job)
         self._finished(wakes)
         if identify:
             jobs += await self._identify(identify)
-        await self._rounds(in_order(jobs))
+        # A new event may stand before one that is held, and it is not known yet of which UE it is.
+        again = {job.aggregate for job in self._held} if jobs else self._without_early()
+        await self._rounds(in_order([*jobs, *self._no_longer_held(again)]))
         until = time.monotonic() + LOOKS
         # The early events of one UE get their turn one after the other. New deliveries do not wait
         # for all of them.
-        while time.monotonic() < until and await self._look(backlog=backlog):
-            jobs, self._held = self._held, []
-            await self._rounds(in_order(jobs))
+        while time.monotonic() < until and (turns := await self._look(backlog=backlog)):
+            await self._rounds(in_order(self._no_longer_held(turns)))
         self._active = {id(job): job for job in self._held}
 
     async def give_back_after(self, seconds: float) -> None:
@@ -208,14 +210,27 @@ class Work:
         self._held = [job for job in self._held if now - job.begun < seconds]
         await self._give_back(given, 0.1)
 
-    async def _look(self, *, backlog: bool) -> bool:
-        """Ask the stream for the events before the early ones. Return whether one has its turn."""
+    def _without_early(self) -> set[str]:
+        """Return the aggregates of held jobs that wait for no event: the early event of each has
+        left."""
+        early = {job.aggregate for job in self._held if job.waiting is not None}
+        return {job.aggregate for job in self._held} - early
+
+    def _no_longer_held(self, aggregates: Container[str]) -> list[Job]:
+        """Remove and return the held jobs of some aggregates."""
+        found = [job for job in self._held if job.aggregate in aggregates]
+        self._held = [job for job in self._held if job.aggregate not in aggregates]
+        return found
+
+    async def _look(self, *, backlog: bool) -> set[str]:
+        """Ask the stream for the events before the early ones. Return the aggregates of those that
+        have their turn."""
         now = time.monotonic()
         if now < self._look_from:
-            return False
+            return set()
         early = [job for job in self._held if job.waiting is not None and job.look_at <= now]
         if not early:
-            return False
+            return set()
         # Read before the stream: an event leaves its batch once it is stored in another message.
         is_next = [job.delivery.is_next for job in early]
         waiting = [job.waiting for job in early if job.waiting is not None]
@@ -227,10 +242,12 @@ class Work:
             job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)
             job.looks += 1
-            # Another worker may have appended the event that the job waits for.
-            self._decider.cache.drop(job.aggregate)
+        turns = {job.aggregate for job in early if job.has_turn}
+        for aggregate in turns:
+            # Another worker may have appended the events that the job waited for.
+            self._decider.cache.drop(aggregate)
         await self._leave_batches([job for job in early if not job.has_turn])
-        return any(job.has_turn for job in early)
+        return turns
 
     async def _leave_batches(self, early: Sequence[Job]) -> None:
         """Publish events that go on waiting apart from their batches: the stream has a batch until

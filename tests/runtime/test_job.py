@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import wire
 from eventing.cloudevents.nats_binding import BadEventError
 from functions.runtime import resolve
-from functions.runtime.turn import in_order, is_early, waiting
+from functions.runtime.turn import in_order, is_early, waiting, waits
 from schemas.cloudevents import CloudEvent, EventType, TimersDue
 from schemas.connection.state import Connection, ParkedConnection
 from schemas.identity import Tai, index_ngap, make_amf_ue_ngap_id, slot_of, slot_of_amf_ue_ngap_id
@@ -226,3 +226,16 @@ def test_an_early_event_waits_for_the_slots_of_the_ue_and_of_its_connections() -
     assert found.position == early.position
     own = slot_of("imsi-001010000000001")
     assert found.slots == {5, own, 99, slot_of_amf_ue_ngap_id(AMF_ID)}
+
+
+def test_the_turn_of_an_event_counts_for_the_connections_that_were_asked_about() -> None:
+    later = job(replace(UPLINK, sequence=6))
+    assert waits(later, Ue(connection=HERE), NOW)
+    later.has_turn = True
+    assert not waits(later, Ue(connection=HERE), NOW)
+    slot = slot_of_amf_ue_ngap_id(AMF_ID) + 1
+    newer = replace(OTHER, amf_ue_ngap_id=make_amf_ue_ngap_id(slot, 1))
+    assert waits(later, Ue(connection=newer, parked=(ParkedConnection(HERE),)), NOW)
+    assert not later.has_turn
+    assert later.waiting is not None
+    assert slot in later.waiting.slots

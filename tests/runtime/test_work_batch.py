@@ -78,6 +78,13 @@ async def test_an_event_alone_in_its_message_waits_in_its_worker(store: Store) -
     finisher = RecordingFinisher()
     work, early = await begun(store, finisher, None, blocked=True)
     await work.run([early])
+    asked: list[str] = []
+
+    async def note(what: str) -> None:
+        asked.append(what)
+
+    store.before = note
     for _ in range(3):
         await look_again(work)
     assert (len(work.held), finisher.given_back, finisher.appended) == (1, [], [])
+    assert asked == [], "a thousand events may wait: none is loaded again before its turn"
