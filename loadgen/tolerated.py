@@ -28,7 +28,6 @@ _OUT_OF_STEP = frozenset(
         Kind.NGAP_ERROR_INDICATION,
         Kind.CONTEXT_MISSING,
         Kind.CONTEXT_REPEATED,
-        Kind.CONTEXT_INACTIVE,
         Kind.SM_IDENTITY,
         Kind.SM_UNEXPECTED,
         Kind.SM_STATUS,

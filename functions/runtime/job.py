@@ -51,9 +51,10 @@ class Job:
         self.event = event
         self.aggregate = ""
         self.waiting: Waiting | None = None
-        """What it waits for, if it is early."""
+        """What it waits for, when it was last found early."""
         self.has_turn = False
-        """Whether it may be decided although it is early: nothing of its UE stands before it."""
+        """Whether it may be decided although it is early: nothing stood before it in the slots of
+        `waiting`."""
         self.looks = 0
         """How often the stream was asked for earlier events."""
         self.look_at = 0.0

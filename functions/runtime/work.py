@@ -94,7 +94,7 @@ class Finisher(Protocol):
 class Work:
     """Decides deliveries.
 
-    Events that wait for their turn are held until the next `run`; see `held`.
+    Events that wait for their turn are held until they have it; see `held`.
     """
 
     def __init__(
@@ -169,7 +169,8 @@ class Work:
         return [*self._active.values()]
 
     async def run(self, deliveries: Sequence[Delivery], *, backlog: bool = False) -> None:
-        """Decide deliveries and the held jobs; `backlog` if more deliveries wait already."""
+        """Decide deliveries and the held jobs that may go; `backlog` if more deliveries wait
+        already."""
         jobs: list[Job] = []
         identify: list[Job] = []
         wakes: list[Job] = []
@@ -195,12 +196,12 @@ class Work:
             jobs += await self._identify(identify)
         # A new event may stand before one that is held, and it is not known yet of which UE it is.
         again = {job.aggregate for job in self._held} if jobs else self._without_early()
-        await self._rounds(in_order([*jobs, *self._no_longer_held(again)]))
+        await self._rounds(in_order([*jobs, *self._take_held(again)]))
         until = time.monotonic() + LOOKS
         # The early events of one UE get their turn one after the other. New deliveries do not wait
         # for all of them.
-        while time.monotonic() < until and (turns := await self._look(backlog=backlog)):
-            await self._rounds(in_order(self._no_longer_held(turns)))
+        while time.monotonic() < until and (again := await self._look(backlog=backlog)):
+            await self._rounds(in_order(self._take_held(again)))
         self._active = {id(job): job for job in self._held}
 
     async def give_back_after(self, seconds: float) -> None:
@@ -216,7 +217,7 @@ class Work:
         early = {job.aggregate for job in self._held if job.waiting is not None}
         return {job.aggregate for job in self._held} - early
 
-    def _no_longer_held(self, aggregates: Container[str]) -> list[Job]:
+    def _take_held(self, aggregates: Container[str]) -> list[Job]:
         """Remove and return the held jobs of some aggregates."""
         found = [job for job in self._held if job.aggregate in aggregates]
         self._held = [job for job in self._held if job.aggregate not in aggregates]
@@ -224,7 +225,7 @@ class Work:
 
     async def _look(self, *, backlog: bool) -> set[str]:
         """Ask the stream for the events before the early ones. Return the aggregates of those that
-        have their turn."""
+        are judged again: those that have their turn, and some that may not be early any more."""
         now = time.monotonic()
         if now < self._look_from:
             return set()
@@ -242,12 +243,12 @@ class Work:
             job.has_turn = none_earlier[index] and is_next[index]
             job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)
             job.looks += 1
-        turns = {job.aggregate for job in early if job.has_turn}
-        for aggregate in turns:
+        again = {job.aggregate for job in early if job.has_turn or _is_judged_again(job)}
+        for aggregate in again:
             # Another worker may have appended the events that the job waited for.
             self._decider.cache.drop(aggregate)
         await self._leave_batches([job for job in early if not job.has_turn])
-        return turns
+        return again
 
     async def _leave_batches(self, early: Sequence[Job]) -> None:
         """Publish events that go on waiting apart from their batches: the stream has a batch until
@@ -451,7 +452,7 @@ class Work:
                 return
             except Exception:
                 log.exception("%s: the UE's request cannot be rejected", job.event.id)
-        if result.conflicts:
+        if result.conflicts or result.early:
             await self._finisher.retry(job, 0)
             return
         await self._finisher.keep(job.delivery, f"{type(err).__name__}: {err}")
@@ -469,3 +470,12 @@ class Work:
         except Exception:
             log.exception("%s: its outputs cannot be sent again", job.event.id)
         await self._finisher.ack(job.delivery)
+
+
+def _is_judged_again(job: Job) -> bool:
+    """Whether a job that waits is judged again without its turn, after 1, 2, 4, ... looks.
+
+    Its state may be old: another worker may have processed the event that is missing there. And
+    what stands before it may be of another UE with the same slot.
+    """
+    return job.looks & (job.looks - 1) == 0

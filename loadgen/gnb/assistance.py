@@ -81,17 +81,22 @@ def check_areas(ue: Ue, ies: Tree, tai: tuple[str, int]) -> None:
         ue.violate(Kind.CONTEXT_INACTIVE, text)
 
 
-def check_index(ue: Ue, index: int | None, now: float) -> None:
+def check_index(ue: Ue, index: int | None, asked_at: float) -> None:
     """Check that the index is that of the UE's 5G-S-TMSI: the UE listens there in RRC_INACTIVE.
 
-    A release may overtake the message with the index of a new 5G-S-TMSI, when the broker is killed
-    between them: it is tolerated, and counted.
+    If the gNB requested the release, at `asked_at`, soon after the UE got its 5G-GUTI, the release
+    may have overtaken the message with the new index: a broker was killed between them. The index
+    from before is tolerated then.
     """
     if index is None or ue.guti is None or not ue.registered:
         return
     own = ue.guti.tmsi % INDEXES
-    if index != own and now - ue.guti_since < ue.values.identity_index:
+    if index == own:
+        return
+    before = ue.guti_before
+    recent = asked_at - ue.guti_since < ue.values.identity_index
+    if recent and before is not None and index == before.tmsi % INDEXES:
         ue.tolerate(Kind.CONTEXT_INACTIVE)
-    elif index != own:
+    else:
         text = f"the UE identity index value is {index}; that of its 5G-S-TMSI is {own}"
         ue.violate(Kind.CONTEXT_INACTIVE, text)

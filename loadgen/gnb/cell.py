@@ -313,6 +313,7 @@ class Cell:
         if context.amf_ue_ngap_id is None:
             return
         context.release_cause = cause
+        context.release_since = min(context.release_since, now)
         context.tries += 1
         context.guard = now + self.timers.ng_release
         self.deadlines.touch(context)

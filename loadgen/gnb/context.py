@@ -143,6 +143,7 @@ class UeContext:
         "queued",
         "ran_ue_ngap_id",
         "release_cause",
+        "release_since",
         "resources",
         "set_up",
         "setups",
@@ -192,6 +193,8 @@ class UeContext:
         """PDU session resources by PSI."""
         self.release_cause: str | None = None
         """The cause of the UE CONTEXT RELEASE REQUEST that the AMF must answer."""
+        self.release_since = inf
+        """When the gNB first requested the release."""
         self.tries = 0
         self.guard = inf
         self.queued = inf

@@ -225,7 +225,7 @@ class UeMessages:
         if context.handover is not None:
             context.handover.release_commanded(context, messages.ies_of(payload))
         elif camped is not None and context.release_cause == USER_INACTIVITY:
-            assistance.check_index(camped.ue, context.identity_index, now)
+            assistance.check_index(camped.ue, context.identity_index, context.release_since)
         ue = camped.ue if camped is not None else None
         recommended = cell.config if cell.config.behaviour.recommends_cells else None
         if camped is not None:

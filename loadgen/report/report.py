@@ -206,7 +206,8 @@ class Report(Struct, frozen=True, kw_only=True):
     faults: dict[str, int] = {}
     """Injected faults by direction and kind."""
     tolerated: dict[str, int] = {}
-    """Violations that injected faults may have caused, by kind."""
+    """Violations that injected faults, or a message that overtook another, may have caused, by
+    kind."""
     not_understood: dict[str, int] = {}
     """5GMM STATUS and 5GSM STATUS that UEs received, by cause."""
     not_understood_tolerated: dict[str, int] = {}

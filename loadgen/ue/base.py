@@ -76,7 +76,7 @@ class UeRecord(Struct):
     deregistered: int = 0
     """How often the network deregistered the UE."""
     tolerated: dict[Kind, int] = field(default_factory=dict[Kind, int])
-    """Violations that injected faults may have caused."""
+    """Violations that injected faults, or a message that overtook another, may have caused."""
     statuses: dict[str, int] = field(default_factory=dict[str, int])
     """5GMM STATUS and 5GSM STATUS by cause, without those that injected faults caused."""
     statuses_tolerated: dict[str, int] = field(default_factory=dict[str, int])
@@ -89,6 +89,8 @@ class UeBase(UeTimers, ABC):
     """Whether a gNB has reported its radio capability since its initial registration."""
     guti_since = 0.0
     """When the UE got its 5G-GUTI."""
+    guti_before: Guti | None = None
+    """The 5G-GUTI that it had until then."""
 
     def __init__(
         self,
@@ -230,7 +232,7 @@ class UeBase(UeTimers, ABC):
         """Store the 5G-GUTI of a message, if it has one."""
         guti = Guti.of_nas(tree.get("5g-guti"))
         if guti is not None and guti != self.guti:
-            self.guti, self.guti_since = guti, self.now
+            self.guti_before, self.guti, self.guti_since = self.guti, guti, self.now
 
     def accepted(self, tree: Tree) -> None:
         """Store the parameters of a REGISTRATION ACCEPT."""

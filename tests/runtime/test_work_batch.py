@@ -84,7 +84,10 @@ async def test_an_event_alone_in_its_message_waits_in_its_worker(store: Store) -
         asked.append(what)
 
     store.before = note
-    for _ in range(3):
+    loads: list[int] = []
+    for _ in range(9):
+        asked.clear()
         await look_again(work)
+        loads.append(asked.count("load"))
     assert (len(work.held), finisher.given_back, finisher.appended) == (1, [], [])
-    assert asked == [], "a thousand events may wait: none is loaded again before its turn"
+    assert loads == [1, 0, 1, 0, 0, 0, 1, 0, 0], "a thousand events may wait"
