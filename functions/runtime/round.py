@@ -1,9 +1,10 @@
 """One round over a batch: find the aggregates, decide in order, append all in one transaction."""
 
+import asyncio
 import logging
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -25,7 +26,14 @@ from schemas.network import Network
 from schemas.procedures import Procedure
 from schemas.step import Step
 from schemas.ue.waking import WAKE
-from statestore.contract import Append, Appended, Duplicate, IndexConflict, IndexKey
+from statestore.contract import (
+    Append,
+    Appended,
+    Duplicate,
+    IndexConflict,
+    IndexKey,
+    StoreUnavailable,
+)
 from statestore.log import Aggregate, EventLog
 
 log = logging.getLogger(__name__)
@@ -118,6 +126,23 @@ class Decider:
             return self.hosted
         slot = slot_of_aggregate(aggregate, event.slot or 0) if aggregate else event.slot or 0
         return self._hosting[partition_of(slot, self._partitions)]
+
+    async def drop_outdated(self, names: Iterable[str]) -> None:
+        """Remove the aggregates from the cache that other workers have changed.
+
+        To load one again is much more work than to see that it has no new step.
+        """
+
+        async def check(aggregate: Aggregate) -> None:
+            try:
+                outdated = bool(await self._log.engine.read(aggregate.name, aggregate.seq, 1))
+            except StoreUnavailable:
+                outdated = True
+            if outdated:
+                self.cache.drop(aggregate.name)
+
+        cached = [self.cache.get(name) for name in names]
+        await asyncio.gather(*(check(one) for one in cached if one is not None))
 
     async def run(self, jobs: Sequence[Job], *, poisoned: bool = False) -> Round:
         """Decide `jobs`, in order for each aggregate.

@@ -40,6 +40,9 @@ FIRST_LOOK: Final = 0.01
 LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
+SPARSE: Final = 8.0
+"""Times the duration of a look, the longest pause if that is more: a look for a thousand early
+events must not take the time of the one whose turn is near."""
 LONGEST_REST: Final = 0.5
 REST: Final = 4.0
 """With a backlog, times the duration of a look until the next one, but at most `LONGEST_REST`
@@ -236,17 +239,17 @@ class Work:
         is_next = [job.delivery.is_next for job in early]
         waiting = [job.waiting for job in early if job.waiting is not None]
         none_earlier = await self._none_earlier(waiting)
+        done = time.monotonic()
+        longest = max(LAST_LOOK, SPARSE * (done - now))
         if backlog:
-            done = time.monotonic()
             self._look_from = done + min(REST * (done - now), LONGEST_REST)
         for index, job in enumerate(early):
             job.has_turn = none_earlier[index] and is_next[index]
-            job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), LAST_LOOK)
+            job.look_at = now + min(FIRST_LOOK * 2 ** min(job.looks, 8), longest)
             job.looks += 1
         again = {job.aggregate for job in early if job.has_turn or _is_judged_again(job)}
-        for aggregate in again:
-            # Another worker may have appended the events that the job waited for.
-            self._decider.cache.drop(aggregate)
+        # Another worker may have appended the events that the job waited for.
+        await self._decider.drop_outdated(again)
         await self._leave_batches([job for job in early if not job.has_turn])
         return again
 
