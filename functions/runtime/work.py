@@ -41,8 +41,8 @@ LAST_LOOK: Final = 0.25
 """Seconds between two looks for the events before an early one: the first pause, and the
 longest."""
 SPARSE: Final = 8.0
-"""Times the duration of a look, the longest pause if that is more: a look for a thousand early
-events must not take the time of the one whose turn is near."""
+"""Times the duration of a look, the longest pause if that is more: looks for a thousand early
+events must not take the time of the one that is next."""
 LONGEST_REST: Final = 0.5
 REST: Final = 4.0
 """With a backlog, times the duration of a look until the next one, but at most `LONGEST_REST`
