@@ -14,7 +14,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple, TypeGuard
+from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).parents[2]
 MODULES: Final = ("schemas.network", "schemas.subscriber", "schemas.nitz")
@@ -39,8 +39,8 @@ def defaults() -> Iterator[Default]:
     for module in MODULES:
         for struct in ast.parse(source(module)).body:
             if isinstance(struct, ast.ClassDef):
-                for node in filter(_is_field, struct.body):
-                    yield Default(module, struct.name, node.target.id)
+                for name in filter(None, map(_name, struct.body)):
+                    yield Default(module, struct.name, name)
 
 
 class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -63,24 +63,20 @@ class _Mutated(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         for struct in tree.body:
             if isinstance(struct, ast.ClassDef):
                 for node in struct.body:
-                    if (
-                        _is_field(node)
-                        and Default(name, struct.name, node.target.id) in self._changed
-                    ):
+                    field = _name(node)
+                    if field and Default(name, struct.name, field) in self._changed:
+                        assert isinstance(node, ast.AnnAssign)
                         node.value = ast.Constant("another default")
         code = compile(ast.fix_missing_locations(tree), name, "exec")
         exec(code, vars(module))  # noqa: S102 - a module with some changes
 
 
-class _Field(ast.AnnAssign):
-    """A field of a struct with a default."""
-
-    target: ast.Name
-    value: ast.expr
-
-
-def _is_field(node: ast.stmt) -> TypeGuard[_Field]:
-    return isinstance(node, ast.AnnAssign) and node.value is not None
+def _name(node: ast.stmt) -> str | None:
+    """Return the name of a field with a default; None for anything else in a struct."""
+    if isinstance(node, ast.AnnAssign) and node.value is not None:
+        assert isinstance(node.target, ast.Name)
+        return node.target.id
+    return None
 
 
 def differences(changed: Sequence[Default]) -> int:
