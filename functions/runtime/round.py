@@ -130,12 +130,15 @@ class Decider:
     async def drop_outdated(self, names: Iterable[str]) -> None:
         """Remove the aggregates from the cache that other workers have changed.
 
-        To load one again is much more work than to see that it has no new step.
+        To load one again is much more work than to see that it has no new step. The step that
+        transfers a connection is one of another aggregate, so a UE that waits for it is removed.
         """
 
         async def check(aggregate: Aggregate) -> None:
             try:
-                outdated = bool(await self._log.engine.read(aggregate.name, aggregate.seq, 1))
+                outdated = turn.is_transferring(aggregate.state) or bool(
+                    await self._log.engine.read(aggregate.name, aggregate.seq, 1)
+                )
             except StoreUnavailable:
                 outdated = True
             if outdated:

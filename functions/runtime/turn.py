@@ -122,6 +122,13 @@ def waits_for_transfer(event: CloudEvent, state: object, now: int) -> bool:
     return event.position is not None and now - event.position.stored < TRANSFER * 1000
 
 
+def is_transferring(state: object) -> bool:
+    """Whether a connection of a UE is being transferred to another aggregate, or was since."""
+    return isinstance(state, Ue) and bool(
+        state.successor or any(one.successor for one in state.parked)
+    )
+
+
 def waiting(event: CloudEvent, state: Ue) -> Waiting:
     """Return what an early event waits for: the earlier events of its UE's slots.
 
