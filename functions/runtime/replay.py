@@ -27,7 +27,7 @@ from schemas.lookups import (
     UpfsLookup,
     UsableUpf,
 )
-from schemas.network import TrackingArea
+from schemas.network import Network, TrackingArea
 from schemas.step import Step, encode
 from schemas.subscriber import Subscriber
 from statestore.log import EventLog
@@ -99,6 +99,21 @@ class RecordedLookups:
         return None
 
 
+def recorded_inputs(step: Step[Any], network: Network, subscriber: Subscriber | None) -> Inputs:
+    """Return the inputs of the decision that made a step, with the documents that it names."""
+    return Inputs(
+        now=step.at,
+        entropy=step.entropy,
+        network=network,
+        network_version=step.network,
+        subscriber=subscriber,
+        subscription=step.subscription,
+        flags=step.flags,
+        lookups=RecordedLookups(step),
+        poisoned=step.poisoned,
+    )
+
+
 class Redecided(Struct, frozen=True):
     """One recorded step, and the decision about its trigger by other code."""
 
@@ -162,17 +177,8 @@ class Replayer:
         if decide is None:
             why = f"decided by {self.decided_by(step.code)}, which is not here"
             return Redecided(aggregate, step, None, state, why, elsewhere=True)
-        given = Inputs(
-            now=step.at,
-            entropy=step.entropy,
-            network=await self._log.network(step.network),
-            network_version=step.network,
-            subscriber=await self._subscriber(aggregate, step.subscription),
-            subscription=step.subscription,
-            flags=step.flags,
-            lookups=RecordedLookups(step),
-            poisoned=step.poisoned,
-        )
+        network = await self._log.network(step.network)
+        given = recorded_inputs(step, network, await self._subscriber(aggregate, step.subscription))
         try:
             with pure():
                 now = decide(state, step.seq, step.trigger, given)

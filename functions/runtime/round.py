@@ -130,8 +130,8 @@ class Decider:
     async def drop_outdated(self, names: Iterable[str]) -> None:
         """Remove the aggregates from the cache that other workers have changed.
 
-        To load one again is much more work than to see that it has no new step. The step that
-        transfers a connection is one of another aggregate, so a UE that waits for it is removed.
+        To load one again is much more work than to see that it has no new step. But a UE with
+        a connection under transfer is always removed: another aggregate has the step that does it.
         """
 
         async def check(aggregate: Aggregate) -> None:

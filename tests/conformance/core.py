@@ -7,14 +7,7 @@ import hashlib
 from collections import defaultdict
 from typing import Any, Self
 
-from msgspec import msgpack
-
-from functions.decider import Inputs, decide
-from functions.runtime.pure import pure
-from functions.runtime.replay import RecordedLookups
-from functions.ue.dispatch import Procedures
-from schemas.aggregates import kind_of
-from schemas.step import encode
+from functions.decider import Inputs
 from schemas.subscriber import Subscriber
 from tests.functions.checked import CheckedWorld
 from tests.functions.world import World
@@ -56,33 +49,8 @@ class Core(World):
             version += 1
         return given._replace(subscription=version)
 
-    def replay(self) -> int:
-        """Decide every step again and compare each octet. Return the number of steps."""
-        procedures, count = Procedures(), 0
-        procedures.load()
-        for name, steps in self.steps.items():
-            kind, supi = kind_of(name), name.removeprefix("ue/")
-            state = kind.new()
-            for step in steps:
-                given = Inputs(
-                    now=step.at,
-                    entropy=step.entropy,
-                    network=self.networks[step.network],
-                    network_version=step.network,
-                    subscriber=self.subscriptions.get((supi, step.subscription)),
-                    subscription=step.subscription,
-                    flags=step.flags,
-                    lookups=RecordedLookups(step),
-                    poisoned=step.poisoned,
-                )
-                with pure():
-                    again = decide(procedures, state, step.seq, step.trigger, given)
-                assert encode(again) == encode(step), (name, step.seq)
-                for happened in kind.decode_step(encode(step)).events:
-                    state = kind.evolve(state, happened)
-                count += 1
-            assert msgpack.encode(state) == msgpack.encode(self.states[name]), name
-        return count
+    def subscriber_of(self, name: str, version: int) -> Subscriber | None:
+        return self.subscriptions.get((name.removeprefix("ue/"), version))
 
 
 class CheckedCore(Core, CheckedWorld):

@@ -232,7 +232,7 @@ def play(
     bench.core.subscribers[SUPI] = STATES["unknown"].build().core.subscribers[SUPI]
     again(bench)
     if replay:
-        bench.core.replay()
+        bench.core.verify()
     return bench
 
 

@@ -19,7 +19,7 @@ from functions.gmm.identification import HomeNetworkKey
 from functions.runtime import resolve
 from functions.runtime.due import due, is_due
 from functions.runtime.pure import pure
-from functions.runtime.replay import RecordedLookups
+from functions.runtime.replay import recorded_inputs
 from functions.ue.dispatch import Procedures
 from gateway.n2.routing import Router
 from schemas.aggregates import kind_of, ue_aggregate
@@ -358,22 +358,16 @@ class World(N4Side):
         with pure():
             return sum(self._verified(procedures, name) for name in self.steps)
 
+    def subscriber_of(self, name: str, version: int) -> Subscriber | None:
+        """Return the version of a subscription that a step names."""
+        return self.subscribers.get(name.removeprefix("ue/")) if version else None
+
     def _verified(self, procedures: Procedures, name: str) -> int:
         kind = kind_of(name)
         state = kind.new()
         for step in self.steps[name]:
-            found = self.subscribers.get(name.removeprefix("ue/")) if step.subscription else None
-            given = Inputs(
-                now=step.at,
-                entropy=step.entropy,
-                network=self.networks[step.network],
-                network_version=step.network,
-                subscriber=found,
-                subscription=step.subscription,
-                flags=step.flags,
-                lookups=RecordedLookups(step),
-                poisoned=step.poisoned,
-            )
+            subscriber = self.subscriber_of(name, step.subscription)
+            given = recorded_inputs(step, self.networks[step.network], subscriber)
             again = decide(procedures, state, step.seq, step.trigger, given)
             stored = encode(step)
             assert encode(again) == stored, (name, step.seq)

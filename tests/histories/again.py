@@ -4,9 +4,9 @@ fold."""
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
-from functions.decider import Inputs, decide
+from functions.decider import decide
 from functions.runtime.pure import pure
-from functions.runtime.replay import Decide, RecordedLookups, Redecided, Replayer
+from functions.runtime.replay import Decide, Redecided, Replayer, recorded_inputs
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import Kind, kind_of
 from schemas.code import Code
@@ -94,17 +94,7 @@ def _fold(kind: Kind, state: Any, steps: list[Step[Any]]) -> Any:
 
 def _again(given: Given, supi: str, step: Step[Any], state: Any) -> Step[Any] | None:
     found = _subscriber(given, supi) if step.subscription else None
-    inputs = Inputs(
-        now=step.at,
-        entropy=step.entropy,
-        network=given.network,
-        network_version=step.network,
-        subscriber=found,
-        subscription=step.subscription,
-        flags=step.flags,
-        lookups=RecordedLookups(step),
-        poisoned=step.poisoned,
-    )
+    inputs = recorded_inputs(step, given.network, found)
     procedures = Procedures()
     procedures.load()
     with pure():
