@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from bench.micro.floor import registration_codec
+from bench.micro.floor import registration
 from bench.ratios import alone, together
 
 
@@ -13,10 +13,10 @@ async def measured(folder: Path) -> dict[str, float]:
         RuntimeError: the load could not be run, or a procedure failed.
     """
     folder.mkdir(parents=True)
-    codec = registration_codec()
+    floor = registration()
     return {
         **alone.codecs(),
-        **alone.decisions(codec),
+        **alone.decisions(floor),
         **await alone.appends(folder / "log.db"),
-        **await together.procedures(folder / "core", codec),
+        **await together.procedures(folder / "core", floor.codec),
     }

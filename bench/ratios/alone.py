@@ -12,7 +12,7 @@ from msgspec.structs import replace
 import wire
 from bench.figures import least
 from bench.micro import codec
-from bench.micro.floor import registration_decisions
+from bench.micro.floor import Floor
 from bench.micro.log import life
 from schemas.step import Step
 from statestore.contract import Append, Appended, Engine
@@ -52,9 +52,9 @@ def codecs() -> dict[str, float]:
         return found
 
 
-def decisions(codec_only: float) -> dict[str, float]:
+def decisions(floor: Floor) -> dict[str, float]:
     """Return the cost of deciding a registration, relative to the codecs."""
-    return {"decide a registration : codec": registration_decisions() / codec_only}
+    return {"decide a registration : codec": floor.decisions / floor.codec}
 
 
 async def appends(file: Path) -> dict[str, float]:

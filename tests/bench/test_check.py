@@ -6,7 +6,7 @@ import pytest
 
 from bench import check
 from bench.check import Bound, BoundsError, broken, judge, read
-from bench.micro.floor import registration_codec
+from bench.micro.floor import registration
 from bench.ratios import alone
 
 SOUND = Bound("append", 0.5, "batches share a transaction")
@@ -80,6 +80,6 @@ async def test_the_bounds_of_the_repository_are_of_the_ratios_that_are_measured(
     tmp_path: Path,
 ) -> None:
     bounds = {bound.ratio: bound.most for bound in read(check.BOUNDS)}
-    found = alone.decisions(registration_codec()) | await alone.appends(tmp_path / "log.db")
+    found = alone.decisions(registration()) | await alone.appends(tmp_path / "log.db")
     assert found.keys() <= bounds.keys()
     assert all(0 < ratio < float("inf") for ratio in found.values())
