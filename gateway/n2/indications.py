@@ -77,6 +77,10 @@ class Indications:
             await asyncio.sleep(PERIOD)
             self.look()
 
+    def answered(self, answered: bool) -> None:
+        """Note whether JetStream answered a request of the gateway."""
+        self._room.answered = answered
+
     def look(self) -> None:
         """Adapt the reductions, once a period."""
         self._load.change()

@@ -78,7 +78,9 @@ class Pressure:
                 depth = await waiting_bytes(self._client)
             except BusError as err:
                 log.warning("%s", err)
+                self._indications.answered(False)
                 continue
+            self._indications.answered(True)
             if depth >= self._max_bytes:
                 self._full = True
                 if not self._paused_since:

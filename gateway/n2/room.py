@@ -29,6 +29,10 @@ class RoomReduction:
         self._reports: dict[str, tuple[float, float, str]] = {}
         """By worker: when it reported, its room, and why its event log takes no steps."""
         self._stuck = False
+        self._silent = False
+        """Whether the last reduction was `EVERYTHING`."""
+        self.answered = True
+        """Whether JetStream answered the last request of the gateway."""
 
     def heard(self, stats: Stats) -> None:
         """Note the statistics of a worker."""
@@ -41,12 +45,17 @@ class RoomReduction:
     def percent(self, delay: float) -> int:
         """Return the reduction in per cent; 0 for none, `EVERYTHING` if nothing is stored.
 
-        `delay` is the time, in seconds, for which JetStream has not stored an event.
+        While gNBs are silent nothing shows whether JetStream stores, so silence lasts until it
+        answers.
+
+        Args:
+            delay: the time, in seconds, for which JetStream has not stored an event.
         """
         now = self._clock()
         self._reports = {w: found for w, found in self._reports.items() if now - found[0] <= FRESH}
-        self._stuck = delay >= STUCK
-        if self._stuck or any(stalled for _, _, stalled in self._reports.values()):
+        self._stuck = delay >= STUCK or (self._silent and not self.answered)
+        self._silent = self._stuck or any(stalled for _, _, stalled in self._reports.values())
+        if self._silent:
             return EVERYTHING
         room = min((room for _, room, _ in self._reports.values()), default=BEGIN)
         return round(MOST * (1 - room / BEGIN))

@@ -51,3 +51,15 @@ def test_a_broker_that_stores_nothing_needs_silence() -> None:
     assert [room.percent(delay) for delay in (0.0, STUCK - 1, STUCK)] == [0, 0, EVERYTHING]
     assert room.reason == "JetStream stores no events"
     assert (room.percent(0.0), room.reason) == (0, "")
+
+
+def test_silence_lasts_until_jetstream_answers() -> None:
+    room = RoomReduction(Clock())
+    room.answered = False
+    assert room.percent(0.0) == 0, "only silence lasts"
+    room.heard(stats("a", 0.9, "the disk is full"))
+    assert room.percent(0.0) == EVERYTHING
+    room.heard(stats("a", 0.9))
+    assert (room.percent(0.0), room.reason) == (EVERYTHING, "JetStream stores no events")
+    room.answered = True
+    assert (room.percent(0.0), room.reason) == (0, "")
