@@ -2,14 +2,14 @@
 
 PY := .venv/bin/python
 CODE := evcore loadgen gateway functions eventing statestore transport schemas k8s
-WHOLE := tests/announcer tests/docs tests/e2e tests/evcore tests/k8s tests/kernel
+WHOLE := tests/announcer tests/docs tests/evcore tests/k8s tests/kernel
 QUICK ?=
 
 # Processes start with compiled modules: without them each one compiles evcore anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-processes test-hostile conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile audit release fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-e2e test-processes test-hostile conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile audit release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,18 +32,23 @@ demo: setup ## 200 UEs register, have PDU sessions, are paged and deregister; ve
 test: setup-dev ## Lint, run every test, then bench-check with nothing beside it
 	@timeout 300 scripts/setup-kernel-lab.sh || echo "test: the kernel's SCTP is not tested here"
 	@timeout 300 scripts/k8s-setup.sh || echo "test: the manifests are not checked here"
-	@EVCORE_SEQUENCES=$${EVCORE_SEQUENCES:-20000} \
-		$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-processes lint test-parts test-hostile conformance
+	@EVCORE_SEQUENCES=$${EVCORE_SEQUENCES:-20000} EVCORE_FUZZ_EXAMPLES=$${EVCORE_FUZZ_EXAMPLES:-0.4} \
+		$(MAKE) --no-print-directory --jobs 3 --output-sync=target \
+		test-parts test-e2e test-processes lint test-hostile conformance
 	@$(MAKE) --no-print-directory bench-check
 
-test-processes: setup-dev ## The tests that run a whole core, or a virtual machine
+test-e2e: setup-dev ## Whole cores under load, with kills and swaps in the middle
+	@$(PY) -m pytest tests/e2e
+
+test-processes: setup-dev ## The other tests that run a whole core, or a virtual machine
 	@$(PY) -m pytest $(WHOLE)
 
 test-hostile: setup-dev ## The attacks that take seconds; `make hostile` makes all
 	@$(PY) -m pytest tests/hostile
 
 test-parts: setup-dev ## All others, but for the conformance tests
-	@$(PY) -m pytest --ignore tests/conformance --ignore tests/hostile $(addprefix --ignore ,$(WHOLE))
+	@$(PY) -m pytest --ignore tests/conformance --ignore tests/hostile --ignore tests/e2e \
+		$(addprefix --ignore ,$(WHOLE))
 
 conformance: setup-dev ## Every message in every state, and 50,000 random sequences (20,000 in `make test`)
 	@$(PY) -m pytest tests/conformance

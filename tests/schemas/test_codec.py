@@ -88,7 +88,7 @@ def test_the_folds_are_total(
 
 @pytest.mark.parametrize("kind", get_args(UeEvent))
 def test_each_event_of_a_ue_has_its_fold(kind: type[Any]) -> None:
-    @wide
+    @settings(wide, max_examples=5)  # for each of the kinds; a state of a UE takes long to draw
     @given(values(Ue), values(kind))
     def folds(state: Ue, event: Any) -> None:
         assert isinstance(evolve(state, event), Ue)
