@@ -3,13 +3,14 @@
 PY := .venv/bin/python
 CODE := evcore loadgen gateway functions eventing statestore transport schemas k8s
 WHOLE := tests/announcer tests/docs tests/evcore tests/k8s tests/kernel
+MEASURED := tests/e2e/test_kill.py
 QUICK ?=
 
 # Processes start with compiled modules: without them each one compiles evcore anew.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-e2e test-processes test-hostile conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile audit release fuzz clean
+.PHONY: help setup setup-dev kernel-sctp kernel-lab demo test test-fast test-parts test-e2e test-kill test-processes test-hostile conformance lint fmt k8s k8s-check schemas bench bench-check kill hostile audit release fuzz clean
 
 help: ## Say what there is
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -29,16 +30,19 @@ kernel-lab: setup-dev ## Prepare the virtual machine that tests the kernel's SCT
 demo: setup ## 200 UEs register, have PDU sessions, are paged and deregister; verify the log
 	@$(PY) -m evcore demo
 
-test: setup-dev ## Lint, run every test, then bench-check with nothing beside it
+test: setup-dev ## Lint, run every test, then those that measure time with nothing beside them
 	@timeout 300 scripts/setup-kernel-lab.sh || echo "test: the kernel's SCTP is not tested here"
 	@timeout 300 scripts/k8s-setup.sh || echo "test: the manifests are not checked here"
 	@EVCORE_SEQUENCES=$${EVCORE_SEQUENCES:-20000} EVCORE_FUZZ_EXAMPLES=$${EVCORE_FUZZ_EXAMPLES:-0.4} \
 		$(MAKE) --no-print-directory --jobs 3 --output-sync=target \
 		test-parts test-e2e test-processes lint test-hostile conformance
-	@$(MAKE) --no-print-directory bench-check
+	@$(MAKE) --no-print-directory test-kill bench-check
 
 test-e2e: setup-dev ## Whole cores under load, with kills and swaps in the middle
-	@$(PY) -m pytest tests/e2e
+	@$(PY) -m pytest tests/e2e --ignore $(MEASURED)
+
+test-kill: setup-dev ## A short `make kill`: no UE waits long
+	@$(PY) -m pytest $(MEASURED)
 
 test-processes: setup-dev ## The other tests that run a whole core, or a virtual machine
 	@$(PY) -m pytest $(WHOLE)
