@@ -50,7 +50,7 @@ test-processes: setup-dev ## The other tests that run a whole core, or a virtual
 test-hostile: setup-dev ## The attacks that take seconds; `make hostile` makes all
 	@$(PY) -m pytest tests/hostile
 
-test-parts: setup-dev ## All others, but for the conformance tests
+test-parts: setup-dev ## All others, but for the conformance tests; all fuzz examples (40 % in `make test`)
 	@$(PY) -m pytest --ignore tests/conformance --ignore tests/hostile --ignore tests/e2e \
 		$(addprefix --ignore ,$(WHOLE))
 

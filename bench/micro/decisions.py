@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from bench.figures import Figure, Row
-from functions.decider import Inputs, decide
-from functions.runtime.replay import RecordedLookups
+from functions.decider import decide
+from functions.runtime.replay import recorded_inputs
 from functions.ue.dispatch import Procedures
 from schemas.aggregates import kind_of
 from schemas.step import Step, encode
@@ -30,17 +30,7 @@ class Case:
 
     def decide(self, procedures: Procedures) -> None:
         step = self.step
-        given = Inputs(
-            now=step.at,
-            entropy=step.entropy,
-            network=self._network,
-            network_version=step.network,
-            subscriber=self._subscriber,
-            subscription=step.subscription,
-            flags=step.flags,
-            lookups=RecordedLookups(step),
-            poisoned=step.poisoned,
-        )
+        given = recorded_inputs(step, self._network, self._subscriber)
         decide(procedures, self.state, step.seq, step.trigger, given)
 
     def evolve(self) -> None:
