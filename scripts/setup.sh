@@ -90,12 +90,18 @@ if [ -z "${CARGO_TARGET_DIR:-}" ] && [ -d "$cache" ]; then
 fi
 export UV_PYTHON_DOWNLOADS=never
 
-inputs() {
-    cat pyproject.toml constraints.txt scripts/setup.sh wire/Cargo.toml wire/Cargo.lock wire/build.rs wire/wire.pyi
+sources() {
+    cat pyproject.toml wire/Cargo.toml wire/Cargo.lock wire/build.rs wire/wire.pyi
     find wire/src -name '*.rs' -print0 | sort -z | xargs -0 cat
+    rustc --version --verbose
+}
+inputs() {
+    sources
+    cat constraints.txt scripts/setup.sh
     "$python" --version
 }
-stamp=$(inputs | sha256sum | cut -d' ' -f1)
+digest() { sha256sum | cut -d' ' -f1; }
+stamp=$(inputs | digest)
 done_before=$(cat ".venv/.setup-$kind" 2>/dev/null || true)
 if [ "$stamp" = "$done_before" ]; then
     exit 0
@@ -111,7 +117,7 @@ install() {
         --constraint constraints.txt "$@"
 }
 say "installing Python packages"
-install 'maturin>=1.9,<2'
+install 'maturin>=1.9,<2' wheel
 if [ "$kind" = dev ]; then
     install --group dev
 fi
@@ -119,9 +125,28 @@ extras=asn1,plot
 if [ "$kind" = kernel-sctp ]; then
     extras+=,kernel-sctp
 fi
-say "building wire, the Rust part (a few minutes the first time)"
-PATH=$PWD/.venv/bin:$PATH install --no-build-isolation-package evcore --reinstall-package evcore \
-    --editable ".[$extras]"
+# An editable wheel has wire and the path of this folder. If there is a cache folder, clones with the
+# same sources share a wheel in it, and each replaces the path.
+export PATH=$PWD/.venv/bin:$PATH
+made=$(mktemp -d)
+trap 'rm -rf "$made"' EXIT
+wheels=$made/wheels
+[ ! -d "$cache" ] || wheels=$cache/evcore/wheels/$(sources | digest)
+if ! compgen -G "$wheels/*.whl" >/dev/null; then
+    say "building wire, the Rust part (a few minutes the first time)"
+    mkdir -p "$wheels"
+    find "$wheels/.." -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -r {} +
+    building=$(mktemp -d "$wheels/XXXXXX")
+    python -c 'import maturin, sys; maturin.build_editable(sys.argv[1])' "$building" >"$made/log" 2>&1 ||
+        fail "wire cannot be built: $(cat "$made/log")"
+    mv "$building"/*.whl "$wheels"
+    rmdir "$building"
+fi
+say "installing evcore"
+python -m wheel unpack --dest "$made/unpacked" "$wheels"/*.whl >/dev/null
+pwd >"$(echo "$made"/unpacked/*)/evcore.pth"
+python -m wheel pack --dest-dir "$made" "$made"/unpacked/* >/dev/null
+install --reinstall-package evcore "evcore[$extras] @ file://$(echo "$made"/*.whl)"
 echo "$stamp" >".venv/.setup-$kind"
 [ "$kind" = run ] || echo "$stamp" >.venv/.setup-run
 say "done: $(.venv/bin/python -c 'import wire; print(wire.build_info())')"
