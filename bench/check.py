@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import uvloop
@@ -16,7 +17,9 @@ from msgspec import Struct
 
 from bench import ratios
 
-BOUNDS = Path(__file__).with_name("bounds.toml")
+BOUNDS: Final = Path(__file__).with_name("bounds.toml")
+TURNS: Final = 4
+"""A broken bound is measured again. A disturbance of a minute does not break it in every turn."""
 
 
 class BoundsError(Exception):
@@ -95,10 +98,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         bounds = read(options.bounds)
         with tempfile.TemporaryDirectory(prefix="evcore-check-") as made:
-            found = uvloop.run(ratios.measured(Path(made) / "check"))
-            if broken(bounds, found):
-                # Measure again. A disturbance of a minute does not break a bound twice.
-                again = uvloop.run(ratios.measured(Path(made) / "again"))
+            found = uvloop.run(ratios.measured(Path(made) / "1"))
+            for turn in range(2, TURNS + 1):
+                if not broken(bounds, found):
+                    break
+                again = uvloop.run(ratios.measured(Path(made) / str(turn)))
                 found = {name: min(value, again[name]) for name, value in found.items()}
             return judge(bounds, found)
     except (BoundsError, RuntimeError) as error:

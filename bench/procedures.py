@@ -5,7 +5,10 @@ is sampled during the run, and divided at the times at which the load reports th
 """
 
 from collections import defaultdict
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import datetime
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -65,10 +68,23 @@ async def runs_of(folder: Path, ues: int, count: int, least: int = PROCEDURES) -
     Raises:
         RuntimeError: the load could not be run.
     """
+    async with measuring(folder, ues, least) as run:
+        return [await run() for _ in range(count)]
+
+
+@asynccontextmanager
+async def measuring(
+    folder: Path, ues: int, least: int = PROCEDURES
+) -> AsyncGenerator[Callable[[], Awaitable[Run]]]:
+    """Start a new core with `ues` UEs that have run each procedure, and yield what measures a run.
+
+    Raises:
+        RuntimeError: the load could not be run.
+    """
     async with core_for(folder, ues, ROUND) as core:
         rounds = min(MOST_ROUNDS, max(1, least // ues))
         await core.load.phases(phases_of(ROUND, 1))
-        return [await _measured(core, phases_of(ROUND, rounds), ues) for _ in range(count)]
+        yield partial(_measured, core, phases_of(ROUND, rounds), ues)
 
 
 def phases_of(procedures: tuple[Procedure, ...], rounds: int) -> tuple[Phase, ...]:

@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 import wire
-from bench.figures import Figure, Row, least
+from bench.figures import Figure, Row, least, microseconds
 from bench.micro.codec import NAS, corpus, ngap
 from bench.micro.decisions import cases_of
 from functions.ue.dispatch import Procedures
@@ -59,6 +59,17 @@ def registration() -> Floor:
     works, decide = _codec(), {"decide": _decide()}
     turns = [(sum(least(works).values()), *least(decide).values()) for _ in range(TURNS)]
     return Floor(min(codec for codec, _ in turns), min(decisions for _, decisions in turns))
+
+
+def codec_seconds() -> float:
+    """Measure the CPU seconds of the codecs of one registration over about a second."""
+    works = tuple(_codec().values())
+
+    def each() -> None:
+        for work in works:
+            work()
+
+    return microseconds(each, seconds=0.15).median / 1e6
 
 
 def _codec() -> dict[str, Callable[[], object]]:

@@ -13,10 +13,9 @@ async def measured(folder: Path) -> dict[str, float]:
         RuntimeError: the load could not be run, or a procedure failed.
     """
     folder.mkdir(parents=True)
-    floor = registration()
     return {
         **alone.codecs(),
-        **alone.decisions(floor),
+        **alone.decisions(registration()),
         **await alone.appends(folder / "log.db"),
-        **await together.procedures(folder / "core", floor.codec),
+        **await together.procedures(folder / "core"),
     }

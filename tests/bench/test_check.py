@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import check
+from bench import check, ratios
 from bench.check import Bound, BoundsError, broken, judge, read
 from bench.micro.floor import registration
 from bench.ratios import alone
@@ -73,6 +73,20 @@ def test_bounds_that_cannot_be_read_end_it_before_it_measures(
 ) -> None:
     assert check.main(["--bounds", str(tmp_path / "none.toml")]) == 2
     assert "none.toml" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("turns", "status"), [((0.6, 0.4), 0), ((0.6,) * check.TURNS + (0.4,), 1)])
+def test_a_broken_bound_is_measured_again(
+    turns: tuple[float, ...], status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = iter(turns)
+
+    async def measured(folder: Path) -> dict[str, float]:
+        assert not folder.exists()
+        return {"append": next(found)}
+
+    monkeypatch.setattr(ratios, "measured", measured)
+    assert check.main(["--bounds", str(written(tmp_path, BOUND))]) == status
 
 
 @pytest.mark.slow
