@@ -38,6 +38,13 @@ def decode(data: bytes) -> tuple[str, Value]:
     return message._name.removeprefix("5GMM"), ies
 
 
+def tree(data: bytes) -> Value:
+    """Return the values of all fields of a message, and of the messages in its containers."""
+    message, error = _parse(data)
+    assert error == 0
+    return message.get_val_d()
+
+
 def mandatory(data: bytes) -> tuple[str, Value]:
     """Return the name of a plain message and its mandatory IEs, without a payload container."""
     message, error = _parse(data, inner=False)
