@@ -2,7 +2,7 @@
 
 PY := .venv/bin/python
 CODE := evcore loadgen gateway functions eventing statestore transport schemas k8s
-WHOLE := tests/announcer tests/docs tests/evcore tests/k8s tests/kernel
+WHOLE := tests/announcer tests/bench tests/docs tests/evcore tests/k8s tests/kernel
 MEASURED := tests/e2e/test_kill.py
 QUICK ?=
 
