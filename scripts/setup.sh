@@ -134,13 +134,14 @@ wheels=$made/wheels
 [ ! -d "$cache" ] || wheels=$cache/evcore/wheels/$(sources | digest)
 if ! compgen -G "$wheels/*.whl" >/dev/null; then
     say "building wire, the Rust part (a few minutes the first time)"
-    mkdir -p "$wheels"
-    find "$wheels/.." -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -r {} +
-    building=$(mktemp -d "$wheels/XXXXXX")
+    # Another clone may build the same wheel meanwhile: it is there whole or not at all.
+    building=$wheels/$$
+    trap 'rm -rf "$made" "$building"' EXIT
+    mkdir -p "$building"
     python -c 'import maturin, sys; maturin.build_editable(sys.argv[1])' "$building" >"$made/log" 2>&1 ||
         fail "wire cannot be built: $(cat "$made/log")"
     mv "$building"/*.whl "$wheels"
-    rmdir "$building"
+    find "$wheels/.." -mindepth 1 -maxdepth 1 -mtime +30 -exec rm -r {} +
 fi
 say "installing evcore"
 python -m wheel unpack --dest "$made/unpacked" "$wheels"/*.whl >/dev/null

@@ -129,6 +129,6 @@ def pycrate_ngap() -> Other:
 
 def pycrate_nas() -> Other:
     """Return pycrate's NAS codec."""
-    from tests.wire.nas_oracle import decode, encode, tree  # noqa: PLC0415 - as above
+    from tests.wire.nas_oracle import decode, encode, tree  # noqa: PLC0415 - takes a second
 
     return tree, lambda octets: partial(encode, *decode(octets))
